@@ -41,11 +41,10 @@ type Options struct {
 	// client for pods, nodes, and events.
 	Dynamic dynamic.Interface
 	Core    corev1client.CoreV1Interface
-	// Kinds lists the kinds to reconcile from the start. Declared selects CRDs that declare more.
+	// Kinds lists the kinds to reconcile from the start. Declared selects CRDs that declare others.
 	Kinds    []kinds.Kind
 	Declared Declarations
-	// Selector selects the objects; nil selects all. An object that no longer matches is
-	// left alone.
+	// Selector selects the objects; nil selects all. The loop ignores objects that do not match.
 	Selector labels.Selector
 	// Namespace is the namespace of the objects; empty means all namespaces.
 	Namespace string
@@ -53,16 +52,16 @@ type Options struct {
 	Workers int
 	// Install is the command that installs the CRDs of the kinds.
 	Install string
-	// Log writes a line to the log. It may be called concurrently.
+	// Log writes a line to the log. Log must be safe for concurrent use.
 	Log func(report.Line)
-	// DryRun means that the loop makes plans and writes nothing.
+	// DryRun means that the loop makes plans but does not write anything.
 	DryRun bool
 	// Metrics counts what the loop does.
 	Metrics *metrics.Metrics
-	// Resumed means that the lease was lost earlier, or was not free at the start. If it is set, Run
-	// retries when rights are missing or the server fails at the start.
+	// Resumed means that this process lost the lease earlier, or did not get it at the start. If
+	// Resumed is set, Run retries when rights are missing or the server fails at the start.
 	Resumed bool
-	// Clock is the clock of plans; nil means the real clock.
+	// Clock is the clock for plans; nil means the real clock.
 	Clock clock.PassiveClock
 }
 
@@ -71,7 +70,7 @@ type Controller struct {
 	Options
 
 	kinds *kindSet
-	// pods caches a record of each pod that may be ours, and a stub of every other pod. inputs
+	// pods caches a record of each pod that the loop may own, and a stub of every other pod. inputs
 	// caches the other inputs of plans, such as nodes, by strategy. revisions caches earlier
 	// templates.
 	pods      *informer.Informer
@@ -112,7 +111,7 @@ func New(opts Options) *Controller {
 	return c
 }
 
-// ownersOf makes the owners of a kind, and creates the kind's metrics. The cache is made later.
+// ownersOf returns the owners of a kind without a cache, and creates the kind's metrics.
 func (c *Controller) ownersOf(kind kinds.Kind) *owners {
 	c.Metrics.Know(kind.CRD())
 	o := &owners{
@@ -123,7 +122,7 @@ func (c *Controller) ownersOf(kind kinds.Kind) *owners {
 	return o
 }
 
-// Synced reports whether all caches are filled. A kind that cannot be read has no cache to fill.
+// Synced reports whether all caches are filled. A kind that cannot be read needs no cache.
 func (c *Controller) Synced() bool {
 	for _, o := range c.kinds.list() {
 		if !o.state.Load().hasSynced() {
@@ -133,16 +132,16 @@ func (c *Controller) Synced() bool {
 	return c.pods.HasSynced() && (c.crdsHandled.Load() || !c.Declared.any())
 }
 
-// Run reconciles objects until the context ends, and returns nil when the writes in flight have
-// been answered. If rights are missing or the server fails at the start, Run returns an error at
-// once, unless Resumed is set.
+// Run reconciles objects until the context is canceled, and returns nil after the server has
+// answered all writes in flight. If rights are missing or the server fails at the start, Run
+// returns an error immediately, unless Resumed is set.
 func (c *Controller) Run(ctx context.Context) error {
 	defer c.queue.ShutDown()
 	if err := c.mayStart(ctx); err != nil && !c.Resumed {
 		return err
 	}
-	// Events are sent until the last writes have been answered. The last events may be lost,
-	// because a broadcaster does not wait for its sink.
+	// Send events until the last writes have been answered. The last events can be lost, because a
+	// broadcaster does not wait for its sink.
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	defer broadcaster.Shutdown()
 	if !c.DryRun {
@@ -150,8 +149,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	c.report.Events = broadcaster.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: kinds.FieldManager})
 
-	// Health reports failing watches in the loop's own words, so the messages of the informers are
-	// logged only with -v=2.
+	// The health check logs failing watches, so the messages of the informers are logged only with
+	// -v=2.
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).V(2))
 	var running sync.WaitGroup
 	running.Go(func() { c.pods.RunWithContext(ctx) })
@@ -184,9 +183,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// mayStart returns an error if the loop cannot work now, because it lacks the rights for pods,
-// CRDs, or all kinds, or because the server fails. It logs which CRDs are not installed. Later
-// failures are left to the informers, which retry and log them.
+// mayStart returns an error if the loop cannot start, because it lacks the rights for pods, CRDs,
+// or all kinds, or because the server fails. It logs which CRDs are not installed. The informers
+// retry and log later failures.
 func (c *Controller) mayStart(ctx context.Context) error {
 	if _, err := c.Core.Pods(c.Namespace).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
 		return fmt.Errorf("list pods: %w", err)
@@ -213,14 +212,14 @@ func (c *Controller) mayStart(ctx context.Context) error {
 	return errors.Join(denied...)
 }
 
-// State is the progress of the loop with an object. Of is the kind of the object.
+// State is the progress of the loop for an object. Of is the kind of the object.
 type State struct {
 	memory.Key
 	memory.Progress
 	Of kinds.Kind
 }
 
-// Changed returns a channel that holds a value after the result of States has changed.
+// Changed returns a channel that receives a value after the result of States has changed.
 func (c *Controller) Changed() <-chan struct{} { return c.memory.Changed() }
 
 // Refused returns the reason why each refused kind (plural.group) is not reconciled: a missing
@@ -236,7 +235,7 @@ func (c *Controller) Refused() map[string]error {
 }
 
 // States lists the states of all objects by namespace, kind, and name. settled means that all are
-// cached and have converged or, in a dry run, have a plan or a failure.
+// cached and have converged. In a dry run, a plan or a failure is enough.
 func (c *Controller) States() (all []State, settled bool) {
 	settled = c.Synced()
 	for _, o := range c.kinds.list() {
@@ -252,15 +251,15 @@ func (c *Controller) States() (all []State, settled bool) {
 	return all, settled
 }
 
-// Reconciles returns how many reconciles have begun. A converged system begins none.
+// Reconciles returns how many reconciles have started. A converged system starts none.
 func (c *Controller) Reconciles() int64 { return c.memory.Reconciles() }
 
 // stuckAfter is longer than any reconcile that makes progress. Each request and each wait of a
-// reconcile is limited to a fraction of it.
+// reconcile has a much shorter timeout.
 const stuckAfter = 10 * time.Minute
 
 // Stuck returns a message about the oldest running reconcile if it has run for at least stuckAfter,
-// or else "". This includes a reconcile that still runs after the context of the loop has ended.
+// or else "". This includes a reconcile that is still running after the loop was stopped.
 func (c *Controller) Stuck() string {
 	k, since, running := c.memory.Oldest()
 	if !running || c.Clock.Now().Sub(since) < stuckAfter {

@@ -12,7 +12,7 @@ import (
 
 func imoocPods() []kinds.Kind { return []kinds.Kind{kinds.ImoocPod()} }
 
-// inWorkers runs a test in a world with the kind Worker, which its CRD declares.
+// inWorkers runs a test in a world with the kind Worker, which a CRD declares.
 func inWorkers(t *testing.T, d declaredKind, do func(w *world, kind kinds.Kind)) {
 	t.Helper()
 	crd, kind := d.worker(t)
@@ -26,7 +26,7 @@ func podWrite(verb string) func(write) bool {
 	return func(w write) bool { return w.verb == verb && w.resource == podsResource }
 }
 
-// A terminating pod is not replaced until five minutes after its grace period, however long.
+// The controller replaces a terminating pod only five minutes after the pod's grace period.
 func TestPodWithALongGraceIsWaitedFor(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		long := template("busybox")

@@ -26,7 +26,7 @@ type Declarations struct {
 
 func (d Declarations) any() bool { return d.All || len(d.Named) > 0 }
 
-// refuse replaces the kind of a CRD with one without objects, for which Refused returns err.
+// refuse replaces the kind of a CRD with a kind without objects, for which Refused returns err.
 func (c *Controller) refuse(crd string, err error) {
 	o := &owners{kind: kinds.Kind{Resource: schema.ParseGroupResource(crd).WithVersion("")}, strategy: &strategy.Strategy{}, declared: true}
 	o.state.Store(&ownerState{refused: err})
@@ -104,12 +104,12 @@ func (c *Controller) mayReadDeclarations(ctx context.Context) error {
 	return err
 }
 
-// handleCRDChange starts, restarts, or stops reconciling a kind after its CRD has changed. Calls do
-// not overlap.
+// handleCRDChange starts, restarts, or stops reconciling a kind after its CRD has changed. It is
+// never called concurrently.
 func (c *Controller) handleCRDChange(crd *declaration, exists bool, run func(*owners)) {
 	before := c.kinds.get(crd.Name)
 	if before != nil && !before.declared {
-		return // the kind was given at the start and does not follow its CRD
+		return // the kind was given at the start, and does not depend on its CRD
 	}
 	running := before != nil && before.stop != nil
 	valid, invalid := exists && crd.valid(), exists && crd.err != nil

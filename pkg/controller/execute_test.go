@@ -15,9 +15,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// A pod that has the name of a pod to be created belongs to the object only if its controller
-// reference has the object's UID. Otherwise, the controller leaves the pod alone, and reports it in
-// the status.
+// An existing pod with the name of a pod to be created belongs to the object only if its controller
+// reference has the object's UID. Otherwise, the controller does not touch the pod, and reports it
+// in the status.
 func TestPodNameTaken(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*metav1.OwnerReference)
@@ -55,7 +55,7 @@ func TestPodNameTaken(t *testing.T) {
 	}
 }
 
-// wantedNow scales an object from within a write of the loop. The caller holds the lock of the
+// wantedNow scales an object during a write of the loop. The caller must hold the lock of the
 // server.
 func (w *world) wantedNow(uid types.UID, at string, n int64) {
 	obj := w.objects[kinds.ImoocPod().Resource][at].DeepCopy()
@@ -64,8 +64,8 @@ func (w *world) wantedNow(uid types.UID, at string, n int64) {
 	w.wanted[uid] = append(w.wanted[uid], want{since: time.Now(), n: n, ok: true})
 }
 
-// Executing a plan stops when the object is scaled to another count. Calls in flight finish, and so
-// do the few calls that start before the cache has seen the change.
+// The execution of a plan stops when someone scales the object. Only calls in flight, and the few
+// calls that start before the cache has seen the change, still run.
 func TestPlanIsGivenUpWhileItIsExecuted(t *testing.T) {
 	const many, few, after = 120, 5, 10
 	for verb, counts := range map[string]struct{ at, from, to int64 }{

@@ -60,8 +60,8 @@ func (k *kindSet) by(name kinds.Strategy) []*owners {
 	return slices.DeleteFunc(k.list(), func(o *owners) bool { return o.kind.Mapping.Strategy != name })
 }
 
-// controllerOf returns the kind and the key of an object's controller, whatever the API version in
-// the reference. It returns nil if there is no reference or its kind is not in the set.
+// controllerOf returns the kind and the key of an object's controller. It ignores the API version
+// in the reference. It returns nil if there is no reference or its kind is not in the set.
 func (k *kindSet) controllerOf(obj metav1.Object) (*owners, memory.Key) {
 	ref := metav1.GetControllerOfNoCopy(obj)
 	if ref == nil {
@@ -81,8 +81,8 @@ func (k *kindSet) controllerOf(obj metav1.Object) (*owners, memory.Key) {
 	return nil, memory.Key{}
 }
 
-// readersOf returns the keys of the objects whose plans read an object. If that object is
-// namespaced, only its controller reads it. Otherwise, all objects of the strategy do.
+// readersOf returns the keys of the objects whose plans read obj. For a namespaced obj, this is
+// only its controller. Otherwise, it is all objects of the strategy.
 func (k *kindSet) readersOf(name kinds.Strategy, obj any) (keys []memory.Key) {
 	input, ok := obj.(metav1.Object)
 	if !ok {
@@ -107,8 +107,8 @@ type owners struct {
 	strategy *strategy.Strategy
 	client   dynamic.NamespaceableResourceInterface
 	// declared means that the kind follows the declaration in its CRD. stop ends the informer, and
-	// stopped is closed when the informer has ended. withdrawn means that the declaration is no longer
-	// in force, so the cache is not updated, and nothing is written for the objects.
+	// stopped is closed when the informer has ended. withdrawn means that the CRD no longer
+	// declares this kind, so the cache is not updated, and nothing is written for the objects.
 	declared  bool
 	stop      context.CancelFunc
 	stopped   chan struct{}
@@ -126,7 +126,7 @@ type ownerState struct {
 	refused error
 }
 
-// hasSynced reports whether all objects that can be read have been put into the queue.
+// hasSynced reports whether all readable objects have been added to the queue.
 func (s *ownerState) hasSynced() bool {
 	return s.missing || s.refused != nil || s.objects != nil && s.objects.Filled()
 }
@@ -146,7 +146,7 @@ func (o *owners) keyOf(namespace, name string) memory.Key {
 	return memory.Key{Kind: o.kind.CRD(), Namespace: namespace, Name: name}
 }
 
-// keysOf returns the keys of objects of the kind. It skips values of any other type.
+// keysOf returns the keys of objects of the kind. It skips values of other types.
 func (o *owners) keysOf(objects ...any) (keys []memory.Key) {
 	for _, obj := range objects {
 		if u, ok := obj.(*unstructured.Unstructured); ok {
@@ -184,15 +184,15 @@ func (o *owners) get(namespace, name string) *unstructured.Unstructured {
 	return u
 }
 
-// differs reports whether two states of an object may get different plans. It ignores the status.
+// differs reports whether plans can differ for two states of an object. It ignores the status.
 func differs(kind kinds.Kind, a, b *unstructured.Unstructured) bool {
 	return kinds.RestartedAt(kind, a) != kinds.RestartedAt(kind, b) || apis.ReadPause(a.GetAnnotations()) != apis.ReadPause(b.GetAnnotations()) ||
 		removedSlots(a) != removedSlots(b) || a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() ||
 		(a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil)
 }
 
-// removedSlots returns the annotation that lists the removed slots of an object. It cuts a value
-// that is too long to one byte more than the maximum, so that the value stays invalid.
+// removedSlots returns the annotation that lists the removed slots of an object. It truncates a
+// long value to one byte more than the maximum, so that the value stays invalid.
 func removedSlots(obj *unstructured.Unstructured) string {
 	text := obj.GetAnnotations()[apis.AnnotationRemovedSlots]
 	return text[:min(len(text), slots.MaxRemovedText+1)]

@@ -37,8 +37,8 @@ func TestKindOfAReference(t *testing.T) {
 	}
 }
 
-// If Deployments cannot be listed, the missing CRD of a kind that needs them is reported once, and
-// not again each time that a list fails.
+// If Deployments cannot be listed, the missing CRD of a kind that needs them is logged only once,
+// not after each failed list.
 func TestMissingKindBesideARefusedInput(t *testing.T) {
 	inWorld(t, []kinds.Kind{kinds.AppService()}, func(w *world) {
 		w.unlisted[appsv1.SchemeGroupVersion.WithResource("deployments")] = true

@@ -16,8 +16,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// The labels of a pod are restored as soon as the server accepts the patch, even if nothing else
-// happens to the pod or its object. Without labels, the pod still belongs to the object.
+// The labels of a pod are restored as soon as the server accepts the patch, even if no other event
+// occurs. Without labels, the pod still belongs to the object.
 func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
 	for name, test := range map[string]struct {
 		err *apierrors.StatusError
@@ -63,7 +63,7 @@ func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
 	}
 }
 
-// While the server refuses to restore labels, the loop does not repeat the attempt.
+// While the server rejects the labels, the loop does not repeat the patch.
 func TestRefusedLabelsAreLeftAlone(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
@@ -83,8 +83,8 @@ func TestRefusedLabelsAreLeftAlone(t *testing.T) {
 	})
 }
 
-// A pod that lost its labels while the selector excluded its object gets them back when
-// the selector includes the object again.
+// A pod can lose its labels while the selector excludes its object. The loop restores them when the
+// selector includes the object again.
 func TestLabelsAreRestoredOnceTheSelectorTakesTheObjectIn(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
@@ -114,7 +114,7 @@ func TestLabelsAreRestoredOnceTheSelectorTakesTheObjectIn(t *testing.T) {
 	})
 }
 
-// A pod without labels counts, so the loop creates no other pod for its slot.
+// A pod without labels still fills its slot, so the loop does not create another pod.
 func TestPodWithoutLabelsCounts(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.late = 200 * time.Millisecond
@@ -122,7 +122,7 @@ func TestPodWithoutLabelsCounts(t *testing.T) {
 		foo := w.create(kind, "default", "foo", spec(int64(3), nil))
 		w.start()
 		w.converges()
-		w.passes(5 * time.Second) // until the last event has come
+		w.passes(5 * time.Second) // until the last event has arrived
 		name := func(slot slots.Slot) string { return keyOf("default", slots.PodName("foo", foo.GetUID(), "", slot)) }
 		w.mu.Lock()
 		w.admit = func(is write) *apierrors.StatusError {
@@ -131,7 +131,7 @@ func TestPodWithoutLabelsCounts(t *testing.T) {
 			}
 			return nil
 		}
-		// This change sends no event. The loop reconciles because of the events of the pods.
+		// This change sends no event. The events of the pods trigger the reconcile.
 		foo = w.objects[kind.Resource][keyOf("default", "foo")]
 		if err := unstructured.SetNestedField(foo.Object, int64(2), "spec", "replicas"); err != nil {
 			t.Error(err)
@@ -154,14 +154,14 @@ func TestPodWithoutLabelsCounts(t *testing.T) {
 	})
 }
 
-// A pod that loses its label and then its owner reference is released, and the loop fills its slot.
+// A pod that loses its label and then its owner reference is released, and its slot is refilled.
 func TestReleasedPodIsNotWaitedFor(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
 		foo := w.create(kind, "default", "foo", spec(int64(3), nil))
 		w.start()
 		w.converges()
-		w.passes(5 * time.Second) // until the last event has come
+		w.passes(5 * time.Second) // until the last event has arrived
 		released := slots.PodName("foo", foo.GetUID(), "", 2)
 		w.edit(podsResource, "default", released, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
 		w.edit(podsResource, "default", released, func(pod *unstructured.Unstructured) { pod.SetOwnerReferences(nil) })
@@ -171,8 +171,8 @@ func TestReleasedPodIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// The garbage collector deletes the pods of an object that is gone, so the controller
-// does not label them, even if another object has the same name.
+// The garbage collector deletes the pods of a deleted object, so the controller does not label
+// them, even if another object has the same name.
 func TestPodOfAnEarlierObjectIsNotLabelled(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()

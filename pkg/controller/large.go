@@ -24,12 +24,12 @@ func isOutline(obj *unstructured.Unstructured) bool {
 	return obj.GetAnnotations()[annotationOutline] != ""
 }
 
-// trimOwner returns a function that drops fields that no plan reads, and replaces a large object by
-// its outline. This limits how much memory one object can take, whoever wrote it.
+// trimOwner returns a function that drops fields that no plan reads, and replaces a large object
+// with its outline. This limits the memory that an object can take.
 func trimOwner(kind kinds.Kind) cache.TransformFunc {
 	return informer.Trim(func(u *unstructured.Unstructured) (any, error) {
-		// client-go trims the objects of a streamed list twice. Anyone can write the annotation, but
-		// every object from the server has a creation time, which an outline lacks.
+		// client-go trims the objects of a streamed list twice. Users can write the annotation,
+		// too, but every object from the server has a creation time, and outlines have none.
 		if created := u.GetCreationTimestamp(); isOutline(u) && created.IsZero() {
 			return u, nil
 		}

@@ -33,7 +33,7 @@ func strategyOf(t testing.TB, kind kinds.Kind) *strategy.Strategy {
 	return strategy.All()[kind.Mapping.Strategy]
 }
 
-// The cache keeps only enough of a large object to notice a change.
+// The cache keeps only the parts of a large object that show a change.
 func TestLargeObjectsAreNotCached(t *testing.T) {
 	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.MyDaemonSet()} {
 		for bytes, kept := range map[int]bool{1_000: true, 1_300_000: false} {
@@ -66,7 +66,7 @@ func TestLargeObjectsAreNotCached(t *testing.T) {
 	}
 }
 
-// Plans differ if the removed slots differ. The cache keeps only the start of a long annotation.
+// Plans depend on the removed slots. The cache keeps only the start of a long annotation.
 func TestRemovedSlotsMakeADifference(t *testing.T) {
 	kind := kinds.ImoocPod()
 	before := sized(kind, 1)
@@ -91,7 +91,7 @@ func TestRemovedSlotsMakeADifference(t *testing.T) {
 	}
 }
 
-// A template that is too large is reported as a problem, and the count stays valid.
+// A template that is too large is reported as a problem. It does not make the count invalid.
 func TestTemplateThatIsTooLarge(t *testing.T) {
 	for bytes, refused := range map[int]bool{100_000: false, 300_000: true} {
 		v := strategyOf(t, kinds.ImoocPod()).Owner(kinds.ImoocPod(), sized(kinds.ImoocPod(), bytes))
@@ -101,7 +101,7 @@ func TestTemplateThatIsTooLarge(t *testing.T) {
 	}
 }
 
-// An invalid count or Deployment name, and an object that cannot be decoded, are reported
+// An invalid count, an invalid Deployment name, and an object that cannot be decoded are reported
 // as problems.
 func TestObjectsThatNothingCanBePlannedFor(t *testing.T) {
 	for name, test := range map[string]struct {

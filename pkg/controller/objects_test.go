@@ -28,7 +28,7 @@ func (w *world) owned(owner *unstructured.Unstructured) []*unstructured.Unstruct
 	return pods
 }
 
-// condition returns a condition of an object, or an empty map if it has none of the type.
+// condition returns a condition of an object, or an empty map if the object does not have it.
 func (w *world) condition(kind kinds.Kind, name, of string) map[string]any {
 	obj := w.get(kind.Resource, "default", name)
 	list, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "status", "conditions")
@@ -72,7 +72,7 @@ func (w *world) relabelCRD(label string) {
 	w.passes(time.Second)
 }
 
-// The selector of a Deployment is immutable, so it does not contain the name label, which may
+// The selector of a Deployment is immutable, so it does not contain the name label, which can
 // change.
 func TestAnotherNameLabelLeavesTheSelector(t *testing.T) {
 	inWorkers(t, declaredKind{plan: kinds.StrategyDeployment, nameLabel: "name"}, func(w *world, kind kinds.Kind) {
@@ -99,7 +99,7 @@ func TestAnotherNameLabelLeavesTheSelector(t *testing.T) {
 	})
 }
 
-// A status that someone else changed or removed is written again.
+// The loop restores a status that someone else changed or removed.
 func TestClearedStatusIsWrittenAgain(t *testing.T) {
 	for name, spoil := range map[string]func(*unstructured.Unstructured){
 		"gone":            func(obj *unstructured.Unstructured) { delete(obj.Object, "status") },
@@ -123,7 +123,7 @@ func TestClearedStatusIsWrittenAgain(t *testing.T) {
 	}
 }
 
-// foreignConditions returns conditions that others may have written, by name.
+// foreignConditions returns conditions, by name, that other controllers might have written.
 func foreignConditions() map[string]map[string]any {
 	plain := func(change func(map[string]any)) map[string]any {
 		c := map[string]any{"type": "Synced", "status": "True", "reason": "Ok", "message": "", "lastTransitionTime": "2026-01-02T03:04:05Z"}
@@ -144,7 +144,7 @@ func foreignConditions() map[string]map[string]any {
 	}
 }
 
-// A Deployment that someone else made for the same object is left alone.
+// The loop does not touch a Deployment that someone else created for the same object.
 func TestForeignDeploymentOfTheSameOwnerIsLeftAlone(t *testing.T) {
 	inWorkers(t, declaredKind{plan: kinds.StrategyDeployment}, func(w *world, kind kinds.Kind) {
 		foo := w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
@@ -160,7 +160,7 @@ func TestForeignDeploymentOfTheSameOwnerIsLeftAlone(t *testing.T) {
 	})
 }
 
-// deployment creates a Deployment for an object, as someone else might.
+// deployment creates a Deployment for an object, as another controller might do.
 func (w *world) deployment(kind kinds.Kind, owner *unstructured.Unstructured, name string) *unstructured.Unstructured {
 	labels := map[string]any{"app": name}
 	d := &unstructured.Unstructured{Object: map[string]any{
@@ -174,7 +174,7 @@ func (w *world) deployment(kind kinds.Kind, owner *unstructured.Unstructured, na
 	return w.put(strategy.DeploymentResource(), d.Object)
 }
 
-// Creates that are refused at the same time count as one refusal, which is retried after a second
+// Creates that are rejected at the same time count as one refusal, which is retried after a second
 // and reported once.
 func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
@@ -252,8 +252,8 @@ func TestRepeatedRefusalKeepsTheFailure(t *testing.T) {
 	})
 }
 
-// earlier returns a change that names and labels a pod as an earlier controller did. The object
-// still controls the pod.
+// earlier returns a change that names and labels a pod as an earlier version of the controller did.
+// The object still controls the pod.
 func earlier(name string) func(*unstructured.Unstructured) {
 	return func(pod *unstructured.Unstructured) {
 		pod.SetName(name)
@@ -261,7 +261,7 @@ func earlier(name string) func(*unstructured.Unstructured) {
 	}
 }
 
-// ending returns a change that makes a pod terminate, and keeps it terminating.
+// ending returns a change that makes a pod terminate and never end.
 func ending(grace time.Duration) func(*unstructured.Unstructured) {
 	return func(pod *unstructured.Unstructured) {
 		seconds := int64(grace / time.Second)

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 )
 
-// Changed objects come before the backlog, in whatever order they were added.
+// Changed objects come before the backlog, regardless of the order in which they were added.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	key := func(name string) memory.Key { return memory.Key{Name: name} }
@@ -48,7 +48,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// No object is lost, none is handed out twice, and the changed ones come first.
+// No object is lost or returned twice, and changed objects come first.
 func TestOrderLosesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -93,7 +93,7 @@ func TestOrderLosesNothing(t *testing.T) {
 	})
 }
 
-// The queue of a loop hands out changed objects first.
+// The queue of a loop returns changed objects first.
 func TestQueueHandsOutChangesFirst(t *testing.T) {
 	t.Parallel()
 	o := newOrder()

@@ -16,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// onPods reports whether a write is of a pod, a Deployment, or a revision.
+// onPods reports whether a write changes a pod, a Deployment, or a revision.
 func onPods(w write) bool {
 	return w.resource == podsResource || w.resource == strategy.DeploymentResource() || w.resource == strategy.RevisionResource()
 }
@@ -41,9 +41,8 @@ func occurrences(list []string, word string) int {
 	return n
 }
 
-// Whatever happens to a paused object and its pods, the loop writes only the status, which stays
-// accurate. Within a second after the pause ends, the loop continues, even if it was started during
-// the pause.
+// For a paused object, the loop writes only the status, which stays accurate. Within a second after
+// the pause ends, the loop continues, even if it was started during the pause.
 func TestPausedObjectIsLeftAlone(t *testing.T) {
 	for name, restart := range map[string]bool{"by one loop": false, "by a loop that starts meanwhile": true} {
 		t.Run(name, func(t *testing.T) {
@@ -105,13 +104,13 @@ func TestPausedObjectIsLeftAlone(t *testing.T) {
 	}
 }
 
-// sleptClock is the clock of a machine that slept: its wall clock moved on, and its timers did not.
+// sleptClock is the clock of a suspended machine: the wall clock advances, but timers do not.
 type sleptClock struct{ slept *atomic.Int64 }
 
 func (c sleptClock) Now() time.Time                  { return time.Now().Add(time.Duration(c.slept.Load())) }
 func (c sleptClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// If a pause ends while the machine sleeps, the loop continues within a minute after the wake-up.
+// If a pause ends while the machine is suspended, the loop continues within a minute of the resume.
 func TestPauseEndsAfterTheMachineSlept(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind, clock := kinds.ImoocPod(), sleptClock{new(atomic.Int64)}
@@ -132,8 +131,8 @@ func TestPauseEndsAfterTheMachineSlept(t *testing.T) {
 	})
 }
 
-// If a pause is replaced, the new end counts. If it is lifted, it ends at once. Each change is
-// reported once.
+// If a pause is replaced, the new end applies. If it is removed, the loop continues immediately.
+// Each change is reported once.
 func TestPauseIsReplacedAndLifted(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
@@ -162,8 +161,8 @@ func TestPauseIsReplacedAndLifted(t *testing.T) {
 	})
 }
 
-// A pause with an invalid end does not pause the object. The status reports the error, and so does
-// one event.
+// A pause with an invalid end does not pause the object. The status and a single event report the
+// error.
 func TestPauseWhoseEndCannotBeRead(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// firstRetry is the delay after the first error of an object. It doubles with each error in a
-	// row, up to lastRetry.
+	// firstRetry is the delay after the first error of an object. The delay doubles with each error
+	// in a row, up to lastRetry.
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 30 * time.Second
 	// maxDelay is the maximum delay of a reconcile without an event. Plans use the wall clock, but
-	// timers stop while the machine sleeps, so a longer delay could end too late.
+	// timers stop while the machine is suspended, so a longer delay could end too late.
 	maxDelay = time.Minute
 )
 
-// newQueue returns the queue of the objects to reconcile. order decides which one is next. The name
-// of the queue, which includes the namespace, is a label of its metrics.
+// newQueue returns the queue of the objects to reconcile. order determines the next object. The
+// name of the queue, which includes the namespace, is a label of its metrics.
 func newQueue(namespace string, metrics workqueue.MetricsProvider, order *order) workqueue.TypedRateLimitingInterface[memory.Key] {
 	name := kinds.FieldManager
 	if namespace != metav1.NamespaceAll {
@@ -36,11 +36,11 @@ func newQueue(namespace string, metrics workqueue.MetricsProvider, order *order)
 		})})
 }
 
-// wake puts an object that changed into the queue, and records the reason for the log. After a
-// recent reconcile that read many items, the object is delayed.
+// wake adds a changed object to the queue, and records the reason for the log. If a recent
+// reconcile of the object read many items, the object is delayed.
 func (c *Controller) wake(k memory.Key, why ...string) { c.add(k, false, why) }
 
-// wakeLater puts an object into the queue behind those that changed.
+// wakeLater adds an object to the queue behind the changed objects.
 func (c *Controller) wakeLater(k memory.Key, why ...string) { c.add(k, true, why) }
 
 func (c *Controller) add(k memory.Key, later bool, why []string) {
@@ -49,23 +49,23 @@ func (c *Controller) add(k memory.Key, later bool, why []string) {
 	c.queue.AddAfter(k, c.memory.Rest(k, time.Now()))
 }
 
-// wakeAfter puts an object into the queue after a delay, but no later than after maxDelay. A delay
-// of zero does nothing.
+// wakeAfter adds an object to the queue after a delay of at most maxDelay. If the delay is zero,
+// wakeAfter does nothing.
 func (c *Controller) wakeAfter(k memory.Key, delay time.Duration) {
 	if delay > 0 {
 		c.queue.AddAfter(k, min(delay, maxDelay))
 	}
 }
 
-// order decides which object the queue hands out next. Changed objects come before the backlog,
-// which holds the objects that exist when the loop starts. So no change waits for thousands of
-// objects that need nothing. controller-runtime has had such a queue by default since 0.23.
+// order determines which object the queue returns next. Changed objects come before the backlog,
+// which holds the objects that exist when the loop starts. So a change does not wait for thousands
+// of unchanged objects. controller-runtime has a similar queue by default since 0.23.
 type order struct {
 	mu sync.Mutex
 	// later holds the objects that join the backlog when they are next added.
 	later map[memory.Key]bool
-	// queued maps each queued object to whether it is in the backlog. The slice backlog may still
-	// list an object that has moved to changed.
+	// queued maps each queued object to whether it is in the backlog. An object that has moved to
+	// changed can still be in the slice backlog.
 	queued           map[memory.Key]bool
 	changed, backlog []memory.Key
 }
@@ -123,7 +123,7 @@ func (o *order) Len() int {
 	return len(o.queued)
 }
 
-// Pop removes and returns the next object. The queue calls it only if there is one.
+// Pop removes and returns the next object. The queue calls Pop only if it is not empty.
 func (o *order) Pop() (k memory.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	// liveReadInterval is how old the last read of an object may be when a write for one of its
-	// children begins.
+	// liveReadInterval is the maximum age of the last live read of an object when a write for one
+	// of its children starts.
 	liveReadInterval = time.Second
-	// cacheTimeout is the time until the next reconcile if a cache is behind and sends no event.
+	// cacheTimeout is the delay of the next reconcile if a cache is behind and sends no event.
 	cacheTimeout = time.Second
-	// troubleAfter is the number of failures in a row after which an event reports them. Failed
-	// creates are also reported by a condition. Retries reach this number within a few seconds.
+	// troubleAfter is the number of failures in a row after which an event reports them. A
+	// condition reports failed creates, too. Retries reach this number within a few seconds.
 	troubleAfter = 5
 )
 
@@ -47,8 +47,8 @@ func (c *Controller) work(ctx context.Context) {
 	}
 }
 
-// handle reconciles one object, and requeues it for its recheck or, after an error, with a
-// back-off.
+// handle reconciles one object. Then it requeues the object for the next check or, after an error,
+// with a back-off.
 func (c *Controller) handle(ctx context.Context, k memory.Key) {
 	number, reasons := c.memory.Begin(k, time.Now())
 	logger := klog.FromContext(ctx).WithValues("kind", k.Kind, "namespace", k.Namespace, "name", k.Name, "reconcile", number)
@@ -67,8 +67,8 @@ func (c *Controller) handle(ctx context.Context, k memory.Key) {
 	if ctx.Err() != nil {
 		return
 	}
-	// A conflict is not logged, but it is retried like any error, because the change that caused it
-	// might not send an event.
+	// A conflict is not logged, but it is retried like any other error, because the conflicting
+	// change might not send an event.
 	if !errors.Is(err, strategy.ErrConflict) {
 		c.report.LogObject(k, "%v; trying again", err)
 	}
@@ -83,13 +83,13 @@ func (c *Controller) handle(ctx context.Context, k memory.Key) {
 }
 
 // reconcile brings one object a step closer to its desired state. recheck is the delay until the
-// next reconcile without an event; zero means never.
+// next reconcile if there is no event; zero means to wait for an event.
 func (c *Controller) reconcile(ctx context.Context, k memory.Key) (recheck time.Duration, err error) {
 	var obj *unstructured.Unstructured
 	o := c.kinds.get(k.Kind)
 	if o != nil {
 		if o.withdrawn.Load() {
-			return 0, nil // the object is queued again when the new declaration is in force
+			return 0, nil // the object is queued again when the new declaration applies
 		}
 		obj = o.get(k.Namespace, k.Name)
 	}
@@ -98,7 +98,7 @@ func (c *Controller) reconcile(ctx context.Context, k memory.Key) (recheck time.
 		return 0, nil
 	}
 	r := &reconciliation{Controller: c, key: k, owners: o, object: obj, mem: c.memory.Get(k, obj.GetUID())}
-	// A panic because of one object must not stop the loop for the others.
+	// A panic in the reconcile of one object must not stop the loop for the others.
 	defer func() {
 		if p := recover(); p != nil {
 			err = strategy.Panicked(ctx, p)
@@ -113,7 +113,7 @@ type reconciliation struct {
 	*Controller
 	key    memory.Key
 	owners *owners
-	// object is the owner, which was read from the cache or, if live is set, from the server.
+	// object is the owner, read from the cache or, if live is set, from the server.
 	object *unstructured.Unstructured
 	live   bool
 	mem    *memory.Object
@@ -135,8 +135,8 @@ func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err er
 	}
 	r.makePlan()
 	r.memory.Saw(r.key, len(r.view.Pods)+len(r.view.Nodes))
-	// A cached owner may be arbitrarily old. Before anything is written, read the owner from the
-	// server and plan again.
+	// A cached owner can be out of date. Before anything is written, read the owner from the server
+	// and plan again.
 	if r.plan.Writes() && !r.live {
 		if there, err := r.readLive(ctx); !there {
 			return 0, err
@@ -150,8 +150,8 @@ func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err er
 	return r.apply(ctx)
 }
 
-// findUnanswered looks for the pods whose creates failed without an answer. If one exists, nothing
-// is planned until the cache has it.
+// findUnanswered looks for the pods whose creates failed without a response. If such a pod exists,
+// no plan is made until the cache has the pod.
 func (r *reconciliation) findUnanswered(ctx context.Context) error {
 	for len(r.mem.Unanswered) > 0 {
 		name := r.mem.Unanswered[0]
@@ -167,7 +167,7 @@ func (r *reconciliation) findUnanswered(ctx context.Context) error {
 	return nil
 }
 
-// cachesBehind reports whether a cache lacks a write of the loop for the object, and counts waits.
+// cachesBehind reports whether a cache lacks a write of the loop for the object, and counts the waits.
 func (r *reconciliation) cachesBehind() bool {
 	caches := []*informer.Informer{r.pods, r.revisions.Informer, r.inputs[r.owners.kind.Mapping.Strategy], r.owners.state.Load().objects}
 	behind := slices.ContainsFunc(caches, func(i *informer.Informer) bool { return i != nil && i.Behind(r.mem.Written[i.Resource]) })
@@ -177,8 +177,8 @@ func (r *reconciliation) cachesBehind() bool {
 	return behind
 }
 
-// readLive reads the owner from the server into r.object, and reports whether it still exists and
-// is selected. If it was deleted or is no longer selected, a watch event will follow.
+// readLive reads the owner from the server into r.object, and reports whether the owner still
+// exists and is selected. If not, a watch event will follow.
 func (r *reconciliation) readLive(ctx context.Context) (there bool, err error) {
 	now, err := r.owners.client.Namespace(r.key.Namespace).Get(ctx, r.key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -206,7 +206,7 @@ func (r *reconciliation) makePlan() {
 	r.plan = plan.Decide(r.view, s.Plan)
 }
 
-// apply executes the plan while it writes the status, and returns the delay until the next plan.
+// apply executes the plan, writes the status, and returns the delay until the next plan.
 func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err error) {
 	k, o, v, p := r.key, r.owners, r.view, r.plan
 	r.report.Plan(k, v, p, r.mem)
@@ -229,13 +229,13 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 	r.remember(out)
 	r.report.Result(k, r.object, r.mem, p, out, done)
 	if err != nil && errors.Is(statusErr, strategy.ErrConflict) {
-		statusErr = nil // the other error says more
+		statusErr = nil // the other error has more detail
 	}
 	if err = errors.Join(err, statusErr); err != nil {
 		return 0, err
 	}
 	if !out.Ending && (!done || len(out.Refused) > 0 || out.Declined[plan.KindPod] != "") {
-		r.wake(k, "the last reconcile did not finish") // plan what is left, or react to the refusal
+		r.wake(k, "the last reconcile did not finish") // plan the remaining work, or react to the refusal
 	}
 	r.report.State(k, r.object, v, status.written, r.mem)
 	r.logFailures()
@@ -257,9 +257,9 @@ func (r *reconciliation) logFailures() {
 	}
 }
 
-// isCurrent returns a function that reports whether the plan still matches the object. The cache
-// shows most changes, but may be arbitrarily old, so the function also reads the object once per
-// liveReadInterval. The function is not safe for concurrent use.
+// isCurrent returns a function that reports whether the plan still matches the object. The function
+// checks the cache and, because the cache can be behind, also reads the object from the server once
+// per liveReadInterval. The function is not safe for concurrent use.
 func (r *reconciliation) isCurrent(ctx context.Context) func() bool {
 	kind, planned, read := r.owners.kind, r.object, r.view.Now
 	return func() bool {
@@ -276,7 +276,7 @@ func (r *reconciliation) isCurrent(ctx context.Context) func() bool {
 		}
 		now, err := r.owners.client.Namespace(r.key.Namespace).Get(ctx, r.key.Name, metav1.GetOptions{})
 		if err != nil {
-			return false // the next reconcile reports what is wrong
+			return false // the next reconcile reports the error
 		}
 		read = r.Clock.Now()
 		return !differs(kind, now, planned)
@@ -313,7 +313,7 @@ func (r *reconciliation) remember(out *strategy.Outcome) {
 }
 
 // rememberRevision records whether the revision of the template was written. If several writes in a
-// row are refused, only the first refusal is reported.
+// row are rejected, only the first refusal is reported.
 func (r *reconciliation) rememberRevision(out *strategy.Outcome) {
 	why, refused := out.Declined[plan.KindRevision]
 	switch {

@@ -19,8 +19,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// A plan is given up at once if the cache shows that its object has changed. If only the server
-// shows the change, the plan is given up within a second.
+// Execution of a plan stops immediately if the cache shows a change of the object. If only the
+// server shows the change, execution stops within a second.
 func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 	kind := kinds.ImoocPod()
 	version := func(resourceVersion string, generation int64) *unstructured.Unstructured {
@@ -88,8 +88,8 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 	}
 }
 
-// Nothing is written for an object that the selector no longer matches, even if the cache has not
-// seen the change.
+// The loop writes nothing for an object that the selector no longer matches, even if the cache has
+// not seen the change.
 func TestSelectorIsMatchedAgainAfterTheLiveRead(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		fields := spec(int64(2), nil)
@@ -112,8 +112,8 @@ func TestSelectorIsMatchedAgainAfterTheLiveRead(t *testing.T) {
 	})
 }
 
-// Nothing is written for an object that was deleted and created again under its name, even if the
-// cache still has the old object, for which the plan was made.
+// The loop writes nothing for an object that was deleted and created again under its name, even if
+// the plan was made for the old object, which is still in the cache.
 func TestObjectIsTheSameAfterTheLiveRead(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
@@ -134,8 +134,8 @@ func TestObjectIsTheSameAfterTheLiveRead(t *testing.T) {
 	})
 }
 
-// A pod whose create was not answered counts before the cache has seen it. If other slots are
-// wanted meanwhile, the loop creates no additional pods.
+// A pod whose create got no response counts even before it is in the cache. If the wanted slots
+// change meanwhile, the loop creates no extra pods.
 func TestPodsWhoseCreatesWereNotAnsweredCount(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.late = 500 * time.Millisecond
@@ -143,7 +143,7 @@ func TestPodsWhoseCreatesWereNotAnsweredCount(t *testing.T) {
 		w.create(kind, "default", "foo", spec(int64(0), nil))
 		w.start()
 		w.converges()
-		w.passes(5 * time.Second) // until the last event has come
+		w.passes(5 * time.Second) // until the last event has arrived
 		w.mu.Lock()
 		w.lose = func(is write) bool { return podWrite("create")(is) }
 		w.mu.Unlock()

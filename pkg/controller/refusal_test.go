@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// ofEndingNamespace returns the server's answer to a create in a namespace that is being deleted.
+// ofEndingNamespace returns the server's response to a create in a terminating namespace.
 func ofEndingNamespace() *apierrors.StatusError {
 	err := denied("unable to create new content in namespace default because it is being terminated")
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
@@ -22,8 +22,8 @@ func ofEndingNamespace() *apierrors.StatusError {
 	return err
 }
 
-// The deletion of a namespace is not reported as a failure. The write of the status wakes the
-// object, so a create may be repeated, but only once.
+// The deletion of a namespace is not reported as a failure. The write of the status requeues the
+// object, so a create can be repeated once, but no more.
 func TestCreatesInANamespaceThatEnds(t *testing.T) {
 	for name, answer := range map[string]*apierrors.StatusError{
 		"terminating": ofEndingNamespace(),

@@ -51,7 +51,7 @@ func failures() map[string]apiserver.Fault {
 	}
 }
 
-// startAt starts a loop for the kinds in opts, or for ImoocPods if there are none. ended receives
+// startAt starts a loop for the kinds in opts, or for ImoocPods if opts has none. ended receives
 // the result of Run.
 func startAt(t *testing.T, s *apiserver.Server, opts Options) (loop *Controller, ended chan error) {
 	t.Helper()
@@ -85,7 +85,7 @@ func startAt(t *testing.T, s *apiserver.Server, opts Options) (loop *Controller,
 	return loop, ended
 }
 
-// A loop that resumes waits out all failures, and logs them.
+// A loop with Resumed set retries after every failure, and logs the failures.
 func TestResumedLoopWaitsOutFailures(t *testing.T) {
 	t.Parallel()
 	for name, fail := range failures() {
@@ -124,8 +124,8 @@ func TestResumedLoopWaitsOutFailures(t *testing.T) {
 	}
 }
 
-// A kind whose objects the loop may not list is left out, and Refused returns it. The other kinds
-// are reconciled.
+// A kind is skipped if the loop has no permission to list its objects. Refused returns the kind,
+// and the other kinds are reconciled.
 func TestKindThatMayNotBeListedIsLeftOut(t *testing.T) {
 	t.Parallel()
 	mayNot := kinds.HelloWorld()
@@ -152,7 +152,7 @@ func TestKindThatMayNotBeListedIsLeftOut(t *testing.T) {
 	}
 }
 
-// A loop that does not resume returns an error at once if its first request fails.
+// Without Resumed, Run returns an error immediately if the first request fails.
 func TestFirstStartFails(t *testing.T) {
 	t.Parallel()
 	for name, fail := range failures() {

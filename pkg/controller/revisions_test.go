@@ -20,7 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// holdRecorded checks that nothing is made from a template before its revision exists.
+// holdRecorded checks that a template is used only after its revision exists.
 func (w *world) holdRecorded(is write, owner *unstructured.Unstructured, hash string) {
 	name := plan.RevisionName(owner.GetName(), owner.GetUID(), hash)
 	if w.objects[strategy.RevisionResource()][keyOf(owner.GetNamespace(), name)] == nil && !w.historyless {
@@ -28,8 +28,8 @@ func (w *world) holdRecorded(is write, owner *unstructured.Unstructured, hash st
 	}
 }
 
-// holdRevision checks that a revision holds the template whose hash is in its name, that its data
-// never changes, and that no revision in use is deleted.
+// holdRevision checks that a revision contains the template whose hash is in its name, that its
+// data never changes, and that no revision in use is deleted.
 func (w *world) holdRevision(is write, kind kinds.Kind, owner *unstructured.Unstructured) {
 	if owner == nil {
 		w.blame("I4: %s, whose revision is not the loop's", is)
@@ -82,8 +82,8 @@ func (w *world) history(owner *unstructured.Unstructured) (hashes []string, numb
 	return hashes, numbers
 }
 
-// amissHistory describes what is wrong with the history of an object, or returns "". The newest
-// revision must have the template of the object.
+// amissHistory describes a fault in the history of an object, or returns "". The newest revision
+// must have the template of the object.
 func (w *world) amissHistory(kind kinds.Kind, owner *unstructured.Unstructured) string {
 	if w.historyless {
 		return ""
@@ -139,7 +139,7 @@ func eachStrategy(t *testing.T, do func(t *testing.T, w *world, kind kinds.Kind,
 	}
 }
 
-// ofAnyKind returns the fields of an object of a kind, with an image and, if the kind has a count,
+// ofAnyKind returns the fields of an object with an image and, if the kind has a replica count,
 // with two replicas.
 func ofAnyKind(kind kinds.Kind, image string) map[string]any {
 	if len(kind.Mapping.TemplatePath) > 0 {
@@ -187,7 +187,7 @@ func TestHistoryOfTemplates(t *testing.T) {
 	})
 }
 
-// The revision records the reason for a template change, and the author of the change.
+// The revision records the reason for a template change and the user who made it.
 func TestChangeCauseIsKept(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(1), template("a")))
@@ -223,9 +223,9 @@ func TestChangeCauseIsKept(t *testing.T) {
 	})
 }
 
-// With the role of an earlier version, the loop cannot list revisions. It reconciles objects
-// without a history, and reports that once. When it gets the permission, it writes the missing
-// revisions.
+// With the role of an earlier version, the loop has no permission to list revisions. It reconciles
+// objects without a history, and logs that once. After it gets the permission, it writes the
+// missing revisions.
 func TestRevisionsThatMayNotBeRead(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		w.historyless = true
@@ -254,7 +254,7 @@ func TestRevisionsThatMayNotBeRead(t *testing.T) {
 }
 
 // If a revision is rejected, the object still converges. The loop reports the rejection once, and
-// tries again only when something changes.
+// retries only when the object changes.
 func TestRefusedRevisionCostsNoPod(t *testing.T) {
 	for name, refusal := range map[string]*apierrors.StatusError{
 		"rights":         denied("the role is an older one"),
@@ -290,7 +290,7 @@ func TestRefusedRevisionCostsNoPod(t *testing.T) {
 	}
 }
 
-// A revision of someone else with the same name is left alone.
+// The loop does not touch a revision of someone else with the same name.
 func TestForeignRevision(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), template("a")))
@@ -341,7 +341,7 @@ func TestChangedRevisionsAreRepaired(t *testing.T) {
 	})
 }
 
-// A large object has a history like any other, although the cache holds only an outline.
+// The loop keeps the history of a large object, although the cache has only an outline.
 func TestHistoryOfALargeObject(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		fields := ofAnyKind(kind, "a")
@@ -362,10 +362,10 @@ func TestHistoryOfALargeObject(t *testing.T) {
 	})
 }
 
-// Two loops that run at the same time write one history, even if their caches are behind.
+// Two concurrent loops write one history, even if their caches are behind.
 func TestTwoLoopsKeepOneHistory(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
-		w.judge = func(is write) { // hold can judge the writes of pods only if a single loop runs
+		w.judge = func(is write) { // hold can check the writes of pods only if a single loop runs
 			if revisionWrite(is) {
 				w.hold(is)
 			}

@@ -17,7 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// before calls do once, with the server unlocked, before the first write that matches.
+// before calls do once, with the server unlocked, before the first matching write.
 func (w *world) before(match func(write) bool, do func()) {
 	done := false
 	w.admit = func(is write) *apierrors.StatusError {
@@ -84,8 +84,8 @@ func TestStatusShowsProgress(t *testing.T) {
 	})
 }
 
-// A pod whose deletion is forbidden does not delay the deletion of the others, and an event reports
-// why it still exists.
+// A pod that must not be deleted does not delay the deletion of the others. An event reports why it
+// still exists.
 func TestRefusedDeletionDoesNotStopTheOthers(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
@@ -110,7 +110,7 @@ func TestRefusedDeletionDoesNotStopTheOthers(t *testing.T) {
 	})
 }
 
-// A server that fails every create, as with a broken admission webhook, is reported like a refusal.
+// If the server fails every create, for example in a webhook, the status reports a refusal.
 func TestServerThatFailsIsReported(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.admit = func(is write) *apierrors.StatusError {
@@ -163,7 +163,7 @@ func TestPanicIsReported(t *testing.T) {
 	})
 }
 
-// When a loop is stopped, it completes the write under way, and still knows the states of its
+// When a loop is stopped, it completes the write in flight, and still returns the states of its
 // objects. The bubble checks that it leaks no goroutines.
 func TestStopFinishesTheWriteUnderWay(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
@@ -188,8 +188,7 @@ func TestStopFinishesTheWriteUnderWay(t *testing.T) {
 	})
 }
 
-// If a declaration is removed while pods are being created, the creates that have not begun do not
-// begin.
+// If a declaration is removed while pods are being created, the remaining creates do not start.
 func TestDeclarationRemovedDuringCreate(t *testing.T) {
 	inWorkers(t, declaredKind{plan: kinds.StrategyPods}, func(w *world, worker kinds.Kind) {
 		const wanted = 300
@@ -207,8 +206,8 @@ func TestDeclarationRemovedDuringCreate(t *testing.T) {
 	})
 }
 
-// A Deployment of someone else is reported and not touched, even if it appears between the read and
-// the write of the loop. When it is gone, the loop creates its own.
+// The loop reports a Deployment of someone else and does not touch it, even if it appears between
+// the read and the write. When it is deleted, the loop creates its own Deployment.
 func TestForeignDeployment(t *testing.T) {
 	app := kinds.AppService()
 	inWorld(t, []kinds.Kind{app}, func(w *world) {

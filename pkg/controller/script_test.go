@@ -24,8 +24,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// script is the initial state of a random world and the events in it. It is drawn completely before
-// the world runs, so that rapid finds the shortest script that fails.
+// script is the initial state of a random world and its events. It is drawn before the world runs,
+// so that rapid can find the shortest failing script.
 type script struct {
 	crd declaredKind
 	// late means that the loop starts before any object exists.
@@ -34,7 +34,7 @@ type script struct {
 	steps  []step
 }
 
-// scriptedOwner is an object with its pods. Each number is an index into a list.
+// scriptedOwner is an object with its pods. Each number is an index in a list.
 type scriptedOwner struct {
 	kind, namespace, name int
 	count, template       string
@@ -49,7 +49,7 @@ type scriptedPod struct {
 	slot int
 }
 
-// step is one event. Its numbers select an object and a pod, if the event affects one.
+// step is one event. Its numbers select an object and a pod, if the event needs them.
 type step struct {
 	what, how  string
 	owner, pod int
@@ -149,10 +149,10 @@ func drawScript(t *rapid.T) script {
 	return s
 }
 
-// In random worlds with arbitrary objects and events, each write of the loop must keep the
-// invariants, and an object that cannot converge must report why. Once the faults of the world are
-// repaired, everything must converge and be quiet. To repeat a failure, pass its seed as
-// "-rapid.seed". "-rapid.checks" sets the number of worlds; "make nightly" sets RAPID_CHECKS.
+// In random worlds with arbitrary events, each write of the loop must keep the invariants, and an
+// object that cannot converge must report why. After the faults are repaired, everything must
+// converge. To repeat a failure, pass its seed as "-rapid.seed". "-rapid.checks" sets the number of
+// worlds; "make nightly" sets RAPID_CHECKS.
 func TestObjectsAsAServerMayHoldThem(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -165,7 +165,7 @@ func TestObjectsAsAServerMayHoldThem(t *testing.T) {
 		heard := &recorder{TB: t}
 		bubble.Test(t, func(*testing.T) {
 			done := make(chan struct{})
-			go func() { // a goroutine of its own, which Fatal ends
+			go func() { // Fatal ends only this goroutine
 				defer close(done)
 				play(heard, both, func(w *world) {
 					w.put(kinds.CRDResource(), crd)
@@ -180,7 +180,7 @@ func TestObjectsAsAServerMayHoldThem(t *testing.T) {
 	})
 }
 
-// recorder records the failures of a test, for rapid to judge.
+// recorder records the failures of a test for rapid.
 type recorder struct {
 	testing.TB
 	mu     sync.Mutex
@@ -247,8 +247,8 @@ func (s script) run(w *world) {
 	w.restartsQuietly()
 }
 
-// ofNumber returns the object with an index among all objects, and its kind, or nil if there are
-// too few.
+// ofNumber returns the object with an index among all objects and its kind, or nil if there are too
+// few objects.
 func (w *world) ofNumber(n int) (kinds.Kind, *unstructured.Unstructured) {
 	i := 0
 	for _, kind := range w.kinds {
@@ -402,7 +402,7 @@ func (st step) happen(w *world) {
 		w.change(kind, namespace, name, func(obj *unstructured.Unstructured) { setCount(kind, obj, st.how) })
 	case "slots":
 		w.change(kind, namespace, name, func(obj *unstructured.Unstructured) { setRemoved(obj, st.how) })
-	case "remove": // the slot of a pod, as "scale --remove" does it
+	case "remove": // removes the slot of a pod, as "scale --remove" does
 		onPod(func(pod *unstructured.Unstructured) {
 			slot := slots.FromName(pod.GetName(), name, owner.GetUID(), "")
 			if n, ok := w.count(kind, owner); ok && n > 0 && w.want(kind, owner).wants(slot) {
@@ -436,12 +436,12 @@ func (st step) happen(w *world) {
 		w.refuse(st.how)
 	case "label":
 		w.relabelCRD(st.how)
-	case "pause": // ends within the time that passes after the last step
+	case "pause": // ends before the time after the last step is over
 		w.pause(kind, namespace, name, map[string]time.Duration{"": 0, "second": time.Second, "minute": time.Minute}[st.how])
 	}
 }
 
-// refuse makes the server refuse a verb on the children of objects; "" ends that.
+// refuse makes the server reject a verb on the children of objects. The verb "" ends that.
 func (w *world) refuse(verb string) {
 	if verb == "" {
 		w.deny(nil, nil)
@@ -452,7 +452,7 @@ func (w *world) refuse(verb string) {
 	})
 }
 
-// deny makes the server answer the matching writes with an error. A nil match ends that.
+// deny makes the server reject the matching writes with an error. A nil match ends that.
 func (w *world) deny(err *apierrors.StatusError, match func(write) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -467,13 +467,13 @@ func (w *world) deny(err *apierrors.StatusError, match func(write) bool) {
 	}
 }
 
-// denied returns the answer to a write that is forbidden.
+// denied returns the response to a forbidden write.
 func denied(why string) *apierrors.StatusError {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "children"}, "a", errors.New(why))
 }
 
-// mustSay fails the test if an object lacks something and its status does not report why, unless
-// one of its pods has yet to terminate or to become ready.
+// mustSay fails the test if an object is incomplete and its status does not report why. It ignores
+// an object with a pod that has yet to terminate or to become ready.
 func (w *world) mustSay(kind kinds.Kind, obj *unstructured.Unstructured) {
 	namespace, name := obj.GetNamespace(), obj.GetName()
 	amiss := w.amiss(kind, namespace, name)
@@ -521,7 +521,7 @@ func repair(w *world) {
 	}
 	w.letGo()
 	if w.kinds[0].Mapping.Strategy == kinds.StrategyDeployment {
-		for _, obj := range w.all(w.kinds[1].Resource) { // two objects may want a Deployment of the same name
+		for _, obj := range w.all(w.kinds[1].Resource) { // two objects may want a Deployment with the same name
 			if w.get(w.kinds[0].Resource, obj.GetNamespace(), obj.GetName()) != nil {
 				w.drop(w.kinds[1].Resource, obj.GetNamespace(), obj.GetName())
 			}
@@ -531,7 +531,7 @@ func repair(w *world) {
 	w.start()
 }
 
-// brokenTemplate reports whether no pods can be made from an object's template.
+// brokenTemplate reports whether an object's template is invalid for pods.
 func brokenTemplate(kind kinds.Kind, obj *unstructured.Unstructured) bool {
 	path := kind.Mapping.TemplatePath
 	if len(path) == 0 {

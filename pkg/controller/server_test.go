@@ -33,22 +33,22 @@ import (
 )
 
 const (
-	// writeTakes is the time that the server takes for a write. Without it, two writes would never
-	// be in flight at the same time.
+	// writeTakes is the duration of a write on the server. With zero, two writes would never be in
+	// flight at the same time.
 	writeTakes = time.Millisecond
-	// podStarts, podEnds, and deploymentTakes are the times that the kubelets and the controller of
-	// Deployments take.
+	// podStarts, podEnds, and deploymentTakes are how long the kubelets and the Deployment
+	// controller take.
 	podStarts       = 200 * time.Millisecond
 	podEnds         = 500 * time.Millisecond
 	deploymentTakes = 300 * time.Millisecond
-	// stuck marks a pod that does not terminate, because its node does not answer.
+	// stuck marks a pod that does not terminate, because its node does not respond.
 	stuck = "test/stuck"
 )
 
-// server is an API server in memory, with the kubelets and the controller of Deployments. It has
-// what the loop needs of them, and the API's own rules for names, labels, selectors, preconditions,
-// and field ownership. Clients use it as the transport of their requests. The loop sends requests;
-// a test changes objects through the methods of the server.
+// server is an API server in memory, with kubelets and the Deployment controller. It implements
+// only what the loop needs, with the API's rules for names, labels, selectors, preconditions, and
+// field ownership. The loop uses the server as the transport of its clients. Tests change objects
+// through methods of the server.
 type server struct {
 	mu       sync.Mutex
 	revision int64
@@ -62,16 +62,16 @@ type server struct {
 	history []event
 	changed chan struct{} // closed and replaced on every event
 	writes  []write
-	// admit, if set, may refuse a write. It is called with the server locked.
+	// admit, if set, can reject a write. It is called with the server locked.
 	admit func(write) *apierrors.StatusError
 	// judge, if set, is called before each write.
 	judge func(write)
 	// lose, if set, reports whether the response to a write is lost. It is called with the
 	// server locked.
 	lose func(write) bool
-	// late is the delay of watch events. readTakes is how long the server takes to read one object.
+	// late is the delay of watch events. readTakes is the duration of a read of one object.
 	late, readTakes time.Duration
-	// reads, if set, is called with each object that is read live.
+	// reads, if set, is called with each object that a live read returns.
 	reads func(*unstructured.Unstructured)
 	// unlisted holds the resources for which lists and watches are forbidden.
 	unlisted map[schema.GroupVersionResource]bool
@@ -80,7 +80,7 @@ type server struct {
 // served is a resource of the server.
 type served struct {
 	kind string
-	// status means that the resource has /status, and that other writes do not change the status.
+	// status means that only writes to the subresource /status change the status.
 	status bool
 }
 
@@ -136,7 +136,7 @@ func newServer() *server {
 
 func keyOf(namespace, name string) string { return namespace + "/" + name }
 
-// RoundTrip answers a request.
+// RoundTrip responds to a request.
 func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
@@ -342,7 +342,7 @@ func (s *server) since(revision int64) []event {
 	return s.history[i:]
 }
 
-// seen returns an event as a watch with a selector sends it, or nil if the watch does not see it.
+// seen returns the event that a watch with a selector sends, or nil if it sends none.
 func (e event) seen(namespace string, selects labels.Selector) []map[string]any {
 	before, after := inView(e.before, namespace, selects), inView(e.after, namespace, selects)
 	switch {
@@ -361,7 +361,7 @@ func (e event) seen(namespace string, selects labels.Selector) []map[string]any 
 	return nil
 }
 
-// change executes a write of the loop, unless it is refused, and completes the description w.
+// change executes a write of the loop, unless the write is rejected, and completes w.
 func (s *server) change(r *http.Request, body []byte, w *write, namespace string) (*unstructured.Unstructured, error) {
 	resource := w.resource
 	var after *unstructured.Unstructured
@@ -479,7 +479,7 @@ func (s *server) patched(contentType string, body []byte, w *write, namespace st
 		}
 	}
 	if s.kinds[w.resource].status {
-		// A write to /status changes only the status, and other writes change everything else.
+		// A write to /status changes only the status. Other writes change everything else.
 		from, to := before, after
 		if w.subresource == "status" {
 			from, to = after, before.DeepCopy()
@@ -494,8 +494,8 @@ func (s *server) patched(contentType string, body []byte, w *write, namespace st
 	return after, nil
 }
 
-// apply merges the applied fields into an object, and removes those that the loop applied
-// before and omits now.
+// apply merges the applied fields into an object, and removes fields that the loop applied before
+// but not now.
 func (s *server) apply(before *unstructured.Unstructured, asked map[string]any, w *write) map[string]any {
 	at := before.GetUID()
 	ours := (&unstructured.Unstructured{Object: asked}).DeepCopy().Object
@@ -509,7 +509,7 @@ func (s *server) apply(before *unstructured.Unstructured, asked map[string]any, 
 	merged, _ := merge(before.DeepCopy().Object, ours, s.applied[at], "").(map[string]any)
 	if at == "" {
 		merged["apiVersion"], merged["kind"] = w.resource.GroupVersion().String(), s.kinds[w.resource].kind
-		at = s.nextUID() // the UID that it is about to get
+		at = s.nextUID() // the UID of the object to be created
 	}
 	s.applied[at] = ours
 	return merged
@@ -570,8 +570,8 @@ func (s *server) nextUID() types.UID {
 	return types.UID(fmt.Sprintf("%08x-0000-4000-8000-000000000000", s.uids+1))
 }
 
-// store stores an object, sends its event, and starts the kubelet or the controller that acts on
-// it.
+// store stores an object, sends its event, and starts the kubelet or the controller that handles
+// the object.
 func (s *server) store(resource schema.GroupVersionResource, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	at := keyOf(obj.GetNamespace(), obj.GetName())
 	before := s.objects[resource][at]
@@ -665,7 +665,7 @@ func (s *server) collect(resource schema.GroupVersionResource, namespace, name s
 	}
 }
 
-// startPod acts as the kubelet that starts a pod.
+// startPod starts a pod, as the kubelet does.
 func (s *server) startPod(at string, uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -686,7 +686,7 @@ func running(ready bool) map[string]any {
 	return map[string]any{"phase": "Running", "conditions": []any{condition}}
 }
 
-// kubelets removes each terminating pod when it has ended, until done is closed.
+// kubelets removes each terminating pod when its time is over, until done is closed.
 func (s *server) kubelets(done <-chan struct{}) {
 	for {
 		s.mu.Lock()
@@ -707,7 +707,7 @@ func (s *server) kubelets(done <-chan struct{}) {
 	}
 }
 
-// rollOut acts as the controller of Deployments.
+// rollOut rolls out a Deployment, as the Deployment controller does.
 func (s *server) rollOut(at string, uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -727,14 +727,14 @@ func (s *server) rollOut(at string, uid types.UID) {
 	s.store(strategy.DeploymentResource(), d)
 }
 
-// put stores an object without validation, as if it was created before a rule existed.
+// put stores an object without validation, like an object that is older than a validation rule.
 func (s *server) put(resource schema.GroupVersionResource, obj map[string]any) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.store(resource, &unstructured.Unstructured{Object: obj}).DeepCopy()
 }
 
-// edit changes an object, if it is there.
+// edit changes an object, if it exists.
 func (s *server) edit(resource schema.GroupVersionResource, namespace, name string, change func(*unstructured.Unstructured)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// makeCaches makes the caches of everything that plans read, apart from the objects themselves.
+// makeCaches creates the caches of everything that plans read, except the objects themselves.
 func (c *Controller) makeCaches() {
 	clients := strategy.Clients{Core: c.Core, Dynamic: c.Dynamic, Namespace: c.Namespace}
 	readersOf := func(name kinds.Strategy) func(any) []memory.Key {
@@ -39,15 +39,15 @@ func (c *Controller) makeCaches() {
 }
 
 // newCache returns a cache whose events requeue objects. keys returns the keys of the objects whose
-// plans read an object of the source.
+// plans read obj.
 func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key) *informer.Informer {
 	i := c.health.New(s)
 	i.Handle(c.handler(s, keys))
 	return i
 }
 
-// handler returns a handler that queues the keys of each event that changes what plans read. The
-// loop's own writes cause such events, too, but each event costs only a plan from the caches.
+// handler returns a handler that queues the keys for each event that changes an input of plans. The
+// loop's own writes cause events, too, but each event costs only a plan from the caches.
 func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key) cache.ResourceEventHandler {
 	what := func(obj any) string {
 		if o, ok := obj.(metav1.Object); ok && s.Singular != "" {
@@ -66,7 +66,7 @@ func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key)
 				wake(obj, "was added")
 				return
 			}
-			for _, k := range keys(obj) { // these objects may be unchanged
+			for _, k := range keys(obj) { // these objects might not have changed
 				c.wakeLater(k, what(obj), "existed at the start")
 			}
 		},
@@ -83,7 +83,7 @@ func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key)
 	}
 }
 
-// podKeys returns the key of the object that controls a pod. For a pod of a Deployment, that is the
+// podKeys returns the key of the object that controls a pod. For a pod of a Deployment, this is the
 // owner of the Deployment, but only if the status of the owner lists pod names, or if the pod has a
 // failure to log.
 func (c *Controller) podKeys(obj any) (keys []memory.Key) {
@@ -112,9 +112,9 @@ func (c *Controller) follow(ctx context.Context, o *owners) {
 	}
 }
 
-// followInstalled waits until a kind's CRD is installed and its objects can be listed, and watches
-// them until the CRD is removed. It polls, because a watch of CRDs would take a permission that
-// reconciling does not need.
+// followInstalled waits until a kind's CRD is installed and its objects can be listed. Then it
+// watches the objects until the CRD is removed. It polls, because a watch of CRDs would need a
+// permission that reconciling does not.
 func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 	installed, removed := context.WithCancel(ctx)
 	defer removed()
@@ -147,12 +147,12 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 	})
 	c.health.Forget(crd)
 	if ctx.Err() == nil {
-		o.state.Store(&ownerState{}) // after the end of the loop, States still needs the objects
+		o.state.Store(&ownerState{}) // after the loop ends, States still needs the objects
 	}
 }
 
-// awaitCaches fills the caches that plans for a kind read, and waits for them. From an empty cache,
-// a plan would conclude that there are no objects.
+// awaitCaches fills the caches that plans for a kind read, and waits for them. With an empty cache,
+// a plan would assume that there are no objects.
 func (c *Controller) awaitCaches(ctx context.Context, o *owners) {
 	if input := c.inputs[o.kind.Mapping.Strategy]; input != nil {
 		select {
@@ -187,8 +187,8 @@ func (c *Controller) logNotInstalled(crds ...string) {
 	}
 }
 
-// keepInput fills the input cache of a strategy when a kind first needs it. While the input cannot
-// be listed, the kinds of the strategy are not reconciled, but other kinds are.
+// keepInput fills the input cache of a strategy when a kind first needs it. If the input cannot be
+// listed, only the kinds of this strategy are not reconciled.
 func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) {
 	reported, resource := false, c.inputs[name].Resource
 	c.inputs[name].Run(ctx, func(err error) {
@@ -216,9 +216,9 @@ func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) {
 	})
 }
 
-// revisionCache caches the ControllerRevisions, in which the loop keeps earlier templates of
-// objects. Revisions are optional. If they cannot be read or written, the log reports it once, and
-// the objects are reconciled without a history.
+// revisionCache caches the ControllerRevisions in which the loop keeps earlier templates of
+// objects. Revisions are optional. If they cannot be read or written, this is logged once, and the
+// objects are reconciled without a history.
 type revisionCache struct {
 	*informer.Informer
 	controller *Controller
@@ -227,11 +227,11 @@ type revisionCache struct {
 	once       sync.Once
 }
 
-// revisionTimeout limits how long objects wait at the start until the revisions have been listed.
+// revisionTimeout limits how long objects wait at the start for the list of revisions.
 const revisionTimeout = 30 * time.Second
 
 // await fills the cache, and waits until it is filled or unreadable, revisionTimeout has passed, or
-// the context ends. From an empty cache, an object would seem to have no history.
+// the context ends. With an empty cache, objects would seem to have no history.
 func (r *revisionCache) await(ctx context.Context) {
 	select {
 	case <-r.Need():
@@ -260,7 +260,7 @@ func (r *revisionCache) keep(ctx context.Context) {
 	})
 }
 
-// resume requeues all objects after the first list, if they were reconciled without a history.
+// resume requeues all objects after the first list if they were reconciled without a history.
 func (r *revisionCache) resume() {
 	select {
 	case <-r.unreadable:

@@ -15,11 +15,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// statusWriter writes the status of an object while its plan is applied. It makes further plans to
+// statusWriter writes the status of an object while its plan is applied. It makes more plans to
 // update the status, so it has its own copy of the reconciliation.
 type statusWriter struct {
 	reconciliation
-	// written is the plan whose status was written last or, before the first write, the first plan.
+	// written is the plan whose status was written last, or the first plan before any write.
 	written plan.Actions
 }
 
@@ -41,9 +41,9 @@ func (w *statusWriter) writeUntilApplied(ctx context.Context) error {
 	}
 }
 
-// writePlanned writes the status of the plan, and remembers the result. It returns ErrConflict if the
-// object has changed since it was read. If the object is gone, or its CRD has no status, nothing is
-// written.
+// writePlanned writes the status of the plan, and remembers the result. It returns ErrConflict if
+// the object has changed since it was read. If the object does not exist, or its CRD has no status,
+// writePlanned does nothing.
 func (w *statusWriter) writePlanned(ctx context.Context) error {
 	ctx, cancel := strategy.Finish(ctx)
 	defer cancel()
@@ -52,8 +52,8 @@ func (w *statusWriter) writePlanned(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("write the status: %w", err)
 	}
-	// A merge patch would drop nulls that others wrote. With the resourceVersion in the patch, the
-	// server answers with a conflict if the object has changed.
+	// A merge patch would drop nulls that others wrote. Because the patch contains the
+	// resourceVersion, the server returns a conflict if the object has changed.
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": w.object.GetResourceVersion()},
 		{"op": "add", "path": "/status", "value": encoded},

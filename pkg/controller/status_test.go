@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A status is written only if the object has not changed since it was read for the plan. Otherwise,
+// The loop writes a status only if the object has not changed since the plan read it. Otherwise,
 // the loop plans again.
 func TestStatusOfAChangedObjectIsNotWritten(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
@@ -21,7 +21,7 @@ func TestStatusOfAChangedObjectIsNotWritten(t *testing.T) {
 		w.create(kind, "default", "foo", spec(int64(1), nil))
 		w.start()
 		w.converges()
-		w.end() // now nobody but the test writes
+		w.end() // now only the test writes
 		o := w.c.kinds.get(kind.CRD())
 		seen := w.get(kind.Resource, "default", "foo")
 		w.edit(kind.Resource, "default", "foo", func(obj *unstructured.Unstructured) { set(obj, "theirs", "status", "phase") })

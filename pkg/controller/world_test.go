@@ -34,12 +34,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// patience is how long a world may take to come to rest, in the time of the bubble. It exceeds the
+// patience is the maximum time for a world to converge, by the clock of the bubble. It exceeds the
 // longest back-off and the time after which a terminating pod counts as stuck.
 const patience = 15 * time.Minute
 
-// world is a server in memory and the real loop that works on it, in a bubble with a clock of its
-// own. It checks every write of the loop against the invariants.
+// world is a server in memory and the real loop, in a bubble with its own clock. It checks every
+// write of the loop against the invariants.
 type world struct {
 	testing.TB
 	*server
@@ -54,14 +54,14 @@ type world struct {
 	// The lock of the server guards the following fields.
 
 	// wanted maps an object to its desired states, oldest first. looked maps an object to the time
-	// when the loop last read it live.
+	// of the loop's last live read.
 	wanted map[types.UID][]want
 	looked map[types.UID]time.Time
 	// taken maps a pod to the time when someone other than the loop last changed it. shown maps a
-	// pod that the loop did not make to the time when it was created.
+	// pod that the loop did not create to its creation time.
 	taken, shown map[types.UID]time.Time
-	// formerLabels lists the name labels that the CRD of Worker declared before. Until the loop has
-	// seen the change, it uses the former label, which is a part of the hash.
+	// formerLabels lists the name labels that the CRD of Worker declared earlier. Until the loop
+	// has seen the change, it uses the former label, which is a part of the hash.
 	formerLabels []string
 	// historyless means that revisions cannot be written.
 	historyless bool
@@ -70,8 +70,8 @@ type world struct {
 	wrong  []string
 }
 
-// want is the number of pods that an object asks for from some time on. If ok is false, its spec is
-// impossible.
+// want is the number of pods that an object asks for, starting at a time. If ok is false, its spec
+// is invalid.
 type want struct {
 	since   time.Time
 	n       int64
@@ -134,7 +134,7 @@ func newWorld(t testing.TB, kinds []kinds.Kind) *world {
 	return w
 }
 
-// start starts a loop for all namespaces; change may change its options.
+// start starts a loop for all namespaces. change can change its options.
 func (w *world) start(change ...func(*Options)) {
 	w.Helper()
 	config := &rest.Config{Host: "http://server", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"}}
@@ -171,7 +171,7 @@ func (w *world) start(change ...func(*Options)) {
 	w.stop = func() { cancel(); <-ended }
 }
 
-// end stops the loop, if one runs.
+// end stops the loop, if it is running.
 func (w *world) end() {
 	if w.stop != nil {
 		w.stop()
@@ -185,7 +185,7 @@ func (w *world) say(l report.Line) {
 	w.lines = append(w.lines, l)
 }
 
-// said lists the lines that match.
+// said lists the matching lines of the log.
 func (w *world) said(match func(report.Line) bool) []string {
 	w.linesMu.Lock()
 	defer w.linesMu.Unlock()
@@ -198,7 +198,7 @@ func (w *world) said(match func(report.Line) bool) []string {
 	return list
 }
 
-// passes waits for a duration in the time of the bubble, and then until all goroutines are blocked.
+// passes waits for a duration by the clock of the bubble, and then until all goroutines are blocked.
 func (*world) passes(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -221,7 +221,7 @@ func (w *world) until(amiss func() string) {
 	}
 }
 
-// story lists what happened, for the reader of a failure.
+// story describes the writes, the log, and the objects, to explain a failure.
 func (w *world) story() string {
 	var b strings.Builder
 	writes := w.done(nil)
@@ -260,7 +260,7 @@ func (w *world) create(kind kinds.Kind, namespace, name string, fields map[strin
 	return made
 }
 
-// change edits an object as a user would, without validation, and records what it now asks for.
+// change edits an object as a user would, without validation, and records the new desired state.
 func (w *world) change(kind kinds.Kind, namespace, name string, change func(*unstructured.Unstructured)) {
 	w.edit(kind.Resource, namespace, name, change)
 	if now := w.get(kind.Resource, namespace, name); now != nil {
@@ -278,14 +278,14 @@ func (w *world) set(kind kinds.Kind, namespace, name string, value any, path ...
 	})
 }
 
-// note records what an object asks for from now on.
+// note records the current desired state of an object.
 func (w *world) note(kind kinds.Kind, obj *unstructured.Unstructured) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.wanted[obj.GetUID()] = append(w.wanted[obj.GetUID()], w.want(kind, obj))
 }
 
-// want returns what an object asks for now.
+// want returns the current desired state of an object.
 func (w *world) want(kind kinds.Kind, obj *unstructured.Unstructured) want {
 	n, ok := w.count(kind, obj)
 	return want{since: time.Now(), n: n, ok: ok, removed: strings.Split(obj.GetAnnotations()[apis.AnnotationRemovedSlots], ",")}
@@ -312,7 +312,7 @@ func (w *world) count(kind kinds.Kind, obj *unstructured.Unstructured) (n int64,
 }
 
 // between returns the smallest and the largest number of pods that an object asked for since the
-// loop last looked at it. ok is false if its spec was impossible the whole time.
+// loop last read it live. ok is false if its spec was invalid the whole time.
 func (w *world) between(uid types.UID) (least, most int64, ok bool) {
 	least = math.MaxInt64
 	for _, want := range w.inForce(uid) {
@@ -323,7 +323,7 @@ func (w *world) between(uid types.UID) (least, most int64, ok bool) {
 	return least, most, ok
 }
 
-// inForce lists the desired states of an object since the loop last looked at it.
+// inForce lists the desired states of an object since the loop last read it live.
 func (w *world) inForce(uid types.UID) []want {
 	from, looked := w.looked[uid]
 	all := w.wanted[uid]
@@ -346,8 +346,8 @@ func (w *world) take(uid types.UID) {
 	w.taken[uid] = time.Now()
 }
 
-// owner returns the object that a controller reference names, and its kind, or nil if it is no
-// object that the loop reconciles.
+// owner returns the object in a controller reference and its kind, or nil if the loop does not
+// reconcile the object.
 func (w *world) owner(namespace string, ref *metav1.OwnerReference) (kinds.Kind, *unstructured.Unstructured) {
 	for _, kind := range w.kinds {
 		if ref != nil && kind.Kind == ref.Kind {
@@ -410,8 +410,8 @@ func (w *world) hold(is write) {
 	}
 }
 
-// holdPause checks that nothing is written for a paused object once the loop has seen the pause, or
-// should have.
+// holdPause checks that nothing is written for a paused object after the loop has seen the pause or
+// should have seen it.
 func (w *world) holdPause(is write, owner *unstructured.Unstructured) {
 	since, known := w.paused[owner.GetUID()]
 	pause := apis.ReadPause(owner.GetAnnotations())
@@ -421,7 +421,7 @@ func (w *world) holdPause(is write, owner *unstructured.Unstructured) {
 	}
 }
 
-// pause pauses an object for a duration, or resumes it if that is zero.
+// pause pauses an object for a duration. A duration of zero resumes it.
 func (w *world) pause(kind kinds.Kind, namespace, name string, length time.Duration) {
 	w.edit(kind.Resource, namespace, name, func(obj *unstructured.Unstructured) {
 		w.paused[obj.GetUID()] = time.Now()
@@ -438,7 +438,7 @@ func (w *world) pause(kind kinds.Kind, namespace, name string, length time.Durat
 	})
 }
 
-// mine lists the pods of an object that the loop could see at its last look.
+// mine lists the pods of an object that the loop could see at its last live read.
 func (w *world) mine(owner *unstructured.Unstructured) []*unstructured.Unstructured {
 	return slices.DeleteFunc(w.children(owner), func(pod *unstructured.Unstructured) bool {
 		shown, ok := w.shown[pod.GetUID()]
@@ -476,8 +476,8 @@ func lost(pod *unstructured.Unstructured) bool {
 	return at != nil && !time.Now().Before(at.Add(5*time.Minute))
 }
 
-// holdCreate checks that the loop creates a pod only if it has just read the object, and if fewer
-// pods than wanted exist. Pods that have finished or should be gone do not count.
+// holdCreate checks that the loop creates a pod only if it has just read the object, and only if
+// fewer pods exist than wanted. Pods that have finished or should be gone do not count.
 func (w *world) holdCreate(is write, kind kinds.Kind, owner *unstructured.Unstructured) {
 	if looked, ever := w.looked[owner.GetUID()]; !ever || time.Since(looked) > strategy.Slice+time.Second {
 		w.blame("%s without a look at its owner (the last one was at %s)", is, looked.Format(time.TimeOnly))
@@ -502,7 +502,7 @@ func (w *world) holdCreate(is write, kind kinds.Kind, owner *unstructured.Unstru
 	}
 }
 
-// holdDelete checks that a delete leaves as many active pods as are wanted now, unless it
+// holdDelete checks that a delete leaves at least the wanted number of active pods, unless it
 // replaces a pod. At most a quarter of the pods may be replaced at a time.
 func (w *world) holdDelete(is write, kind kinds.Kind, owner *unstructured.Unstructured) {
 	gone := is.before
@@ -535,14 +535,13 @@ func (w *world) holdDelete(is write, kind kinds.Kind, owner *unstructured.Unstru
 	switch outdated := hash != "" && hash != kinds.TemplateHash(kind, owner); {
 	case !outdated && !slices.ContainsFunc(w.inForce(owner.GetUID()), func(want want) bool { return want.ok && !want.wants(slot) }):
 		w.blame("I2: %s, which is as wanted, while %d of %d pods are left", is, active, least)
-	// A pod that has just become ready may not have been ready when the loop looked.
+	// A pod that has just become ready may not have been ready at the loop's last read.
 	case ready(gone) && time.Since(gone.GetCreationTimestamp().Time) > 2*time.Second && readies < least-max(1, least/4):
 		w.blame("I2: %s, which is ready, while %d ready pods of %d are left", is, readies, least)
 	}
 }
 
-// takenLately reports whether someone else changed a pod since the loop last read its
-// owner.
+// takenLately reports whether someone else changed a pod since the loop last read its owner.
 func (w *world) takenLately(pod, owner *unstructured.Unstructured) bool {
 	at, taken := w.taken[pod.GetUID()]
 	return taken && !at.Before(w.looked[owner.GetUID()])
@@ -595,7 +594,7 @@ func (w *world) holdStatus(is write) {
 	}
 }
 
-// strangers returns the fields and the conditions of an object that the loop does not write.
+// strangers returns the status fields and the conditions of an object that the loop does not write.
 func strangers(at kinds.StatusPaths, obj *unstructured.Unstructured) (fields map[string]any, conditions []any) {
 	copied := obj.DeepCopy()
 	copied.SetResourceVersion("")
@@ -622,8 +621,8 @@ func strangers(at kinds.StatusPaths, obj *unstructured.Unstructured) (fields map
 	return copied.Object, conditions
 }
 
-// withoutNulls removes the null fields of a value, which a merge patch treats as absent, and returns
-// the value.
+// withoutNulls removes the null fields of a value and returns it. A merge patch treats null fields
+// as absent.
 func withoutNulls(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -642,7 +641,7 @@ func withoutNulls(value any) any {
 	return value
 }
 
-// amiss returns how an object differs from its spec, or "". An object with an impossible
+// amiss describes how an object differs from its spec, or returns "". An object with an invalid
 // spec must report that in its status.
 func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 	w.mu.Lock()
@@ -678,7 +677,7 @@ func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 		}
 		count++
 		hash := pod.GetLabels()[apis.LabelTemplateHash]
-		// Anyone may write the labels. The name identifies the slot.
+		// Users can change the labels, so the name identifies the slot.
 		bypasses := types.UID(pod.GetLabels()[apis.LabelReplaces])
 		slot := slots.FromName(pod.GetName(), obj.GetName(), obj.GetUID(), bypasses).String()
 		if slot == slots.None.String() {
@@ -733,7 +732,7 @@ func (w *world) amissDeployment(kind kinds.Kind, obj *unstructured.Unstructured,
 	return ""
 }
 
-// isTrue reports whether a condition of an object is true for its newest generation. It is always
+// isTrue reports whether a condition of an object is true for its current generation. It is always
 // true if the kind has no conditions.
 func (w *world) isTrue(kind kinds.Kind, obj *unstructured.Unstructured, condition string) bool {
 	if len(kind.Mapping.Status.Conditions) == 0 {
@@ -750,7 +749,7 @@ func (w *world) isTrue(kind kinds.Kind, obj *unstructured.Unstructured, conditio
 	return false
 }
 
-// converges lets time pass until all objects have what they ask for, or report why not.
+// converges lets time pass until all objects have their desired state, or report why not.
 func (w *world) converges() {
 	w.Helper()
 	w.until(func() string {
@@ -768,7 +767,7 @@ func (w *world) converges() {
 // staysQuiet fails the test if the loop writes anything while nothing changes.
 func (w *world) staysQuiet() {
 	w.Helper()
-	w.passes(5 * time.Second) // events and the last status
+	w.passes(5 * time.Second) // for events and the last status
 	before := len(w.done(nil))
 	for range 3 {
 		looks := w.c.Reconciles()
@@ -787,7 +786,7 @@ func (w *world) staysQuiet() {
 	}
 }
 
-// restartsQuietly starts another loop, which must not write anything.
+// restartsQuietly starts another loop, and checks that it writes nothing.
 func (w *world) restartsQuietly() {
 	w.Helper()
 	w.end()
@@ -799,7 +798,7 @@ func (w *world) restartsQuietly() {
 	}
 }
 
-// pod stores a ready pod that an object owns, with the name and labels for a slot. change may
+// pod stores a ready pod that an object owns, with the name and labels for a slot. change can
 // change the pod before it is stored.
 func (w *world) pod(kind kinds.Kind, owner *unstructured.Unstructured, slot slots.Slot, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	pod := &unstructured.Unstructured{Object: map[string]any{
@@ -838,8 +837,8 @@ func (w *world) letGo() {
 // declaredKind is a kind that a CRD declares.
 type declaredKind struct {
 	plan kinds.Strategy
-	// nameLabel is the label with the name of the object. required means that the schema requires
-	// .status.phase, which others write. noConditions means that the status has no conditions.
+	// nameLabel is the label with the object's name. required means that the schema requires
+	// .status.phase, a field of others. noConditions means that the status has no conditions.
 	nameLabel              string
 	required, noConditions bool
 }
@@ -921,7 +920,7 @@ status:
 	return crd, kind
 }
 
-// template returns a pod template with an image and, if given, with metadata.
+// template returns a pod template with an image and, optionally, with metadata.
 func template(image string, metadata ...map[string]any) map[string]any {
 	fields := map[string]any{"spec": map[string]any{
 		"terminationGracePeriodSeconds": int64(1),

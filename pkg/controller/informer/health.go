@@ -10,12 +10,13 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Health logs once when the server stops answering, and once when it answers again. Informers retry
-// forever, and log nothing if a connection is refused.
+// Health logs once when the server stops responding, and once when it responds again. Without it,
+// nothing would be logged about a refused connection, because informers just retry.
 type Health struct {
 	mu sync.Mutex
-	// refused holds the resources whose list or watch the server refuses. unanswered holds those whose
-	// last request met an outage. lost means that the last logged outage has not ended.
+	// refused holds the resources that the server rejects. unanswered holds those whose last
+	// request failed in an outage. lost means that the last logged outage is not over.
+	// not over.
 	refused, unanswered map[string]bool
 	lost                bool
 	logf                func(format string, args ...any)
@@ -27,11 +28,11 @@ func NewHealth(logf func(format string, args ...any)) *Health {
 }
 
 // observe records the result of a list or of the start of a watch, and logs changes. An outage is
-// logged once, not for each resource.
+// logged once, not once per resource.
 func (h *Health) observe(ctx context.Context, resource string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if ctx.Err() != nil { // the loop stops, so the error does not come from the server
+	if ctx.Err() != nil { // the loop is stopping, so this is not an error of the server
 		delete(h.unanswered, resource)
 		return
 	}
@@ -58,7 +59,7 @@ func (h *Health) observe(ctx context.Context, resource string, err error) {
 		}
 		delete(h.refused, resource)
 	case apierrors.IsNotFound(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
-		// The CRD is gone, or a watch is too old.
+		// The CRD was deleted, or the watch expired.
 	case !h.refused[resource]:
 		h.refused[resource] = true
 		h.logf("cannot watch %s: %v; trying again", resource, err)
@@ -73,15 +74,15 @@ func (h *Health) Forget(resource string) {
 	delete(h.refused, resource)
 }
 
-// refuses reports whether the server refuses the list or the watch of a resource, so that its cache
-// is not kept up to date.
+// refuses reports whether the server rejects the list or the watch of a resource, so that the cache
+// is not updated.
 func (h *Health) refuses(resource string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.refused[resource]
 }
 
-// outage reports whether an error concerns the connection or the server as a whole.
+// outage reports whether an error affects the connection or the whole server.
 func outage(err error) bool {
 	var answer apierrors.APIStatus
 	switch {

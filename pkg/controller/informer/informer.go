@@ -1,5 +1,5 @@
-// Package informer makes the caches of the loop: shared informers of client-go that report
-// an outage of the server once, and that are filled when they are first needed.
+// Package informer creates the caches of the loop. They are shared informers of client-go that log
+// an outage of the server once, and are filled when they are first needed.
 package informer
 
 import (
@@ -19,12 +19,12 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// retryPeriod is the interval at which Run tries to list the resource.
+// retryPeriod is the interval at which Run retries to list the resource.
 const retryPeriod = time.Second
 
-// Source describes a resource, and how its objects are cached.
+// Source describes a resource, and how to cache its objects.
 type Source struct {
-	// Resource is the name of the resource. Singular is the word for one of its objects.
+	// Resource is the name of the resource. Singular is the name for one of its objects.
 	Resource, Singular string
 	List               func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	Watch              func(context.Context, metav1.ListOptions) (watch.Interface, error)
@@ -32,13 +32,13 @@ type Source struct {
 	Selector string
 	// Example is an object of the type to cache.
 	Example runtime.Object
-	// Trim, if set, returns what the cache keeps of an object.
+	// Trim, if set, returns the part of an object to cache.
 	Trim cache.TransformFunc
-	// Equal reports whether two states of an object are the same for plans.
+	// Equal reports whether plans can ignore the difference between two states of an object.
 	Equal    func(before, after any) bool
 	Indexers cache.Indexers
-	// OnMissing, if set, is called when the server does not serve the resource. OnFilled, if
-	// set, is called when the objects of the first list have been handled.
+	// OnMissing, if set, is called when the server does not serve the resource. OnFilled, if set,
+	// is called after the objects of the first list have been handled.
 	OnMissing, OnFilled func()
 }
 
@@ -56,8 +56,8 @@ func SourceOf[L runtime.Object](resource string, client Client[L], example runti
 	return Source{Resource: resource, List: list, Watch: client.Watch, Example: example}
 }
 
-// Trim adapts a function to the type of Source.Trim. A value that is not a T, such as a tombstone,
-// is not changed.
+// Trim adapts a function to the type of Source.Trim. Values of other types, such as tombstones, do
+// not change.
 func Trim[T any](trim func(T) (any, error)) cache.TransformFunc {
 	return func(obj any) (any, error) {
 		if o, ok := obj.(T); ok {
@@ -76,8 +76,8 @@ func Equal[T any](equal func(before, after T) bool) func(before, after any) bool
 	}
 }
 
-// Informer caches the objects of a source when they are first needed. Wait until the cache is
-// filled before reading it, because an empty cache looks as if there were no objects.
+// Informer caches the objects of a source when they are first needed. Callers must wait until the
+// cache is filled, because an empty cache looks as if no objects exist.
 type Informer struct {
 	cache.SharedIndexInformer
 	Source
@@ -88,7 +88,7 @@ type Informer struct {
 	needed, filled chan struct{}
 }
 
-// New returns an Informer that reports failures to h. It is not running yet.
+// New returns an Informer that reports failures to h. Call Run or RunWithContext to start it.
 func (h *Health) New(s Source) *Informer {
 	observe := func(ctx context.Context, err error) {
 		h.observe(ctx, s.Resource, err)
@@ -107,13 +107,13 @@ func (h *Health) New(s Source) *Informer {
 			opts.LabelSelector = s.Selector
 			w, err := s.Watch(ctx, opts)
 			if !ptr.Deref(opts.SendInitialEvents, false) || !apierrors.IsInvalid(err) {
-				observe(ctx, err) // otherwise, the server is older than 1.32, and the informer lists instead
+				observe(ctx, err) // otherwise, the server is older than 1.32, and the informer falls back to a list
 			}
 			return w, err
 		},
 	}
 	informer := cache.NewSharedIndexInformerWithOptions(lw, s.Example, cache.SharedIndexInformerOptions{Indexers: s.Indexers})
-	// These fail only if the informer is already running.
+	// These calls fail only if the informer is already running.
 	utilruntime.Must(informer.SetTransform(s.Trim))
 	utilruntime.Must(informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
 		klog.FromContext(ctx).V(2).Info("Watch ended", "resource", s.Resource, "err", err)
@@ -124,7 +124,7 @@ func (h *Health) New(s Source) *Informer {
 	}
 }
 
-// Handle sets the event handler of an informer that is not running yet.
+// Handle sets the event handler. Call it before the informer runs.
 func (i *Informer) Handle(handler cache.ResourceEventHandler) {
 	registration, err := i.AddEventHandler(handler)
 	utilruntime.Must(err) // fails only if the informer has stopped
@@ -148,7 +148,7 @@ func (i *Informer) Filled() bool {
 }
 
 // Run waits until the cache is needed and the resource can be listed, and then calls
-// RunWithContext. tried gets the result of each attempt to list the resource.
+// RunWithContext. tried receives the result of each attempt to list the resource.
 func (i *Informer) Run(ctx context.Context, tried func(error)) {
 	select {
 	case <-i.needed:
@@ -180,8 +180,8 @@ func (i *Informer) RunWithContext(ctx context.Context) {
 	}
 }
 
-// Object returns the object of an event. If the watch missed a deletion, that is the last known
-// state of the object.
+// Object returns the object of an event. If the watch missed a deletion, Object returns the last
+// known state.
 func Object(obj any) any {
 	if t, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		return t.Obj
@@ -189,15 +189,14 @@ func Object(obj any) any {
 	return obj
 }
 
-// Behind reports whether the cache has not yet seen a write. written is the resourceVersion in the
-// response to the write (KEP-5504 makes resourceVersions comparable). If the comparison fails, or if
-// the resource can no longer be watched, the cache does not count as behind, because a plan from an
-// old cache is safe, only wasteful.
+// Behind reports whether the cache lacks a write. written is the resourceVersion in the response to
+// the write (KEP-5504 makes resourceVersions comparable). If the comparison fails, or the resource
+// can no longer be watched, Behind returns false, because a plan from an old cache is safe.
 func (i *Informer) Behind(written string) bool {
 	return Older(i.GetStore().LastStoreSyncResourceVersion(), written) && !i.health.refuses(i.Resource)
 }
 
-// Later returns the higher of two resourceVersions; "" is the lowest.
+// Later returns the higher of two resourceVersions. The lowest is "".
 func Later(a, b string) string {
 	if a == "" || Older(a, b) {
 		return b

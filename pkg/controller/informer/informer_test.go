@@ -19,8 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// An outage is reported once, and not by each watch. A refusal is reported for each
-// resource.
+// An outage is logged once, not by each watch. A rejection is logged for each resource.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	refused := &url.Error{Op: "Get", URL: "https://server/api/v1/pods?limit=500", Err: errors.New("connect: connection refused")}
@@ -59,7 +58,7 @@ func TestHealth(t *testing.T) {
 	NewHealth(func(format string, args ...any) { t.Errorf(format, args...) }).observe(stopped, "pods", refused)
 }
 
-// After Forget, an outage or a refusal of the resource is over, and the next one is reported.
+// Forget ends an outage or a rejection of the resource, so the next one is logged.
 func TestHealthForgets(t *testing.T) {
 	t.Parallel()
 	var said []string
@@ -78,8 +77,8 @@ func TestHealthForgets(t *testing.T) {
 	}
 }
 
-// If a server is older than 1.32 and cannot stream lists, the informer lists the objects, and
-// nothing is logged.
+// If a server is older than 1.32 and cannot stream lists, the informer falls back to a list, and
+// logs nothing.
 func TestServerThatCannotStreamLists(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)

@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// readPeriod is how often a waiting loop reads the lease. On its own, the election of client-go
+	// readPeriod is how often a waiting loop reads the lease. By default, the election of client-go
 	// would read the lease only every two to four seconds.
 	readPeriod = time.Second
-	// alivePeriod is how often a waiting loop checks whether a holder on this machine still runs.
+	// alivePeriod is how often a waiting loop checks whether a holder on this machine is running.
 	alivePeriod = 100 * time.Millisecond
 )
 
@@ -32,23 +32,23 @@ const (
 type client struct {
 	coordinationv1client.LeaseInterface
 	lease *Lease
-	// leads means that this loop has won the election. since is when the loop acquired the lease.
+	// leads means that this loop has won the election. since is when it acquired the lease.
 	leads bool
 	since metav1.MicroTime
-	// stop ends the election. lost ends the work of the leader.
+	// stop ends the election. lost cancels the work of the leader.
 	stop, lost context.CancelCauseFunc
 }
 
-// Leases returns the client itself, because there is only one lease.
+// Leases returns the client itself, because all requests are for the same lease.
 func (c *client) Leases(string) coordinationv1client.LeaseInterface { return c }
 
-// Get waits until this loop may take the lease, and returns the lease. The loop may take it if the
-// holder has released it, has not renewed it in time, or was a process on this machine that has
-// ended. With ExitIfHeld, the first renewal that Get sees ends the election, because only a renewal
-// shows that the holder runs.
+// Get waits until this loop may acquire the lease, and returns the lease. This is when the holder
+// has released the lease, has not renewed it in time, or was a process on this machine that has
+// ended. With ExitIfHeld, the election ends when Get sees a renewal, because only a renewal proves
+// that the holder is running.
 func (c *client) Get(ctx context.Context, name string, opts metav1.GetOptions) (*coordinationv1.Lease, error) {
 	var seen *coordinationv1.LeaseSpec // as the holder last wrote it
-	var expires time.Time              // by our own clock, because the clocks of two machines differ
+	var expires time.Time              // by this machine's clock, because clocks of two machines differ
 	for ctx.Err() == nil {
 		object, err := c.LeaseInterface.Get(ctx, name, opts)
 		if err != nil {
@@ -65,7 +65,7 @@ func (c *client) Get(ctx context.Context, name string, opts metav1.GetOptions) (
 			return object, nil
 		case other.Holder == "":
 			return vacated(object), nil
-		case c.leads: // this machine slept, or someone edited the lease
+		case c.leads: // this machine was suspended, or someone edited the lease
 			c.lease.renewedAt(time.Time{})
 			c.lost(fmt.Errorf("%w: %w", errLeaseLost, held))
 			c.stop(nil)
@@ -96,7 +96,7 @@ func (c *client) Get(ctx context.Context, name string, opts metav1.GetOptions) (
 }
 
 // durationOf returns how long a lease is valid after a renewal. The duration is limited, because
-// anyone may have written it.
+// other users can write it.
 func durationOf(object *coordinationv1.Lease) time.Duration {
 	duration := time.Duration(ptr.Deref(object.Spec.LeaseDurationSeconds, 0)) * time.Second
 	if duration <= 0 {
@@ -105,7 +105,7 @@ func durationOf(object *coordinationv1.Lease) time.Duration {
 	return min(duration, leaserecord.Longest)
 }
 
-// vacated removes the holder from a lease, and returns the lease, so that the election acquires it.
+// vacated removes the holder from a lease, so that the election acquires it.
 func vacated(object *coordinationv1.Lease) *coordinationv1.Lease {
 	object.Spec.HolderIdentity = nil
 	if n := ptr.Deref(object.Spec.LeaseTransitions, 0); n < 0 || n == math.MaxInt32 {
@@ -120,7 +120,7 @@ func (c *client) Create(ctx context.Context, object *coordinationv1.Lease, opts 
 	return c.write(ctx, object, func() (*coordinationv1.Lease, error) { return c.LeaseInterface.Create(ctx, object, opts) })
 }
 
-// Update writes the lease, unless it has changed since it was read.
+// Update writes the lease. It fails if the lease has changed since it was read.
 func (c *client) Update(ctx context.Context, object *coordinationv1.Lease, opts metav1.UpdateOptions) (*coordinationv1.Lease, error) {
 	opts.FieldManager = kinds.FieldManager
 	return c.write(ctx, object, func() (*coordinationv1.Lease, error) { return c.LeaseInterface.Update(ctx, object, opts) })
@@ -134,7 +134,7 @@ func (c *client) write(ctx context.Context, object *coordinationv1.Lease, send f
 	if !c.leads {
 		c.since = metav1.NewMicroTime(sent)
 	}
-	// The election sets both times before it calls Get, which may wait for a long time.
+	// The election sets both times before it calls Get, but Get can wait for a long time.
 	object.Spec.AcquireTime, object.Spec.RenewTime = &c.since, new(metav1.NewMicroTime(sent))
 	written, err := send()
 	switch {
@@ -151,7 +151,7 @@ func (c *client) write(ctx context.Context, object *coordinationv1.Lease, send f
 	return written, nil
 }
 
-// failed handles the error of a request. At the start, the error ends the election. Later, the
+// failed handles the error of a request. At the start, an error ends the election. Later, the
 // election retries, and a loop that waits for the lease logs the first error.
 func (c *client) failed(ctx context.Context, err error) {
 	switch {

@@ -28,8 +28,7 @@ func renewedLease() *coordinationv1.Lease {
 	return lease
 }
 
-// held starts a loop, and returns a channel that receives the time when the loop acquires the
-// lease.
+// held starts a loop, and returns a channel that receives the time when it acquires the lease.
 func held(t *testing.T, l *Lease) (since <-chan time.Time) {
 	t.Helper()
 	began := make(chan time.Time, 1)
@@ -44,8 +43,8 @@ func held(t *testing.T, l *Lease) (since <-chan time.Time) {
 	return began
 }
 
-// Whatever someone writes into a lease stops a loop only for a bounded time, and never leads to a
-// number of transitions that the server rejects.
+// A lease that someone else wrote stops a loop only for a limited time, and never leads to a number
+// of transitions that the server rejects.
 func TestForeignLeaseIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -71,11 +70,11 @@ func TestForeignLeaseIsBounded(t *testing.T) {
 }
 
 // A waiting loop takes over soon after the other loop has released the lease, or when the lease
-// expires without a renewal, but never before.
+// expires. It never takes over earlier.
 func TestLeaseIsTakenOverInTime(t *testing.T) {
 	for name, test := range map[string]struct {
-		last     func() *coordinationv1.Lease // as the other loop leaves it
-		from, to time.Duration                // after that
+		last     func() *coordinationv1.Lease // when the other loop ends
+		from, to time.Duration                // duration after that
 	}{
 		"it gives it up":              {func() *coordinationv1.Lease { return leaseOf("", 1, 0) }, 0, readPeriod + alivePeriod},
 		"it is not heard of any more": {renewedLease, leaseDuration, leaseDuration + readPeriod + alivePeriod},
@@ -99,8 +98,8 @@ func TestLeaseIsTakenOverInTime(t *testing.T) {
 	}
 }
 
-// With ExitIfHeld, a loop exits when it sees a renewal, and takes over a lease that is not renewed,
-// whatever the clock of the other machine shows.
+// With ExitIfHeld, a loop exits when it sees a renewal, and takes over a lease without renewals.
+// The clock of the other machine does not matter.
 func TestExitIfHeld(t *testing.T) {
 	for name, test := range map[string]struct {
 		clock  time.Duration // of the other machine
@@ -137,8 +136,8 @@ func TestExitIfHeld(t *testing.T) {
 	}
 }
 
-// A loop reports another loop once if their scopes overlap and it sees the other loop renew its
-// lease, whatever the clocks show.
+// A loop logs once that another loop has an overlapping scope and renews its lease. The clocks do
+// not matter.
 func TestOverlapsAreReported(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s, l := leaseIn(t, nil)
@@ -175,7 +174,7 @@ func TestOverlapsAreReported(t *testing.T) {
 	})
 }
 
-// The lease of a process on this machine is taken over when the process has ended.
+// The lease of a process on this machine is taken over when the process ends.
 func TestLeaseOfAProcessThatEnds(t *testing.T) {
 	machine := holder.Machine()
 	child := exec.Command("sleep", "3600")
@@ -191,7 +190,7 @@ func TestLeaseOfAProcessThatEnds(t *testing.T) {
 		if err := child.Process.Kill(); err != nil {
 			t.Error(err)
 		}
-		_ = child.Wait() // it was killed
+		_ = child.Wait() // the error of a killed process
 		end := time.Now()
 		if took := (<-began).Sub(end); took > 2*alivePeriod {
 			t.Errorf("it is taken over after %s", took)

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// writesFor is how long after a renewal the loop may start a write. It ends shortly before another
-// loop may acquire the lease.
+// writesFor is how long after a renewal the loop may start a write. It is shorter than the time
+// after which another loop may acquire the lease.
 const writesFor = leaseDuration - renewPeriod
 
 var errLeaseNotHeld = errors.New("refusing to write without the lease")
 
-// Fence returns a RoundTripper that rejects writes while the lease is not held. The loss of the
-// lease also ends the work, but not at once if the machine slept.
+// Fence returns a RoundTripper that rejects writes while the lease is not held. It is needed
+// because the election can notice the loss of the lease late, after the machine was suspended.
 func (l *Lease) Fence(next http.RoundTripper) http.RoundTripper {
 	return Fence{Next: next, MayWrite: func() error {
 		if l.held() {
@@ -23,7 +23,7 @@ func (l *Lease) Fence(next http.RoundTripper) http.RoundTripper {
 	}}
 }
 
-// Fence sends requests. It sends a write only if MayWrite returns no error.
+// Fence is a RoundTripper that sends a write only if MayWrite returns nil.
 type Fence struct {
 	Next     http.RoundTripper
 	MayWrite func() error
@@ -34,7 +34,7 @@ func (f Fence) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		if err := f.MayWrite(); err != nil {
 			if r.Body != nil {
-				_ = r.Body.Close() // as transports must
+				_ = r.Body.Close() // required of a RoundTripper
 			}
 			return nil, err
 		}
@@ -42,21 +42,21 @@ func (f Fence) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.Next.RoundTrip(r)
 }
 
-// held reports whether the last renewal is too recent for another loop to have acquired the lease.
+// held reports whether the last renewal is so recent that no other loop can have the lease.
 func (l *Lease) held() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.renewed.IsZero() {
 		return false
 	}
-	// Check both clocks, because the monotonic clock stops while the machine sleeps, and someone
-	// may set the wall clock back.
+	// Check both clocks, because the monotonic clock stops while the machine is suspended, and
+	// users can set the wall clock back.
 	now := l.Clock.Now()
 	return now.Sub(l.renewed) < writesFor && now.Round(0).Sub(l.renewed.Round(0)) < writesFor
 }
 
-// renewedAt records when the last renewal was sent, or zero if the lease is not held, and calls
-// OnChange.
+// renewedAt records when the last renewal was sent, and calls OnChange. A zero time means that the
+// lease is not held.
 func (l *Lease) renewedAt(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,13 +14,13 @@ type sent func(*http.Request) (*http.Response, error)
 
 func (s sent) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }
 
-// Nothing is written once another loop may have the lease, whatever the clock did.
+// The loop writes nothing when another loop may have the lease, whatever the clocks show.
 func TestFence(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	for name, test := range map[string]struct {
 		method string
-		since  time.Duration // from the last renewal
+		since  time.Duration // after the last renewal
 		never  bool          // the lease was never renewed
 		passes bool
 	}{
@@ -35,8 +35,7 @@ func TestFence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// Without a monotonic part, times are compared by the wall clock, as after the machine
-			// slept.
+			// Without a monotonic part, times are compared by the wall clock, as after a suspend.
 			clk := clocktesting.NewFakePassiveClock(start.Round(0).Add(test.since))
 			l := &Lease{Clock: clk}
 			if !test.never {
@@ -58,11 +57,11 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// clocksAfter returns a time whose wall clock and monotonic clock have advanced by
-// different durations, as after a machine slept or someone set its clock.
+// clocksAfter returns a time whose wall clock and monotonic clock have advanced by different
+// durations, as after a suspend or a change of the clock.
 func clocksAfter(t *testing.T, start time.Time, wall, monotonic time.Duration) time.Time {
 	t.Helper()
-	now := start.Add(wall) // moves both
+	now := start.Add(wall) // advances both clocks
 	layout := (*struct {
 		wall      uint64
 		monotonic int64
@@ -75,8 +74,8 @@ func clocksAfter(t *testing.T, start time.Time, wall, monotonic time.Duration) t
 	return now
 }
 
-// A lease is held only if both clocks agree, because the monotonic clock stops while the machine
-// sleeps, and anyone may set the wall clock back.
+// A lease is held only if both clocks agree, because the monotonic clock stops while the machine is
+// suspended, and users can set the wall clock back.
 func TestLeaseIsHeldByBothClocks(t *testing.T) {
 	t.Parallel()
 	start := time.Now()

@@ -1,4 +1,4 @@
-// Package lease lets only one loop of a scope work at a time, with client-go's leader election.
+// Package lease uses the leader election of client-go, so that only one loop of a scope works.
 package lease
 
 import (
@@ -25,20 +25,20 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// The timing of a lease. All but releaseTimeout are the defaults of kube-controller-manager.
+// The timing of a lease. All values except releaseTimeout are defaults of kube-controller-manager.
 const (
-	// leaseDuration is how long others wait for a loop that does not renew its lease.
+	// leaseDuration is how long other loops wait for a loop that does not renew its lease.
 	leaseDuration = 15 * time.Second
 	// renewDeadline is how long a loop tries to renew its lease before it stops.
 	renewDeadline = 10 * time.Second
 	// renewPeriod is how often a loop renews its lease.
 	renewPeriod = 2 * time.Second
-	// releaseTimeout bounds the release of the lease when a loop stops.
+	// releaseTimeout limits the release of the lease when a loop stops.
 	releaseTimeout = 5 * time.Second
 )
 
-// Lease lets only one loop of a scope work at a time. Two would be safe, but each would repeat the
-// work of the other.
+// Lease lets only one loop of a scope work at a time. Two loops would be safe, but they would
+// repeat each other's work.
 type Lease struct {
 	// Client reads and writes the lease.
 	Client coordinationv1client.LeasesGetter
@@ -48,20 +48,20 @@ type Lease struct {
 	ExitIfHeld bool
 	// Log logs a line for the user who runs the loop.
 	Log func(format string, args ...any)
-	// OnChange, if set, is called with namespace/name of the lease when Hold starts, and when the
-	// lease is acquired, renewed, lost, or released.
+	// OnChange, if set, is called with the namespace/name of the lease when Hold starts, and when
+	// the lease is acquired, renewed, lost, or released.
 	OnChange func(lease string, held bool)
-	// Clock is the clock of renewals and of the fence.
+	// Clock is the clock for renewals and for the fence.
 	Clock clock.PassiveClock
 
 	mu      sync.Mutex
-	renewed time.Time // when the lease was last renewed; zero while it is not held
+	renewed time.Time // when the lease was last renewed; zero if it is not held
 
 	overlaps sync.Once
 
 	// Only Hold and its election use the following fields.
-	resumed bool   // the lease was not free at the start, or was lost
-	failing bool   // the last request failed, and the log says so
+	resumed bool   // the loop had to wait for the lease at the start, or lost it
+	failing bool   // the last request failed and was logged
 	said    string // the last line that say logged
 }
 
@@ -75,10 +75,10 @@ func (e *HeldError) Error() string {
 var errLeaseLost = errors.New("could not renew the lease in time")
 
 // Hold acquires the lease, calls work, releases the lease when work returns, and returns the error
-// of work. If the lease is lost, the context of work ends, and Hold starts again when work has
-// returned. Hold returns nil if ctx ends while it waits for the lease, and an error at once if the
-// lease cannot be read or written at the start. resumed is false only if the lease was free at the
-// start and has not been lost.
+// of work. If the lease is lost, Hold cancels the context of work, waits for work to return, and
+// starts again. Hold returns nil if ctx ends while it waits for the lease. It returns an error
+// immediately if the lease cannot be read or written at the start. resumed is true if Hold had to
+// wait for the lease or lost it before.
 func (l *Lease) Hold(ctx context.Context, work func(ctx context.Context, resumed bool) error) error {
 	l.notify(false)
 	for ctx.Err() == nil {
@@ -98,7 +98,7 @@ func (l *Lease) elect(ctx context.Context, work func(ctx context.Context, resume
 	defer looking.Wait()
 	working, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	// When ctx ends, work finishes its writes, so the lease is renewed until work returns.
+	// When ctx ends, work still completes its writes, so renew the lease until work returns.
 	electing, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	interrupted := context.AfterFunc(ctx, func() { stop(nil) })
@@ -145,12 +145,12 @@ func (l *Lease) elect(ctx context.Context, work func(ctx context.Context, resume
 }
 
 // release releases the lease if this loop still holds it, so that others need not wait until it
-// expires. The annotations still name the last holder.
+// expires. The annotations keep the name of the last holder.
 func release(ctx context.Context, lock resourcelock.Interface) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	// The server may still be processing the last renewal, so read the lease again on a conflict.
-	// After any other error, the lease expires.
+	// The last renewal may still be in progress on the server, so read the lease again on a
+	// conflict. After any other error, the lease expires.
 	_ = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		record, _, err := lock.Get(ctx)
 		if err != nil || record.HolderIdentity != lock.Identity() {
@@ -161,8 +161,8 @@ func release(ctx context.Context, lock resourcelock.Interface) {
 	})
 }
 
-// quiet returns the logger of the election, which discards everything without -v=4. The loop logs
-// what matters in its own words.
+// quiet returns the logger of the election, which discards everything without -v=4. The loop has
+// its own messages for important events.
 func quiet(ctx context.Context) klog.Logger {
 	if logger := klog.FromContext(ctx); logger.V(4).Enabled() {
 		return logger
@@ -171,7 +171,7 @@ func quiet(ctx context.Context) klog.Logger {
 }
 
 // ended reports whether another loop is known to have ended. After a restart of a container, this
-// process may have reused the PID of the other loop.
+// process can have the PID of the other loop.
 func (l *Lease) ended(other leaserecord.Loop) bool {
 	reused := other.Machine != "" && other.Machine == l.Self.Machine && other.PID == l.Self.PID
 	return other.Holder != l.Self.Holder && (other.Ended || reused)
@@ -192,8 +192,8 @@ func (l *Lease) notify(held bool) {
 	}
 }
 
-// reportOverlaps logs which other loops reconcile some of the same objects. It watches them for
-// renewDeadline, and reports only loops that renew their leases meanwhile.
+// reportOverlaps logs which other loops reconcile some of the same objects. It watches their leases
+// for renewDeadline, and reports only loops that renew them in this time.
 func (l *Lease) reportOverlaps(ctx context.Context) {
 	before := map[cache.ObjectName]coordinationv1.LeaseSpec{}
 	for _, lease := range l.overlapping(ctx) {
@@ -205,7 +205,7 @@ func (l *Lease) reportOverlaps(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-time.After(renewDeadline): // a loop that has not renewed its lease by then stops
+	case <-time.After(renewDeadline): // a loop without a renewal in this time stops
 	}
 	for _, lease := range l.overlapping(ctx) {
 		if spec, known := before[cache.MetaObjectToName(&lease)]; known && !equality.Semantic.DeepEqual(spec, lease.Spec) {
@@ -215,8 +215,8 @@ func (l *Lease) reportOverlaps(ctx context.Context) {
 	}
 }
 
-// overlapping lists the leases of other loops whose scopes overlap with the scope of this loop. It
-// skips namespaces whose leases it cannot list.
+// overlapping lists the leases of other loops whose scopes overlap with this loop's scope. It skips
+// namespaces whose leases it cannot list.
 func (l *Lease) overlapping(ctx context.Context) []coordinationv1.Lease {
 	own, name := l.Self.Scope.Lease()
 	namespaces := []string{l.Self.Scope.Namespace}

@@ -59,8 +59,7 @@ func leaseOf(holder string, seconds, transitions int32) *coordinationv1.Lease {
 	}}
 }
 
-// A loop that had to wait for the lease resumes. A loop that finds the lease free at the start does
-// not.
+// A loop resumes if it had to wait for the lease, but not if the lease was free at the start.
 func TestHoldResumes(t *testing.T) {
 	for name, test := range map[string]struct {
 		lease   *coordinationv1.Lease
@@ -85,7 +84,7 @@ func TestHoldResumes(t *testing.T) {
 	}
 }
 
-// Without the right to read the lease, Hold returns an error at once, with the flag that helps.
+// If the lease cannot be read, Hold returns an error immediately, with the flag that helps.
 func TestHoldMayNotReadTheLease(t *testing.T) {
 	t.Parallel()
 	s, l := leaseIn(t, nil)
@@ -99,7 +98,7 @@ func TestHoldMayNotReadTheLease(t *testing.T) {
 	}
 }
 
-// leaseIn returns a Lease for a loop that is called self, and its server, which has the given lease.
+// leaseIn returns a Lease for the loop "self", and a server that has the given lease.
 func leaseIn(t *testing.T, lease *coordinationv1.Lease) (*apiserver.Server, *Lease) {
 	t.Helper()
 	s := apiserver.New(t)
@@ -129,7 +128,7 @@ func holderOf(lease *unstructured.Unstructured) string {
 	return name
 }
 
-// A stopped loop renews its lease until its work is done, and then releases it.
+// A stopped loop renews its lease until its work is done. Then it releases the lease.
 func TestLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s, l := leaseIn(t, nil)
@@ -143,7 +142,7 @@ func TestLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
 		if err := l.Hold(ctx, func(working context.Context, _ bool) error {
 			stop()
 			<-working.Done()
-			<-time.After(2 * leaseDuration) // the writes under way come to their end
+			<-time.After(2 * leaseDuration) // writes in flight complete
 			if !l.held() || holderOf(stored()) != "self" {
 				t.Errorf("before the work was done: held is %v, and the lease is that of %q", l.held(), holderOf(stored()))
 			}
@@ -158,8 +157,8 @@ func TestLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
 	})
 }
 
-// A loop that cannot renew its lease stops its work, and releases the lease when the work is done,
-// not before.
+// A loop that cannot renew its lease stops its work, and releases the lease only when the work is
+// done.
 func TestLeaseThatIsNotRenewedIsHeldUntilTheWorkIsDone(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s, l := leaseIn(t, nil)

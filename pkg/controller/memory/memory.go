@@ -1,5 +1,5 @@
-// Package memory holds what the loop remembers of objects between reconciles, under one lock.
-// Losing the memory is safe, because a new loop starts without one.
+// Package memory holds the loop's state about objects between reconciles, under one lock. The loop
+// can lose this memory safely, and a new loop starts without it.
 package memory
 
 import (
@@ -15,36 +15,35 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Key names an object that is reconciled.
+// Key identifies a reconciled object.
 type Key struct {
 	Kind            string // plural.group
 	Namespace, Name string
 }
 
-// Object is what the loop remembers of one object. Only the worker that holds the key
-// of the object uses it.
+// Object is the loop's memory of one object. Only the worker with the key of the object uses it.
 type Object struct {
 	UID  types.UID
 	Plan plan.Memory
-	// Written maps each resource to the highest resourceVersion in the server's responses to this
-	// loop's writes.
+	// Written maps each resource to the highest resourceVersion in the responses to this loop's
+	// writes.
 	Written map[string]string
-	// Unanswered names the pods that may exist, because their creates were not answered.
+	// Unanswered names the pods that may exist, because their creates got no response.
 	Unanswered []string
-	// Created and Deleted count pods since the last event that reported the numbers.
+	// Created and Deleted count pods since the last event with these numbers.
 	Created, Deleted int
-	// Failing counts the plans in a row whose strategy.Outcome was Failing.
+	// Failing counts the plans in a row whose outcome was strategy.Outcome.Failing.
 	Failing int
-	// NameTaken is the last message about the holder of the Deployment's name.
+	// NameTaken is the last message about a child of someone else with a wanted name.
 	NameTaken string
 	// Pause is the last message about a pause of the object, or nil before the first plan.
 	Pause *string
-	// Logged holds the codes of pod failures that were logged since the loop last acted on
-	// the object.
+	// Logged holds the codes of pod failures that were logged since the loop last acted on the
+	// object.
 	Logged map[problem.Code]bool
 }
 
-// Wrote records the resourceVersion in the response to a write of a resource; "" is ignored.
+// Wrote records the resourceVersion in the response to a write. It ignores "".
 func (o *Object) Wrote(resource, version string) {
 	if version == "" {
 		return
@@ -55,9 +54,9 @@ func (o *Object) Wrote(resource, version string) {
 	o.Written[resource] = informer.Later(version, o.Written[resource])
 }
 
-// Progress is the progress of the loop with an object.
+// Progress is the progress of the loop for an object.
 type Progress struct {
-	// Converged means that the object has its desired state, and that its status reports it.
+	// Converged means that the object has its desired state and its status reports this.
 	Converged bool
 	// Failure is the error of the last reconcile, or "".
 	Failure string
@@ -65,33 +64,34 @@ type Progress struct {
 	DryRun *plan.DryRun
 }
 
-// entry is an Object, plus fields that need the lock, because event handlers also use them.
+// entry is an Object with fields that need the lock, because event handlers use them, too.
 type entry struct {
 	Object
 	reconciles
-	// lastLine is the last line of the log about the object.
+	// lastLine is the last log line about the object.
 	lastLine string
-	// progress is nil before a plan or failure. convergingSince is zero while the object is ready.
+	// progress is nil before a plan or failure. convergingSince is zero if the object is ready.
+	// ready.
 	progress        *Progress
 	convergingSince time.Time
 }
 
-// Memory is what the loop remembers of all objects.
+// Memory is the loop's memory of all objects.
 type Memory struct {
 	mu      sync.Mutex
 	objects map[Key]*entry
-	begun   int64         // how many reconciles have begun
-	changed chan struct{} // holds at most one value
+	begun   int64         // number of started reconciles
+	changed chan struct{} // has room for one value
 	metrics *metrics.Metrics
 }
 
-// New returns an empty memory, which observes in metrics how long objects take to converge.
+// New returns an empty memory. metrics observes how long objects take to converge.
 func New(metrics *metrics.Metrics) *Memory {
 	return &Memory{objects: map[Key]*entry{}, changed: make(chan struct{}, 1), metrics: metrics}
 }
 
-// Get returns the memory of an object. It first resets the memory of an earlier object of that
-// name.
+// Get returns the memory of an object. It first resets the memory of an earlier object with the
+// same name.
 func (m *Memory) Get(k Key, uid types.UID) *Object {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,7 +102,7 @@ func (m *Memory) Get(k Key, uid types.UID) *Object {
 	return &e.Object
 }
 
-// entry returns the entry of an object, and makes one if there is none. The caller holds the
+// entry returns the entry of an object, which it creates if necessary. The caller must hold the
 // lock.
 func (m *Memory) entry(k Key) *entry {
 	if m.objects[k] == nil {
@@ -111,7 +111,7 @@ func (m *Memory) entry(k Key) *entry {
 	return m.objects[k]
 }
 
-// Forget drops what is remembered of an object that is gone.
+// Forget drops the memory of a deleted object.
 func (m *Memory) Forget(k Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -127,14 +127,14 @@ func (m *Memory) update(k Key, change func(*entry)) {
 	}
 }
 
-// Said records a line about an object. It returns the sequence number of the object's last
-// reconcile, or zero without one, and reports whether the previous line was the same.
+// Said records a log line about an object. It returns the sequence number of the object's last
+// reconcile, or zero if there is none, and whether the previous line was the same.
 func (m *Memory) Said(k Key, line string) (number int64, repeated bool) {
 	m.update(k, func(e *entry) { number, repeated, e.lastLine = e.number, e.lastLine == line, line })
 	return number, repeated
 }
 
-// Planned records the progress of the loop on an object after the loop has planned for it.
+// Planned records the progress of the loop for an object after a plan.
 func (m *Memory) Planned(k Key, now time.Time, v plan.View, p plan.Actions, dryRun *plan.DryRun) {
 	ready := p.Ready(v)
 	m.setProgress(k, now, ready, Progress{Converged: ready && !p.StatusLater, DryRun: dryRun})
@@ -145,7 +145,7 @@ func (m *Memory) Failed(k Key, now time.Time, err error) {
 	m.setProgress(k, now, false, Progress{Failure: err.Error()})
 }
 
-// setProgress sets the progress of an object, and observes how long the object takes to get ready.
+// setProgress sets the progress of an object, and observes how long the object took to get ready.
 func (m *Memory) setProgress(k Key, now time.Time, ready bool, progress Progress) {
 	m.update(k, func(e *entry) {
 		e.progress = &progress
@@ -160,7 +160,7 @@ func (m *Memory) setProgress(k Key, now time.Time, ready bool, progress Progress
 	m.Notify()
 }
 
-// Progress returns the progress of the loop with an object; known is false if there is none yet.
+// Progress returns the progress of the loop for an object, and whether it is known.
 func (m *Memory) Progress(k Key) (progress Progress, known bool) {
 	m.update(k, func(e *entry) {
 		if known = e.progress != nil; known {
@@ -170,7 +170,7 @@ func (m *Memory) Progress(k Key) (progress Progress, known bool) {
 	return progress, known
 }
 
-// Notify sends a value to the channel of Changed, unless it holds one already.
+// Notify sends a value to the channel of Changed, unless the channel is full.
 func (m *Memory) Notify() {
 	select {
 	case m.changed <- struct{}{}:
@@ -178,24 +178,24 @@ func (m *Memory) Notify() {
 	}
 }
 
-// Changed returns a channel that holds a value after a call of Notify.
+// Changed returns a channel that receives a value after Notify was called.
 func (m *Memory) Changed() <-chan struct{} { return m.changed }
 
 const (
 	// restPerItem is the minimum time between the starts of two reconciles of an object, for each
-	// pod and node that the first one read. If thousands of pods become ready one by one, not every
-	// change is worth a plan for all of them. Reading a pod or a node takes a microsecond or two.
+	// pod and node that the first one read. If thousands of pods become ready one by one, this
+	// avoids a plan for each change. Reading a pod or a node takes one or two microseconds.
 	restPerItem = 40 * time.Microsecond
-	// maxReasons is the maximum number of reasons that are noted for a reconcile.
+	// maxReasons is the maximum number of recorded reasons for a reconcile.
 	maxReasons = 5
 )
 
 // reconciles describes the last reconcile of an object and the next one.
 type reconciles struct {
-	number  int64    // of the last one
-	reasons []string // for the next one
-	// running means that the last reconcile has not ended. began is when it began. items counts the
-	// pods and nodes that were last read.
+	number  int64    // of the last reconcile
+	reasons []string // for the next reconcile
+	// running means that the last reconcile has not ended. began is when it started. items is the
+	// number of pods and nodes that it read.
 	running bool
 	began   time.Time
 	items   int
@@ -210,7 +210,7 @@ func (m *Memory) Because(k Key, why ...string) {
 	}
 }
 
-// Begin records that a reconcile has begun, and returns its sequence number and the reasons for it.
+// Begin records the start of a reconcile, and returns its sequence number and its reasons.
 func (m *Memory) Begin(k Key, now time.Time) (number int64, reasons []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -227,21 +227,21 @@ func (m *Memory) Saw(k Key, items int) { m.update(k, func(e *entry) { e.items = 
 // End records the end of a reconcile.
 func (m *Memory) End(k Key) { m.update(k, func(e *entry) { e.running = false }) }
 
-// Rest returns how long the next reconcile of an object must wait; zero or less if it is due.
+// Rest returns how long the next reconcile of an object must wait. It is due if Rest is not positive.
 func (m *Memory) Rest(k Key, now time.Time) (rest time.Duration) {
 	m.update(k, func(e *entry) { rest = e.began.Add(restPerItem * time.Duration(e.items)).Sub(now) })
 	return rest
 }
 
-// Reconciles returns how many reconciles have begun.
+// Reconciles returns the number of started reconciles.
 func (m *Memory) Reconciles() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.begun
 }
 
-// Oldest returns the object whose reconcile has been running for the longest, and since
-// when; ok is false if none is running.
+// Oldest returns the object whose reconcile has been running for the longest time, and its start.
+// ok is false if no reconcile is running.
 func (m *Memory) Oldest() (oldest Key, since time.Time, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

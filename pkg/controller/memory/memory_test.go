@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 )
 
-// Each convergence is counted once, with the time that it took. A status that is written late,
-// because pods terminate one after the other, does not count as a second convergence.
+// Each convergence is counted once, with its duration. A late write of the status, because pods
+// terminate one after the other, does not count as a second convergence.
 func TestConvergenceIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	counted := metrics.New("")
@@ -47,7 +47,7 @@ func TestConvergenceIsCountedOnce(t *testing.T) {
 	}
 }
 
-// The memory of an object does not apply to a later object with its name.
+// A later object with the same name does not get the memory.
 func TestMemoryIsOfOneObject(t *testing.T) {
 	t.Parallel()
 	for name, forget := range map[string]func(*Memory, Key){
@@ -70,7 +70,7 @@ func TestMemoryIsOfOneObject(t *testing.T) {
 	}
 }
 
-// Wrote keeps the highest version of each resource.
+// Wrote keeps the highest resourceVersion of each resource.
 func TestWrote(t *testing.T) {
 	t.Parallel()
 	var o Object
@@ -83,7 +83,7 @@ func TestWrote(t *testing.T) {
 	}
 }
 
-// After a reconcile of many pods, the next reconcile of the object has to wait.
+// After a reconcile that read many pods, the next reconcile of the object has to wait.
 func TestRest(t *testing.T) {
 	t.Parallel()
 	m, k, now := New(metrics.New("")), Key{Name: "foo"}, time.Unix(1_700_000_000, 0)

@@ -1,4 +1,4 @@
-// Package metrics counts what the loops of a process do.
+// Package metrics provides the metrics of the loops of a process.
 package metrics
 
 import (
@@ -13,13 +13,13 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Metrics counts what the loops of this process do. The metrics of client-go's queues
-// and clients have the names that Kubernetes' own components give them.
+// Metrics holds the metrics of the loops of this process. The metrics of client-go's queues and
+// clients have the same names as in Kubernetes components.
 type Metrics struct {
 	*prometheus.Registry
 
 	// Created and Deleted count pods. Refusals counts refused creates, also by reason. CacheWaits
-	// counts the reconciles that waited for a cache. All of them are by kind.
+	// counts the reconciles that waited for a cache. All four are by kind.
 	Created, Deleted, Refusals, CacheWaits *prometheus.CounterVec
 	// Convergence observes how long objects of a kind take to converge.
 	Convergence *prometheus.HistogramVec
@@ -77,7 +77,7 @@ func New(version string) *Metrics {
 	return m
 }
 
-// Know creates the metrics of a kind, so that they are zero instead of absent.
+// Know creates the metrics of a kind, so that they start at zero instead of absent.
 func (m *Metrics) Know(kind string) {
 	for _, c := range []*prometheus.CounterVec{m.Created, m.Deleted, m.CacheWaits} {
 		c.WithLabelValues(kind)
@@ -85,7 +85,7 @@ func (m *Metrics) Know(kind string) {
 	m.Convergence.WithLabelValues(kind)
 }
 
-// Reconciled counts a reconcile for a kind, with the result "error" if err is set, or else "done".
+// Reconciled counts a reconcile for a kind with the result "error" if err is set, or else "done".
 func (m *Metrics) Reconciled(kind string, err error) {
 	result := "done"
 	if err != nil {
@@ -103,7 +103,7 @@ func (m *Metrics) Lead(lease string, held bool) {
 	m.leading.WithLabelValues(lease).Set(value)
 }
 
-// Count returns a RoundTripper that counts requests, and times them without the response body.
+// Count returns a RoundTripper that counts requests, and measures the time until the response header.
 func (m *Metrics) Count(next http.RoundTripper) http.RoundTripper {
 	return promhttp.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		start := time.Now()
@@ -118,7 +118,7 @@ func (m *Metrics) Count(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// NewDepthMetric returns a gauge of how many items are in a queue.
+// NewDepthMetric returns a gauge of the number of items in a queue.
 func (m *Metrics) NewDepthMetric(name string) workqueue.GaugeMetric {
 	return m.depth.WithLabelValues(name)
 }
@@ -138,12 +138,12 @@ func (m *Metrics) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
 	return m.worked.WithLabelValues(name)
 }
 
-// NewUnfinishedWorkSecondsMetric returns a gauge of how long the work in progress has taken so far.
+// NewUnfinishedWorkSecondsMetric returns a gauge of the duration of the work in progress.
 func (m *Metrics) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
 	return m.unfinished.WithLabelValues(name)
 }
 
-// NewLongestRunningProcessorSecondsMetric returns a gauge of how long the oldest work has taken.
+// NewLongestRunningProcessorSecondsMetric returns a gauge of the duration of the oldest work.
 func (m *Metrics) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
 	return m.longest.WithLabelValues(name)
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// Actions is what a reconcile has to do, and what to remember.
+// Actions lists what a reconcile does and remembers.
 type Actions struct {
 	// Operations are the writes of children, in order.
 	Operations []Operation
-	// NameTaken is a message about a child that has a wanted name but belongs to someone else, or ""
-	// if there is no such child.
+	// NameTaken is a message about a child that has a wanted name but belongs to someone else, or
+	// "" if no such child exists.
 	NameTaken string
 	// Status is the status that the owner should have.
 	Status Status
-	// WriteStatus means that Status has to be written now. StatusLater means that Status has to be
+	// WriteStatus means that Status must be written now. StatusLater means that Status must be
 	// written after Recheck.
 	WriteStatus, StatusLater bool
-	// Recheck is the time until the next plan if there is no event, or zero to wait for an event.
+	// Recheck is the delay of the next plan if there is no event; zero means to wait for an event.
 	Recheck time.Duration
-	// Memory is what to remember for the next plan.
+	// Memory is the input of the next plan.
 	Memory Memory
 }
 
@@ -33,8 +33,8 @@ type Operation struct {
 	Verb Verb
 	Kind Kind
 	Name string
-	// UID and ResourceVersion are preconditions of the write. Both are empty if the plan saw no such
-	// child. ResourceVersion is also empty if the child may have changed since the plan.
+	// UID and ResourceVersion are preconditions of the write. Both are empty if the child did not
+	// exist in the view. ResourceVersion is also empty if later changes of the child do not matter.
 	UID             types.UID
 	ResourceVersion string
 	// Slot is the slot of a pod.
@@ -45,13 +45,13 @@ type Operation struct {
 	Node     string
 	// Optional means that later operations do not depend on this one.
 	Optional bool
-	// Reason is why a pod is deleted.
+	// Verb is the type of a write.
 	Reason Reason
 	// Fields holds the fields to apply.
 	Fields map[string]any
 	// Number is the new number of a revision.
 	Number int64
-	// Text describes the operation, or is "" if its verb, kind, and name are description enough.
+	// Text describes the operation. If it is "", the verb, the kind, and the name describe it.
 	Text string
 }
 
@@ -77,7 +77,7 @@ const (
 	KindRevision   Kind = "revision"
 )
 
-// Reason is the reason for a deletion, in a word.
+// Reason is a one-word reason for a deletion.
 type Reason string
 
 // The reasons for deletions.
@@ -98,11 +98,11 @@ func (o Operation) String() string {
 	return string(o.Verb) + " " + string(o.Kind) + " " + o.Name
 }
 
-// Writes reports whether executing the plan writes anything but the status.
+// Writes reports whether the plan writes anything except the status.
 func (p Actions) Writes() bool { return len(p.Operations) > 0 }
 
-// Ready reports whether the owner has what it wants and nothing is left to do. An owner that is
-// being deleted counts as ready, because nothing more is done for it.
+// Ready reports whether the owner has its desired state and nothing is left to do. An owner that is
+// being deleted counts as ready, because the loop does nothing for it.
 func (p Actions) Ready(v View) bool {
 	return v.Owner.Deleting || meta.IsStatusConditionTrue(p.Status.Conditions, apis.ConditionReady) && !p.Writes()
 }
@@ -117,9 +117,9 @@ func (p Actions) count(verb Verb) int {
 	return n
 }
 
-// Decide returns the actions for an owner. The function rules plans the owner's kind, and Decide
-// puts the writes of revisions before its operations. If the owner is paused, only its status is
-// written, and it is planned again when the pause ends.
+// Decide returns the actions for an owner. rules plans the children, and Decide puts the writes of
+// revisions first. For a paused owner, Decide keeps only the write of the status, and plans again
+// when the pause ends.
 func Decide(v View, rules func(View) Actions) Actions {
 	p := rules(v)
 	if history := Revisions(v); len(history) > 0 {
@@ -132,7 +132,7 @@ func Decide(v View, rules func(View) Actions) Actions {
 	return p
 }
 
-// sooner returns the shorter of two delays. A delay of zero counts as absent.
+// sooner returns the shorter of two delays. It ignores a delay of zero.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || (b != 0 && b < a) {
 		return b

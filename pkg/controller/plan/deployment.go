@@ -23,24 +23,23 @@ type Deployment struct {
 	Name            string
 	UID             types.UID
 	ResourceVersion string
-	// Controller is the UID of the object for which this program created the Deployment, or "" if
-	// someone else created it. OwnedBy describes the Deployment's owner, or is "" if it has none.
+	// Controller is the UID of the object for which this program created the Deployment. It is ""
+	// for a Deployment of someone else. OwnedBy describes the Deployment's owner, or is "".
 	Controller types.UID
 	OwnedBy    string
 	// Terminating means that the Deployment has a deletion timestamp.
 	Terminating bool
-	// Generation is the current generation, and ObservedGeneration is the one that the status
-	// describes.
+	// Generation is the current generation. The status describes ObservedGeneration.
 	Generation, ObservedGeneration int64
 	// Fields holds the spec, and those labels and annotations that an owner sets.
 	Fields map[string]any
 	// Current, Updated, Ready, and Available are the counts in the status.
 	Current, Updated, Ready, Available int32
-	// Failure has the reason why the Deployment makes no progress, or is nil if there is none.
+	// Fields holds the spec, and only those labels and annotations that an owner sets.
 	Failure *metav1.Condition
 }
 
-// Wanted is the Deployment that an owner wants.
+// Wanted is the desired Deployment of an owner.
 type Wanted struct {
 	Name string
 	// Fields holds the fields that the owner sets. All other fields belong to someone else. Fields
@@ -48,15 +47,15 @@ type Wanted struct {
 	Fields map[string]any
 }
 
-// Applied is a Deployment as it was applied, and as the server stored it.
+// Applied is a Deployment as sent by the loop and as stored by the server.
 type Applied struct {
 	Wanted Wanted
 	UID    types.UID
 	Stored map[string]any
 }
 
-// drifted reports whether a patch with the wanted fields would change the Deployment. It reports
-// false if the Deployment has not changed since the last apply of the same fields, because another
+// drifted reports whether a patch with the wanted fields would change the Deployment. It returns
+// false if neither the Deployment nor the fields have changed since the last apply, because another
 // apply would have no effect.
 func (m Memory) drifted(d *Deployment, wanted Wanted) bool {
 	patched, err := strategicpatch.StrategicMergeMapPatch(runtime.DeepCopyJSON(d.Fields), wanted.Fields, appsv1.Deployment{})
@@ -67,10 +66,10 @@ func (m Memory) drifted(d *Deployment, wanted Wanted) bool {
 	return a == nil || a.UID != d.UID || !reflect.DeepEqual(a.Wanted, wanted) || !reflect.DeepEqual(a.Stored, d.Fields)
 }
 
-// Deployments plans an owner that has its pods through one Deployment.
+// Deployments plans an owner whose pods belong to one Deployment.
 //
-//   - The Deployment is applied if it lacks what the owner wants.
-//   - A Deployment that has the wanted name but belongs to someone else is left alone,
+//   - The Deployment is applied if fields that the owner wants are missing or different.
+//   - A Deployment that has the wanted name but belongs to someone else is not touched,
 //     and checked again from time to time.
 //   - The owner's Deployments with other names are deleted when the wanted one is
 //     available.
@@ -112,7 +111,7 @@ func Deployments(v View) Actions {
 	}
 	if foreign {
 		p.NameTaken = NameTaken(v.Owner.Kind, "Deployment "+live.Name, live.OwnedBy)
-		p.Recheck = maxRefusalDelay // the owner gets no event when that Deployment is deleted
+		p.Recheck = maxRefusalDelay // the deletion of that Deployment sends no event to the owner
 		live = nil
 	}
 	applies, complete := len(p.Operations) > 0, available(live, v.Owner.Desired)
@@ -150,8 +149,8 @@ func NameTaken(kind, child, ownedBy string) string {
 	return fmt.Sprintf("%s already exists and is %s", child, ownedBy)
 }
 
-// withSelectorOf returns the wanted Deployment with the selector of an existing one, which is
-// immutable, and with the pod labels that this selector requires.
+// withSelectorOf returns the wanted Deployment with the immutable selector of an existing one, and
+// with the pod labels that this selector requires.
 func (w Wanted) withSelectorOf(d *Deployment) Wanted {
 	selector, selects, _ := unstructured.NestedMap(d.Fields, "spec", "selector")
 	if !selects || w.Fields == nil {
@@ -166,8 +165,8 @@ func (w Wanted) withSelectorOf(d *Deployment) Wanted {
 	return w
 }
 
-// available reports whether all pods of a Deployment are updated and available, according to a
-// status for its current generation.
+// available reports whether the status of a Deployment is current, and all pods are updated and
+// available.
 func available(d *Deployment, desired int32) bool {
 	return d != nil && !d.Terminating && d.ObservedGeneration >= d.Generation &&
 		d.Current == desired && d.Updated == desired && d.Available == desired

@@ -27,7 +27,7 @@ func wantedFields(replicas int64, image string) map[string]any {
 	}
 }
 
-// liveFields returns the same fields as stored by the server, with defaults and fields of others.
+// liveFields returns the same fields as stored by the server, with defaults and foreign fields.
 func liveFields(replicas int64, image string) map[string]any {
 	return map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"owner": "foo", "other": "x"}, "annotations": map[string]any{"revision": "1"}},
@@ -42,7 +42,7 @@ func liveFields(replicas int64, image string) map[string]any {
 	}
 }
 
-// deployment returns foo's Deployment web, all of whose pods are available.
+// deployment returns foo's Deployment web with all pods available.
 func deployment(replicas int32, image string) Deployment {
 	return Deployment{
 		Name: "web", UID: "d", ResourceVersion: "7", Controller: uid, OwnedBy: "owned by AppService foo",
@@ -139,10 +139,10 @@ func TestDeployments(t *testing.T) {
 	}
 }
 
-// If the server stores something other than what was written, the loop does not write it again
-// until someone changes it.
+// If the server changes what the loop writes, the loop writes it again only after someone else
+// changes the Deployment.
 func TestDeploymentIsNotWrittenForEver(t *testing.T) {
-	v := deploymentView(3, deployment(3, "docker.io/nginx")) // as an admission webhook may change it
+	v := deploymentView(3, deployment(3, "docker.io/nginx")) // as an admission webhook can change it
 	p := Deployments(v)
 	if !p.Writes() {
 		t.Fatal("another image is no drift")
@@ -187,8 +187,8 @@ func TestRefusedDeploymentWaits(t *testing.T) {
 	}
 }
 
-// The status names the pods of the owner's own Deployments, sorted, without terminating and
-// finished ones.
+// The status names the pods of the owner's own Deployments, sorted, except terminating and finished
+// pods.
 func TestNamesOfPods(t *testing.T) {
 	v := deploymentView(3, deployment(3, "nginx"))
 	for i, of := range []string{"web", "web", "stranger", "web", "web"} {
@@ -207,8 +207,8 @@ func nested(fields map[string]any, path ...string) map[string]any {
 	return fields
 }
 
-// The selector of a Deployment is immutable. A Deployment that an earlier program or declaration
-// created keeps its selector, and its pods still match it.
+// The selector of a Deployment is immutable. A Deployment of an earlier program or declaration
+// keeps its selector, and its pods keep the labels that match it.
 func TestSelectorOfADeploymentStays(t *testing.T) {
 	v := deploymentView(2, deployment(3, "nginx"))
 	selected := func(d map[string]any) (selector, labels map[string]any) {
@@ -238,8 +238,8 @@ func TestSelectorOfADeploymentStays(t *testing.T) {
 	}
 }
 
-// A Deployment that lacks something has drifted. What others have added, and defaults of
-// the server, are no drift.
+// A Deployment with a missing field has drifted. Fields that others add and defaults of the server
+// are no drift.
 func TestDrifted(t *testing.T) {
 	list := func(all ...any) any { return all }
 	container := func(field string, value any) map[string]any { return map[string]any{"name": "app", field: value} }
@@ -272,7 +272,7 @@ func TestDrifted(t *testing.T) {
 	}
 }
 
-// An invalid template creates no Deployment, and an existing one stays.
+// If the template is invalid, no Deployment is created, and an existing one is not touched.
 func TestDeploymentWithAnInvalidTemplate(t *testing.T) {
 	live := deployment(5, "busybox")
 	spec := nested(live.Fields, "spec")

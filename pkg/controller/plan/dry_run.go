@@ -23,15 +23,15 @@ type DryRun struct {
 	// History describes the writes of revisions, such as "create revision 3".
 	History     string `json:"history,omitempty"`
 	WriteStatus bool   `json:"writeStatus"`
-	// Blocked is the reason why the object does not get what it wants, such as a Deployment that has
-	// the wanted name but belongs to someone else.
+	// Blocked is the reason why the object does not get its desired state, such as a Deployment of
+	// someone else that has the wanted name.
 	Blocked string `json:"blocked,omitempty"`
 
 	// others describes the operations on Deployments and revisions.
 	others []string
 }
 
-// DryDelete is a pod to delete, and the reason in a word.
+// DryDelete is a pod to delete, with a one-word reason.
 type DryDelete struct {
 	Name string `json:"name"`
 	Why  Reason `json:"why"`

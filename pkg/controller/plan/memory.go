@@ -10,12 +10,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// Memory is what the loop remembers about one owner between plans. If it is lost in a crash, a
-// back-off is shorter and a status is written again, but no pod is affected.
+// Memory is the state of the loop about one owner between plans. If a crash loses it, a back-off is
+// shorter and a status is written again, but no pod is affected.
 type Memory struct {
 	// Failures holds the back-offs of the slots whose pods finished.
 	Failures map[slots.Slot]Failure
-	// Ending holds the time at which this loop first saw a pod terminating, by the pod's UID.
+	// Ending holds the time at which this loop first saw each terminating pod, by the UID of the pod.
 	Ending map[types.UID]time.Time
 	// Refusals holds the creates that the server refused, by slot. A refusal under slots.None
 	// blocks all slots of the owner.
@@ -30,14 +30,14 @@ type Memory struct {
 	LabelRefused time.Time
 }
 
-// Refusal is a rejected create that is not worth an immediate retry. Typical causes are a quota,
+// Refusal is a rejected create for which an immediate retry is useless. Typical causes are a quota,
 // admission, missing permissions, or a name that is taken.
 type Refusal struct {
 	// Reason and Message appear in the condition ReplicaFailure. A reason is a single word, such as
 	// QuotaExceeded.
 	Reason, Message string
-	// Generation is the generation of the owner at the refusal. After the owner changes, the create
-	// is retried at once.
+	// Generation is the generation of the owner at the refusal. If the owner changes, the create is
+	// retried immediately.
 	Generation int64
 	// At is the time of the last refusal, and Count is the number of refusals in a row.
 	At    time.Time
@@ -106,32 +106,32 @@ const (
 	// failureDelay is how long the first finished pod of a slot is kept for inspection. The delay
 	// doubles with every failure.
 	failureDelay = time.Second
-	// maxFailureDelay is the maximum of that delay, as for the kubelet's restarts of a container.
+	// maxFailureDelay is the maximum of this delay. The kubelet's back-off for restarts is the same.
 	maxFailureDelay = 5 * time.Minute
 	// steadyAfter is how long a pod must have been ready to reset the failures of its slot.
 	steadyAfter = time.Minute
-	// refusalDelay and maxRefusalDelay bound how long a refused create waits.
+	// refusalDelay and maxRefusalDelay are the minimum and the maximum delay of a refused create.
 	refusalDelay    = time.Second
 	maxRefusalDelay = 10 * time.Second
 )
 
 // Failure is the back-off of one slot.
 type Failure struct {
-	// UID identifies the finished pod that was counted last. At is when it was first seen finished.
+	// UID identifies the last counted finished pod. At is when this loop first saw it finished.
 	UID types.UID
 	At  time.Time
-	// Count is the number of pods of the slot that finished in a row, all made from the template
-	// with the hash Template.
+	// Count is the number of pods of the slot that finished in a row. All were created from the
+	// template with the hash Template.
 	Count    int
 	Template string
 	// ReadyAt is the time at which this loop first saw the slot's running pod ready, or zero if the
-	// pod is not ready. ReadySince is when the pod became ready by the node's clock. A different
-	// ReadySince means a new period of readiness.
+	// pod is not ready. ReadySince is when the pod became ready by the node's clock. If ReadySince
+	// changes, the pod was not ready in between.
 	ReadyAt, ReadySince time.Time
 }
 
-// seen returns the back-off, updated for the slot's pod. A finished pod counts once, and a pod that
-// was ready for long enough resets the count.
+// seen returns the back-off, updated with the state of the slot's pod. Each finished pod counts
+// once, and a pod that was ready for long enough resets the count.
 func (f Failure) seen(pod Pod, now time.Time) Failure {
 	if !f.ReadyAt.IsZero() && now.Sub(f.ReadyAt) >= steadyAfter {
 		f = Failure{}
@@ -144,7 +144,7 @@ func (f Failure) seen(pod Pod, now time.Time) Failure {
 			f.Count = 0
 		}
 		return Failure{UID: pod.UID, At: now, Count: f.Count + 1, Template: pod.Template}
-	case pod.Ready && !pod.Finished: // a finished pod may keep the condition
+	case pod.Ready && !pod.Finished: // a finished pod can still have the condition Ready
 		f.ReadyAt, f.ReadySince = readyAt, pod.ReadySince
 		if readyAt.IsZero() || readyAt.After(now) || !readySince.Equal(pod.ReadySince) {
 			f.ReadyAt = now
@@ -163,8 +163,8 @@ func (r Refusal) left(now time.Time) time.Duration {
 	return left(r.At, doubled(refusalDelay, maxRefusalDelay, r.Count), now)
 }
 
-// left returns the remaining part of a delay. It is zero if the delay begins in the future, which
-// means that the clock was set back.
+// left returns the remaining part of a delay. It returns zero if begins is in the future, because
+// then the clock was set back.
 func left(begins time.Time, delay time.Duration, now time.Time) time.Duration {
 	if now.Before(begins) {
 		return 0
@@ -172,7 +172,7 @@ func left(begins time.Time, delay time.Duration, now time.Time) time.Duration {
 	return max(0, delay-now.Sub(begins))
 }
 
-// doubled returns the first delay, doubled count-1 times, up to the limit.
+// doubled doubles the first delay count-1 times, up to the limit.
 func doubled(first, limit time.Duration, count int) time.Duration {
 	d := first
 	for i := 1; i < count && d < limit; i++ {

@@ -13,19 +13,19 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// Nodes plans an owner that has one pod on every node that may run it. It selects
+// Nodes plans an owner that has one pod on every eligible node. It selects
 // the nodes as a DaemonSet does. The scheduler binds the pods.
 //
-//   - A node that should run the pod and has none gets one.
-//   - The pod of a node that is gone, or must not run it any more, is deleted.
-//   - The pod of a node with a new NoSchedule taint stays, and is not replaced.
-//   - Pods in numbered slots stay. They are from before the kind changed its plan.
+//   - An eligible node without a pod gets one.
+//   - The pod of a node that was removed or must not run it is deleted.
+//   - The pod of a node with a new NoSchedule taint stays, but is not replaced.
+//   - Pods in numbered slots stay. They are older than the kind's current strategy.
 //   - Pods with an older template are replaced as in Pods.
 func Nodes(v View) Actions { return fill(v, perNode(v)) }
 
 // perNode returns the slots of the nodes that should run the owner's pod.
 func perNode(v View) slotSet {
-	// Without a template, the pods fit all nodes, so existing pods stay.
+	// Without a template, the pods fit on all nodes, so existing pods stay.
 	demand := demandOf(ptr.Deref(v.Owner.Template, corev1.PodTemplateSpec{}).Spec)
 	nodes := make(map[slots.Slot]string, len(v.Nodes))
 	kept := map[slots.Slot]bool{}
@@ -46,7 +46,7 @@ func perNode(v View) slotSet {
 	}
 }
 
-// demand is what a pod requires of its node.
+// demand holds the requirements of a pod on its node.
 type demand struct {
 	nodeName    string
 	affinity    nodeaffinity.RequiredNodeAffinity
@@ -57,7 +57,7 @@ func demandOf(spec corev1.PodSpec) demand {
 	return demand{spec.NodeName, nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: spec}), DaemonTolerations(spec)}
 }
 
-// runs reports whether a node should run the pod, and whether it may keep one.
+// runs reports whether a node should run the pod, and whether an existing pod can stay there.
 func (d demand) runs(node *corev1.Node) (should, may bool) {
 	if d.nodeName != "" && d.nodeName != node.Name {
 		return false, false
@@ -70,15 +70,15 @@ func (d demand) runs(node *corev1.Node) (should, may bool) {
 	return may && d.tolerates(node, corev1.TaintEffectNoSchedule), may
 }
 
-// tolerates reports whether the pod tolerates all taints of a node that have the effect.
+// tolerates reports whether the pod tolerates all taints of a node with the given effect.
 func (d demand) tolerates(node *corev1.Node, effect corev1.TaintEffect) bool {
 	relevant := func(taint *corev1.Taint) bool { return taint.Effect == effect }
 	_, untolerated := scheduling.FindMatchingUntoleratedTaint(logr.Discard(), node.Spec.Taints, d.tolerations, relevant, true)
 	return !untolerated
 }
 
-// DaemonTolerations returns the tolerations of a pod that must run on its node: the tolerations in the
-// template, and the tolerations that the DaemonSet controller adds.
+// DaemonTolerations returns the tolerations of a pod that must run on its node: those of the
+// template, and those that the DaemonSet controller adds.
 func DaemonTolerations(spec corev1.PodSpec) []corev1.Toleration {
 	tolerations := slices.Clone(spec.Tolerations)
 	add := func(key string, effect corev1.TaintEffect) {

@@ -14,8 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// node makes a node from words such as "a", "a zone=x" (a label) and
-// "a !gpu:NoSchedule" (a taint).
+// node returns a node for a text such as "a", "a zone=x" (a label), or "a !gpu:NoSchedule" (a
+// taint).
 func node(words string) *corev1.Node {
 	fields := strings.Fields(words)
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fields[0], Labels: map[string]string{}}}
@@ -31,8 +31,8 @@ func node(words string) *corev1.Node {
 	return n
 }
 
-// nodesView returns a view with nodes and pods. The word "a" stands for a ready pod of node a, and
-// "a:n" for a pod that is not ready. The letters have the same meaning as for pods and rolling.
+// nodesView returns a view with nodes and pods. The text "a" is a ready pod of node a, and "a:n" is
+// a pod that is not ready. The letters have the same meaning as for pods and rolling.
 func nodesView(template corev1.PodSpec, nodes, pods string) View {
 	v := View{Owner: Owner{Name: "foo", UID: uid, Generation: 1, Template: &corev1.PodTemplateSpec{Spec: template}, TemplateHash: "new"}, Now: noon}
 	for words := range strings.SplitSeq(nodes, ",") {
@@ -143,7 +143,7 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// Nodes does not check a terminating pod again, because it does not replace a lost pod.
+// Nodes does not recheck terminating pods, because it does not replace a lost pod.
 func TestEndingPodOfANodeIsNotRechecked(t *testing.T) {
 	if p := Nodes(nodesView(corev1.PodSpec{}, "a,b", "a b:t")); p.Recheck != 0 {
 		t.Errorf("looks again after %v", p.Recheck)
@@ -159,8 +159,8 @@ func TestNodesWithoutATemplate(t *testing.T) {
 	}
 }
 
-// From any state of nodes and pods, plans converge to one pod on each eligible node, and never
-// create a second one for a node.
+// Plans for any state of nodes and pods converge to one pod on each eligible node, and never create
+// a second pod for a node.
 func TestPlansForNodesConverge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := []string{"a", "b", "c", "d", "e"}

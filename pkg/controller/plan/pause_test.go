@@ -57,8 +57,8 @@ func TestUnlessPaused(t *testing.T) {
 	}
 }
 
-// The status of a paused object stays accurate. It counts the pods and reports no progress.
-// The condition Paused changes when the pause ends.
+// The status of a paused object stays accurate. It counts the pods, and Progressing is false. The
+// condition Paused changes when the pause ends.
 func TestConditionPaused(t *testing.T) {
 	rules := func(v View) Actions { return Decide(v, Pods) }
 	v := view(3, "0 1")
@@ -107,7 +107,7 @@ func TestConditionPaused(t *testing.T) {
 	}
 }
 
-// During a pause, the conditions still report that all pods are ready, and that the object has
+// During a pause, the conditions still report that all pods are ready and that the object has
 // converged.
 func TestPauseLeavesOtherConditions(t *testing.T) {
 	v := view(2, "0 1")
@@ -121,7 +121,7 @@ func TestPauseLeavesOtherConditions(t *testing.T) {
 	}
 }
 
-// While pods come and go, the status of a paused object is written at most once a second.
+// While pods change, the status of a paused object is written at most once a second.
 func TestStatusOfWhatIsPausedIsNotUrgent(t *testing.T) {
 	rules := func(v View) Actions { return Decide(v, Pods) }
 	v := view(3, "0 1 2")
@@ -136,8 +136,8 @@ func TestStatusOfWhatIsPausedIsNotUrgent(t *testing.T) {
 	}
 }
 
-// In any state, a paused owner gets no writes but its status, and is planned again no later than
-// the end of the pause. A second loop does the same.
+// In any state, a plan for a paused owner writes only the status, and the next plan is due at the
+// end of the pause or earlier. A second loop does the same.
 func TestNothingIsWrittenForWhatIsPaused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.SampledFrom([]string{"0", "1", "2n", "3t", "4l", "5f", "6", "0f", "1n", "x", "xf", "9t"}), 0, 8).Draw(t, "pods")

@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// converged returns a view of an owner that has all its pods, which are ready.
+// converged returns a view of an owner whose pods are all ready.
 func converged(desired int32) View {
 	v := view(desired, "")
 	v.Owner.TemplateHash = "new"
@@ -23,8 +23,8 @@ func converged(desired int32) View {
 	return v
 }
 
-// BenchmarkPods plans for an owner that has its pods, for one that has no pods, and for one whose
-// pods are all surplus.
+// BenchmarkPods plans for an owner that has all its pods, for an owner without pods, and for an
+// owner with only surplus pods.
 func BenchmarkPods(b *testing.B) {
 	for _, n := range []int32{10, 1000, 10_000} {
 		surplus := converged(n)
@@ -43,7 +43,7 @@ func BenchmarkPods(b *testing.B) {
 	}
 }
 
-// BenchmarkNodes plans for an owner that has its pod on every node.
+// BenchmarkNodes plans for an owner with a pod on every node.
 func BenchmarkNodes(b *testing.B) {
 	for _, n := range []int{10, 1000} {
 		v := view(0, "")

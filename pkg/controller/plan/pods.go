@@ -11,23 +11,23 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// maxCreates bounds the creates of one plan, so that a typo in a count does not become a list of
-// two billion slots. The next plan follows as soon as these pods exist.
+// maxCreates limits the creates of one plan. Otherwise, a typo in a replica count could make a list
+// of two billion slots. The next plan follows when these pods exist.
 const maxCreates = 10_000
 
 // Pods plans an owner that controls its pods, one for each numbered slot.
 //
 //   - A slot without a pod is filled if the owner has fewer live pods than slots.
 //     Terminating pods are live.
-//   - Slots that the owner has given up are skipped, and higher slots are filled.
+//   - Removed slots are skipped, and higher slots are filled instead.
 //   - Surplus pods are deleted while at least Desired active pods remain: first the
 //     pods of removed slots, then the pods of the highest slots.
 //   - Other pods outside the slots are replaced one by one.
 //   - Pods with an older template are replaced a few at a time (roll).
-//   - Pods in slots of nodes stay. They are from before the kind changed its plan.
+//   - Pods in slots of nodes stay. They are older than the kind's current strategy.
 //   - Finished pods are deleted after the back-off of their slot, which frees the
 //     name.
-//   - The labels by which selectors find pods are restored on the pods that stay.
+//   - On pods that stay, the labels that selectors use are restored.
 //   - While the template is invalid, pods that need a replacement are not deleted.
 //   - Nothing is planned for an owner that is being deleted, because the garbage
 //     collector removes its pods.
@@ -50,7 +50,7 @@ func fill(v View, s slotSet) Actions {
 	p := Actions{Memory: remember(v, pods, missing, s)}
 	p.Operations, p.Recheck = deletions(v, pods, p.Memory, s)
 	if v.Owner.Problem != "" {
-		// No pod can be created now, so keep the pods that would have to be replaced.
+		// No pod can be created now, so do not delete pods that need a replacement.
 		p.Operations = slices.DeleteFunc(p.Operations, func(o Operation) bool {
 			return o.Reason == Outdated || o.Reason == Finished && s.wants(o.Slot)
 		})
@@ -74,11 +74,11 @@ func fill(v View, s slotSet) Actions {
 	return p
 }
 
-// RelabelInterval is how long to wait after a refused attempt to restore the labels of a pod.
+// RelabelInterval is the delay after a failed attempt to restore the labels of a pod.
 const RelabelInterval = 30 * time.Second
 
 // restoreLabels adds operations that restore the identity labels of the pods that stay. The loop
-// does not depend on these labels, but users, Services, and the selector in the status do.
+// works without these labels, but users, Services, and the selector in the status need them.
 func (p *Actions) restoreLabels(v View) {
 	var list []Operation
 	for _, pod := range v.Pods {
@@ -99,8 +99,8 @@ func (p *Actions) restoreLabels(v View) {
 	p.Operations = append(p.Operations, list...)
 }
 
-// relevant returns the pods that fill a slot or take room. It leaves out stuck pods, which the loop
-// cannot remove, and pods of the kind's other plan, which stay.
+// relevant returns the pods that count towards the slots. It omits stuck pods, which the loop
+// cannot remove, and pods of the kind's other strategy, which stay.
 func relevant(v View, s slotSet) []Pod {
 	ignored := func(p Pod) bool { return v.stuckTerminating(p) || s.ofOtherPlan(p.Slot) }
 	if !slices.ContainsFunc(v.Pods, ignored) {
@@ -109,7 +109,7 @@ func relevant(v View, s slotSet) []Pod {
 	return slices.DeleteFunc(slices.Clone(v.Pods), ignored)
 }
 
-// ending returns the time at which each terminating pod was first seen terminating.
+// ending returns the time at which this loop first saw each terminating pod.
 func ending(v View) map[types.UID]time.Time {
 	since := map[types.UID]time.Time{}
 	for _, pod := range v.Pods {
@@ -120,8 +120,8 @@ func ending(v View) map[types.UID]time.Time {
 	return since
 }
 
-// missing returns creates for the slots that have no pod and for which there is room, lowest slot
-// first. They have no names yet, because fill may drop them.
+// missing returns creates for empty slots while there is room for another pod, lowest slot first.
+// The operations have no names yet, because fill can still drop them.
 func missing(v View, pods []Pod, s slotSet) []Operation {
 	live := int32(0)
 	taken := make(map[slots.Slot]bool, len(pods))
@@ -148,8 +148,8 @@ func missing(v View, pods []Pod, s slotSet) []Operation {
 	return list
 }
 
-// stuckPods returns the UID of the stuck pod to replace, by slot. It leaves out stuck pods that
-// another pod already replaces.
+// stuckPods returns, by slot, the UID of the stuck pod to replace. It omits stuck pods that already
+// have a replacement.
 func stuckPods(v View) map[slots.Slot]types.UID {
 	replaced := map[types.UID]bool{}
 	for _, pod := range v.Pods {
@@ -164,11 +164,11 @@ func stuckPods(v View) map[slots.Slot]types.UID {
 	return stuck
 }
 
-// remember returns the memory with new failures counted. It drops the failures of steady slots and
-// of slots that are not wanted, and the refusals of slots that are filled.
+// remember returns the memory with new failures counted. It drops the failures of steady and
+// unwanted slots, and the refusals of filled slots.
 func remember(v View, pods []Pod, missing []Operation, s slotSet) Memory {
 	m := v.Memory
-	m.Failures = map[slots.Slot]Failure{} // a map that is emptied does not free its space
+	m.Failures = map[slots.Slot]Failure{} // clearing a map would not free its memory
 	for slot, failure := range v.Memory.Failures {
 		if s.wants(slot) {
 			m.Failures[slot] = failure
@@ -192,14 +192,14 @@ func remember(v View, pods []Pod, missing []Operation, s slotSet) Memory {
 	return m
 }
 
-// deletions returns the deletions of pods. recheck is the time until a finished pod is due or a
+// deletions returns the deletions of pods. recheck is the delay until a finished pod is due or a
 // terminating pod counts as stuck, or zero if there is no such pod.
 func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, recheck time.Duration) {
 	var misplaced []Pod
 	filling := make([]Pod, 0, len(pods))
 	filled := fillers(pods, s)
 	moving, ready := false, true
-	held := 0 // terminating or finished pods that keep the name of a wanted slot
+	held := 0 // terminating or finished pods with the name of a wanted slot
 	for _, pod := range pods {
 		if _, taken := filled[pod.Slot]; !taken && s.wants(pod.Slot) {
 			held++
@@ -209,9 +209,9 @@ func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, reche
 		}
 		switch {
 		case pod.Finished && pod.Terminating:
-			// The name becomes free without a delete.
+			// The name becomes free when the pod ends.
 		case pod.Finished:
-			// In an unwanted slot, no failure is recorded, so the pod is deleted immediately.
+			// Unwanted slots have no failures, so their finished pods are deleted immediately.
 			if wait := m.Failures[pod.Slot].left(v.Now); !v.outdated(pod) && wait > 0 {
 				recheck = sooner(recheck, wait)
 				continue
@@ -229,10 +229,10 @@ func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, reche
 	rolled := roll(v, s, filling)
 	list = append(list, rolled...)
 	slices.SortFunc(misplaced, s.firstToGo)
-	// Do not count the outdated pods that are deleted above.
+	// Do not count the outdated pods that are about to be deleted.
 	surplus := len(filling) - len(rolled) + len(misplaced) - int(s.count)
 	if s.nodes != nil {
-		surplus = len(misplaced) // no pod of another node replaces them
+		surplus = len(misplaced) // a pod on another node is no replacement
 	}
 	// A misplaced pod is replaced only if a slot is free for its replacement.
 	moving = moving || surplus != 0 || len(rolled) > 0 || held >= len(misplaced)
@@ -240,7 +240,7 @@ func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, reche
 		list = append(list, pod.delete(Surplus))
 	}
 	if !moving {
-		// First delete a pod that is not ready. The next one waits until this pod is gone and its
+		// First delete a pod that is not ready. Delete the next one when this pod is gone and its
 		// replacement is ready.
 		i := slices.IndexFunc(misplaced, func(p Pod) bool { return !p.Ready })
 		if i < 0 && ready {
@@ -257,8 +257,8 @@ func (p Pod) delete(why Reason) Operation {
 	return Operation{Verb: Delete, Kind: KindPod, Name: p.Name, UID: p.UID, Slot: p.Slot, Reason: why, Optional: true}
 }
 
-// fillers returns the UID of the active pod that fills a wanted slot, by slot. After a stuck pod
-// was replaced, a slot can have two active pods, and the one with the ordinary name fills it.
+// fillers returns, by slot, the UID of the active pod that fills a wanted slot. After the replacement
+// of a stuck pod, a slot can have two active pods. Then the pod with the ordinary name fills it.
 func fillers(pods []Pod, s slotSet) map[slots.Slot]types.UID {
 	filled := make(map[slots.Slot]types.UID, len(pods))
 	for _, pod := range pods {
@@ -272,28 +272,27 @@ func fillers(pods []Pod, s slotSet) map[slots.Slot]types.UID {
 	return filled
 }
 
-// highestFirst orders pods from the highest slot down. Pods without a slot are last.
+// highestFirst sorts pods by slot in descending order. Pods without a slot are last.
 func highestFirst(a, b Pod) int {
 	return cmp.Or(cmp.Compare(b.Slot, a.Slot), cmp.Compare(a.Name, b.Name))
 }
 
-// maxUnavailable is a divisor. While pods are replaced, one pod in maxUnavailable, but at least one
-// in total, may be unavailable. A quarter is also the default of a Deployment.
+// maxUnavailable limits how many pods may be unavailable during a replacement: one in
+// maxUnavailable, but at least one in total. A quarter is also the default of a Deployment.
 const maxUnavailable = 4
 
-// outdated reports whether the pod was made from a template other than the owner's current one.
-// Pods of the first version of this program have no hash. They count as up to date, because a new
-// version of the program must not replace pods.
+// outdated reports whether the pod was created from an older or different template. Pods of the
+// first version of this program have no hash. They are never outdated, because an upgrade of the
+// program must not replace pods.
 func (v View) outdated(p Pod) bool {
 	return p.Template != "" && v.Owner.TemplateHash != "" && p.Template != v.Owner.TemplateHash
 }
 
-// roll returns deletions of outdated pods that fill wanted slots, highest slot first. A slot's name
-// is free only when its pod is gone, so there are never more pods than slots. The bound
-// (maxUnavailable) limits the slots without a ready pod, whatever the reason. Pods that are not
-// ready are already counted, so they are replaced at once. A new pod that does not become ready
-// counts as well. A broken template therefore takes down no more pods than the bound, and these
-// are replaced when the template changes again.
+// roll returns deletions of outdated pods that fill wanted slots, highest slot first. A replacement
+// has the same name, so it is created after the old pod is gone. The number of slots without a
+// ready pod is limited (maxUnavailable). Pods that are not ready already count, so outdated ones
+// are deleted immediately. New pods that do not become ready count, too. So a broken template takes
+// down only a limited number of pods, and they are replaced when the template is fixed.
 func roll(v View, s slotSet, filling []Pod) []Operation {
 	room := max(1, int(s.count)/maxUnavailable) - int(s.count)
 	var outdated []Pod

@@ -19,13 +19,13 @@ import (
 
 const uid = types.UID("0d3f7c1e-0000-4000-8000-000000000001")
 
-// shown is the path of a field that the kind has.
+// shown is the path of a field for kinds that have the field.
 var shown = []string{"status", "field"}
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// pods makes pods from words such as "0" (slot 0, ready), "1n" (not ready),
-// "2t" (terminating), "3l" (lost), "4f" (finished), "5u" (unlabeled), "x" (no slot).
+// pods returns pods for a text such as "0" (slot 0, ready), "1n" (not ready), "2t" (terminating),
+// "3l" (lost), "4f" (finished), "5u" (unlabeled), "x" (no slot).
 func pods(words string) []Pod {
 	var list []Pod
 	for i, word := range strings.Fields(words) {
@@ -136,8 +136,7 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// If no pod can be created, a pod that would have to be replaced is kept. Pods that need no
-// replacement are still deleted.
+// If no pod can be created, a pod that needs a replacement is kept. Other pods are still deleted.
 func TestPodThatCannotBeReplacedStays(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -161,7 +160,6 @@ func TestPodThatCannotBeReplacedStays(t *testing.T) {
 	}
 }
 
-// Nothing is planned for an owner that is being deleted.
 func TestOwnerThatIsBeingDeletedGetsNothing(t *testing.T) {
 	for name, decide := range map[string]func(View) Actions{"pods": Pods, "nodes": Nodes, "deployment": Deployments} {
 		for _, words := range []string{"", "0", "0 1 2 3", "0f 1t x"} {
@@ -175,8 +173,8 @@ func TestOwnerThatIsBeingDeletedGetsNothing(t *testing.T) {
 	}
 }
 
-// If a replacement is lost as well, it is replaced under another name, in whatever order
-// the lost pods are listed.
+// If a replacement is lost, too, another pod replaces it under a different name. The order of the
+// lost pods does not matter.
 func TestLostBypassIsBypassed(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
 		v := view(1, "0l 0l 0l")
@@ -198,13 +196,13 @@ func TestLostBypassIsBypassed(t *testing.T) {
 	}
 }
 
-// If two pods are in one slot, an active pod fills it. If both are active, the pod with the
-// ordinary name fills it. The others are deleted. The order of the list does not matter.
+// If two pods are in one slot, the active pod fills it. If both are active, the pod with the
+// ordinary name fills it. The other pods are deleted. The order of the list does not matter.
 func TestWhichOfTwoPodsFillsTheSlot(t *testing.T) {
 	for _, test := range []struct {
 		name             string
-		ordinary, bypass string // in the words of pods
-		want             string // the pods that are deleted at once
+		ordinary, bypass string // in the notation of pods
+		want             string // the pods that are deleted immediately
 	}{
 		{"both are active", "0", "0", "bypass stray"},
 		{"the bypass is ready and the ordinary pod is not", "0n", "0", "bypass stray"},
@@ -232,7 +230,7 @@ func TestWhichOfTwoPodsFillsTheSlot(t *testing.T) {
 	}
 }
 
-// A terminating pod is checked again when it would count as stuck.
+// A terminating pod is checked again when it could count as stuck.
 func TestEndingPodIsRechecked(t *testing.T) {
 	if p := Pods(view(2, "0 1t")); p.Recheck != stuckTerminatingAfter {
 		t.Errorf("looks again after %v, want %v", p.Recheck, stuckTerminatingAfter)
@@ -246,8 +244,7 @@ func TestHugeCountIsPlannedInParts(t *testing.T) {
 	}
 }
 
-// A slot whose pods keep finishing is filled again after 1, 2, 4 … seconds, and
-// after at most five minutes.
+// A slot whose pods keep finishing is refilled after 1, 2, 4 … seconds, up to five minutes.
 func TestFailureBackoff(t *testing.T) {
 	now := noon
 	var m Memory
@@ -270,7 +267,7 @@ func TestFailureBackoff(t *testing.T) {
 	}
 }
 
-// Failures of a slot count for one template. The next template starts without failures.
+// Failures count only for the template of the pod. A new template starts without failures.
 func TestFailuresAreThoseOfATemplate(t *testing.T) {
 	v := view(1, "0f")
 	v.Owner.TemplateHash, v.Pods[0].Template = "new", "new"
@@ -280,12 +277,11 @@ func TestFailuresAreThoseOfATemplate(t *testing.T) {
 	}
 }
 
-// A pod that was ready for a minute resets the failures of its slot. A shorter or interrupted
-// readiness does not.
+// A pod that was ready for a minute without interruption resets the failures of its slot.
 func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		looks   string // at the slot's pod, since noon: "ready at 0s, unready at 30s"
+		looks   string // states of the slot's pod since noon: "ready at 0s, unready at 30s"
 		failsAt time.Duration
 		clock   time.Duration // of the node
 		want    time.Duration
@@ -314,8 +310,8 @@ func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
 	}
 }
 
-// A new period of readiness begins if a pod was unready between two looks, or if the clock was set
-// back.
+// A new period of readiness begins if the pod was unready between two reconciles, or if the clock
+// was set back.
 func TestSteadyPodIsReadyWithoutABreak(t *testing.T) {
 	f := Failure{UID: "earlier", Count: 7, ReadyAt: noon, ReadySince: noon}
 	pod := pods("0")[0]
@@ -334,7 +330,7 @@ func TestSteadyPodIsReadyWithoutABreak(t *testing.T) {
 	}
 }
 
-// The labels of pods that stay are restored, except for half a minute after a refusal.
+// The labels of pods that stay are restored, but not within half a minute after a refusal.
 func TestLabelsAreRestored(t *testing.T) {
 	for name, test := range map[string]struct {
 		desired int32
@@ -398,7 +394,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// A series of refusals ends when the owner changes or a create succeeds.
+// Refusals no longer count after the owner changes or a create succeeds.
 func TestRowOfRefusalsEnds(t *testing.T) {
 	r := Refusal{Reason: "QuotaExceeded", Generation: 1, At: noon}
 	m := Memory{}.Refused(slots.None, r).Refused(slots.None, r).Refused(slots.None, r)
@@ -417,8 +413,8 @@ func TestRowOfRefusalsEnds(t *testing.T) {
 	}
 }
 
-// A refusal for all slots, such as one by a quota, is forgotten when no pod is missing. A refusal
-// for one slot is forgotten when the slot is filled.
+// A refusal for all slots, such as a quota, is dropped when no pod is missing. A refusal for one
+// slot is dropped when the slot is filled.
 func TestRefusalIsForgotten(t *testing.T) {
 	for _, test := range []struct {
 		pods    string
@@ -476,7 +472,7 @@ func TestTakenNameHoldsUpOnlyItsSlot(t *testing.T) {
 	}
 }
 
-// A finished pod may keep its Ready condition. Its back-off must not start again at every look.
+// A finished pod can keep its Ready condition. Its back-off must not restart in every reconcile.
 func TestFinishedPodIsNotReady(t *testing.T) {
 	v := view(1, "0f")
 	v.Pods[0].UID, v.Pods[0].Ready, v.Pods[0].ReadySince = "failed", true, noon.Add(-time.Hour)
@@ -491,8 +487,8 @@ func TestFinishedPodIsNotReady(t *testing.T) {
 	}
 }
 
-// If someone sets the clock back, no delay lasts until the clock shows the old time again. A
-// terminating pod gets its full time once more, because it may still run.
+// If someone sets the clock back, delays do not grow by the difference. A terminating pod gets its
+// full time again, because it might still run.
 func TestClockThatIsSetBack(t *testing.T) {
 	v := view(3, "0f 1t")
 	v.Memory = Pods(v).Memory.Refused(2, Refusal{Generation: 1, At: noon})

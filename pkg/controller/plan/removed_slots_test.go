@@ -9,12 +9,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// drawSlots draws slots, some of them twice.
+// drawSlots draws slots, with possible duplicates.
 func drawSlots(t *rapid.T, label string) []slots.Slot {
 	return rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 11), func(n int) slots.Slot { return slots.Slot(n) }), 0, 6).Draw(t, label)
 }
 
-// lowest returns the n lowest numbers that are not removed, counted one by one.
+// lowest returns the n lowest numbers that are not removed.
 func lowest(n int32, removed []slots.Slot) []slots.Slot {
 	list := []slots.Slot{}
 	for s := slots.Slot(0); len(list) < int(n); s++ {
@@ -66,7 +66,7 @@ func TestPodsWithRemovedSlots(t *testing.T) {
 	}
 }
 
-// When a slot is given up, its failures and refusals are forgotten.
+// When a slot is removed, its failures and refusals are dropped.
 func TestRemovedSlotIsForgotten(t *testing.T) {
 	v := view(1, "0 1f")
 	v.Owner.Removed = slots.Removed{1}
@@ -77,7 +77,7 @@ func TestRemovedSlotIsForgotten(t *testing.T) {
 	}
 }
 
-// A failure in a slot above a removed one counts.
+// A failure in a slot above a removed slot counts.
 func TestFailureBesideARemovedSlot(t *testing.T) {
 	v := view(2, "0 1f 2")
 	v.Owner.Removed = slots.Removed{0}

@@ -28,13 +28,13 @@ type Revision struct {
 const templateHashLength = 16
 
 // RevisionName returns the name of the revision of a template. Like PodName, it depends only on the
-// owner and the hash of the template, so that a repeated create does not make a second revision.
+// owner and the hash of the template, so that a retried create does not create a second revision.
 func RevisionName(owner string, uid types.UID, template string) string {
 	return slots.ChildName(owner, uid, template, templateHashLength)
 }
 
-// RevisionTemplate returns the hash of the template in a revision's name, or "" if RevisionName
-// does not return that name for this owner.
+// RevisionTemplate returns the template hash in the name of a revision, or "" if the name is not
+// from RevisionName for this owner.
 func RevisionTemplate(revision, owner string, uid types.UID) string {
 	hash := revision[strings.LastIndexByte(revision, '-')+1:]
 	if len(hash) != templateHashLength || RevisionName(owner, uid, hash) != revision {
@@ -45,12 +45,12 @@ func RevisionTemplate(revision, owner string, uid types.UID) string {
 
 // Revisions returns the writes that keep the history of an owner's templates.
 //
-//   - The newest revision has the owner's current template. An older revision with
-//     that template gets the next number, as for a StatefulSet.
+//   - The newest revision has the owner's current template. If an older revision has
+//     this template, it gets the next number, as for a StatefulSet.
 //   - Revisions whose template is current or has pods are kept. Of the others, the
 //     newest HistoryLimit are kept.
-//   - After the server refused a write, nothing is written until the owner changes.
-//   - Revisions of someone else are left alone, but their numbers count.
+//   - If the server rejects a write, nothing is written until the owner changes.
+//   - Revisions of someone else are not touched, but their numbers count.
 //   - Nothing is written for an owner that is paused, invalid, or being deleted.
 func Revisions(v View) []Operation {
 	o := v.Owner
@@ -59,7 +59,7 @@ func Revisions(v View) []Operation {
 		return nil
 	}
 	current := slices.IndexFunc(v.Revisions, func(r Revision) bool { return r.Template == o.TemplateHash })
-	newest := int64(0) // highest number of the others
+	newest := int64(0) // highest number of the other revisions
 	for _, r := range v.Revisions {
 		if r.Template != o.TemplateHash {
 			newest = max(newest, r.Number)
@@ -109,8 +109,8 @@ func (v View) surplusRevisions() []Revision {
 	return old[:max(0, len(old)-v.Owner.HistoryLimit)]
 }
 
-// templatesKnown reports whether the templates of all pods are known. Pods of a Deployment do not
-// have the hash. They all have the current template when the owner's only Deployment is up to date.
+// templatesKnown reports whether the templates of all pods are known. The pods of a Deployment have
+// no hash. All have the current template when the owner's only Deployment is up to date.
 func (v View) templatesKnown() bool {
 	if v.Owner.Wanted.Name == "" {
 		return true

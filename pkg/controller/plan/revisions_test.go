@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// templateOf returns a template hash for a letter, or "" for "-".
+// templateOf returns a template hash made of a letter, or "" for "-".
 func templateOf(letter string) string {
 	if letter == "-" {
 		return "" // someone else's
@@ -22,7 +22,7 @@ func templateOf(letter string) string {
 	return strings.Repeat(letter, templateHashLength)
 }
 
-// revisions parses revisions from a text such as "a1 b2": the template and the number.
+// revisions parses revisions from a text such as "a1 b2", which gives the templates and numbers.
 func revisions(text string) []Revision {
 	var list []Revision
 	for word := range strings.FieldsSeq(text) {
@@ -95,7 +95,7 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// history describes a plan for revisions in words.
+// history describes a plan for revisions.
 func history(list []Operation) string {
 	var words []string
 	for _, o := range list {
@@ -136,9 +136,9 @@ func TestRevisionNameLeadsBackToItsTemplate(t *testing.T) {
 	}
 }
 
-// From any history, through template changes, crashes between writes, and plans on stale views, the
-// history converges: the newest revision has the current template, no template has two revisions,
-// nothing in use was deleted, and nothing is left to do.
+// History converges from any state, even with template changes, crashes between writes, and plans
+// on stale views: the newest revision has the current template, each template has at most one
+// revision, no revision in use is deleted, and nothing is left to do.
 func TestHistoryConverges(t *testing.T) {
 	t.Parallel()
 	letters := []string{"a", "b", "c", "d", "e"}
@@ -147,8 +147,8 @@ func TestHistoryConverges(t *testing.T) {
 		letter := func() string { return templateOf(rapid.SampledFrom(letters).Draw(t, "template")) }
 		v.Owner.TemplateHash = letter()
 		writes := 0
-		// write executes either the deletes or the other writes of a plan, if their preconditions
-		// hold.
+		// write executes the operations of a plan whose preconditions hold: the deletes or all
+		// others.
 		write := func(list []Operation, template string, deletes bool) {
 			for _, o := range list {
 				if deletes != (o.Verb == Delete) {
@@ -181,7 +181,7 @@ func TestHistoryConverges(t *testing.T) {
 				write(h, "", true)
 			case "half":
 				write(Revisions(view()), v.Owner.TemplateHash, false)
-			case "late": // a loop plans on an old view
+			case "late": // a loop with an old view
 				h := Revisions(old)
 				write(h, old.Owner.TemplateHash, false)
 				write(h, "", true)

@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// rolling returns a view with pods from words, as in pods. Pods with an o have an older template,
-// and pods with a u have no template hash.
+// rolling returns a view with the pods of a text, as in pods. Pods with an o have an older
+// template, and pods with a u have no template hash.
 func rolling(desired int32, words string) View {
 	plain := strings.NewReplacer("o", "", "u", "").Replace(words)
 	v := view(desired, plain)

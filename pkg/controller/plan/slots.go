@@ -10,18 +10,18 @@ import (
 type slotSet struct {
 	// count is the number of slots.
 	count int32
-	// wants reports whether a slot is in the set. kept has the slots that are not in the set, and in
-	// which a pod may stay.
+	// wants reports whether a slot is in the set. kept has the slots outside the set in which an
+	// existing pod may stay.
 	wants func(slots.Slot) bool
 	kept  map[slots.Slot]bool
-	// removed lists the slots that the owner has given up. Their pods are deleted first.
+	// removed lists the slots that the owner has removed. Their pods are deleted first.
 	removed slots.Removed
 	// all lists the slots, lowest first.
 	all iter.Seq[slots.Slot]
 	// nodes maps the slots to the names of their nodes, or is nil if the slots are numbered.
-	// Numbered slots share one limit, the number of slots, and stuck pods in them are replaced. The
-	// slot of a node waits only for its own previous pod. A stuck pod there is not replaced,
-	// because the node could not run another pod.
+	// Numbered slots share one limit, the number of slots, and their stuck pods are replaced. The
+	// slot of a node waits only for its own previous pod. Its stuck pod is not replaced, because
+	// the node could not run another pod.
 	nodes map[slots.Slot]string
 }
 
@@ -35,13 +35,13 @@ func numbered(n int32, removed slots.Removed) slotSet {
 	}
 }
 
-// ofOtherPlan reports whether a slot belongs to the kind's other plan, that is, whether the slot is
-// numbered and the slots of the set are not, or the reverse.
+// ofOtherPlan reports whether a slot belongs to the kind's other strategy: a numbered slot for a
+// set of nodes, or the slot of a node for a set of numbers.
 func (s slotSet) ofOtherPlan(slot slots.Slot) bool {
 	return slot != slots.None && slot.IsNode() != (s.nodes != nil)
 }
 
-// firstToGo orders pods outside the set for deletion: those in removed slots come first.
+// firstToGo sorts pods outside the set for deletion. Those in removed slots come first.
 func (s slotSet) firstToGo(a, b Pod) int {
 	if removed := s.removed.Has(a.Slot); removed != s.removed.Has(b.Slot) {
 		if removed {

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// Pods from the kind's other plan stay in any state, and nothing waits for them. As long as they
-// exist, the object is not ready.
+// Pods from the kind's other strategy stay in any state, and do not block other pods. The object is
+// not ready while they exist.
 func TestPodsOfAnotherPlanStay(t *testing.T) {
 	numbered, ofNodes := view(3, "0 1 2n 3t 4f"), nodesView(corev1.PodSpec{}, "a,b,c", "a b c:n d:t e:f")
 	for name, test := range map[string]struct {

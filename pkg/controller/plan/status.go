@@ -16,23 +16,23 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Status is the status that a plan computes for an owner, independent of the kind's field names.
+// Status is the status that a plan computes, independent of the kind's field names.
 type Status struct {
 	// ObservedGeneration is the generation that the plan is for.
 	ObservedGeneration int64
 	// Selector is the label selector of the pods, as text.
 	Selector string
 	// Desired is the wanted number of pods, and Current is the number of active pods. Updated
-	// counts the pods with the current template, Ready counts the ready pods, and Available counts
-	// the pods that have been ready for long enough.
+	// counts the pods with the current template, Ready the ready pods, and Available the pods that
+	// have been ready for long enough.
 	Desired, Current, Updated, Ready, Available int32
-	// PodNames are the sorted names of the Current pods, if the kind has a field for them.
+	// PodNames are the sorted names of the Current pods, for kinds with a field for them.
 	PodNames []string
 	// Conditions are the conditions that plans write, without the conditions of others.
 	Conditions []metav1.Condition
 }
 
-// Masked returns the part of a status that a kind has fields for.
+// Masked returns the status without the parts that the kind has no field for.
 func (s Status) Masked(at kinds.StatusPaths) Status {
 	mask(&s.Selector, at.Selector)
 	mask(&s.Desired, at.Desired)
@@ -46,34 +46,34 @@ func (s Status) Masked(at kinds.StatusPaths) Status {
 	return s
 }
 
-// mask clears a value that has no field.
+// mask clears a value if its path is empty.
 func mask[T any](value *T, path []string) {
 	if len(path) == 0 {
 		*value = *new(T)
 	}
 }
 
-// StatusInterval is the minimum time between two writes of a status, except for those that report a
-// new generation, convergence, or the start or end of a pause.
+// StatusInterval is the minimum time between two writes of a status, except for writes that report
+// a new generation, convergence, or the start or end of a pause.
 const StatusInterval = time.Second
 
 // maxEarly is the maximum number of writes in a row that do not wait for StatusInterval. A few
-// changes are reported immediately, but a status that keeps changing is written once per interval.
+// changes are written immediately, but a status that keeps changing is written once per interval.
 const maxEarly = 4
 
-// Written is a status as it was written, and as the server stored it.
+// Written is a status as sent by the loop and as stored by the server.
 type Written struct {
 	// At is the time of the write.
 	At time.Time
-	// Status is the status that was sent. Stored may lack parts of it, because a server drops
+	// Status is the status that was sent. Parts can be missing in Stored, because a server drops
 	// fields that are not in the schema of the CRD.
 	Status, Stored Status
-	// Early counts the writes that followed another one within StatusInterval, since the last break
-	// of at least two StatusIntervals.
+	// Early counts the writes that followed another write within StatusInterval. A gap of two
+	// StatusIntervals resets it.
 	Early int
 }
 
-// Next returns the record of the write after w. w is nil if there was no write before.
+// Next returns the record of the write after w. w is nil for the first write.
 func (w *Written) Next(at time.Time, sent, stored Status) *Written {
 	next := &Written{At: at, Status: sent, Stored: stored}
 	if w == nil {
@@ -82,13 +82,13 @@ func (w *Written) Next(at time.Time, sent, stored Status) *Written {
 	switch since := at.Sub(w.At); {
 	case since < StatusInterval:
 		next.Early = w.Early + 1
-	case since < 2*StatusInterval: // no break
+	case since < 2*StatusInterval: // keep counting without a gap
 		next.Early = w.Early
 	}
 	return next
 }
 
-// Refused returns the record after a write that failed with a conflict. Such a write counts, too.
+// Refused returns the record after a conflict. The failed write counts, too.
 func (w *Written) Refused(at time.Time) *Written {
 	if w == nil {
 		return nil
@@ -96,7 +96,7 @@ func (w *Written) Refused(at time.Time) *Written {
 	return w.Next(at, w.Status, w.Stored)
 }
 
-// lastWrittenStatus returns the owner's stored status. If that is the result of the last write,
+// lastWrittenStatus returns the owner's stored status. If the stored status is from the last write,
 // lastWrittenStatus returns the status as sent, so that dropped fields are not written again.
 func (v View) lastWrittenStatus() Status {
 	if w := v.Memory.Written; w != nil && equality.Semantic.DeepEqual(w.Stored, v.Owner.Status) {
@@ -114,7 +114,7 @@ func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condit
 	converged := meta.IsStatusConditionFalse(conditions, apis.ConditionProgressing)
 	for _, c := range v.withPause(stored, conditions) {
 		c.ObservedGeneration = v.Owner.Generation
-		c.LastTransitionTime = metav1.NewTime(v.Now.Truncate(time.Second)) // stored times have whole seconds
+		c.LastTransitionTime = metav1.NewTime(v.Now.Truncate(time.Second)) // stored times have no fractions of a second
 		meta.SetStatusCondition(&found.Conditions, storable(c))
 	}
 	p.Status = found
@@ -154,8 +154,8 @@ const (
 	cut = " … (cut)"
 )
 
-// storable returns the condition in a form that the server accepts. Its reason and message may come
-// from elsewhere, and a rejected condition would block the whole status.
+// storable returns the condition in a form that the server accepts. Its reason and message can come
+// from another program, and a rejected condition would block the whole status.
 func storable(c metav1.Condition) metav1.Condition {
 	for _, err := range validation.ValidateCondition(c, nil) {
 		switch err.Field {
@@ -172,7 +172,7 @@ func condition(name string, status metav1.ConditionStatus, reason, message strin
 	return metav1.Condition{Type: name, Status: status, Reason: reason, Message: message}
 }
 
-// progressing returns the condition Progressing of an owner that still makes progress.
+// progressing returns the condition Progressing of an owner that makes progress.
 func progressing(reason, message string) metav1.Condition {
 	return condition(apis.ConditionProgressing, metav1.ConditionTrue, reason, message)
 }
@@ -194,8 +194,8 @@ func invalid(v View, found Status) Actions {
 	return p
 }
 
-// countPods returns the counts and the names of active pods. It leaves out pods on nodes that need
-// not have one. A pod of the kind's other plan counts only as current, so that the object is not
+// countPods returns the counts and the names of active pods. It omits pods on nodes that are not
+// eligible. A pod of the kind's other strategy counts only as current, so that the object is not
 // ready while the pod exists.
 func countPods(v View, s slotSet) Status {
 	found := Status{Desired: s.count}
@@ -223,8 +223,8 @@ func countPods(v View, s slotSet) Status {
 	return found
 }
 
-// readyCondition returns the condition Ready. If counted is set, the owner has a replica count, and
-// a count of zero is intended.
+// readyCondition returns the condition Ready. counted means that the owner has a replica count, so
+// that a count of zero is intended.
 func readyCondition(s Status, counted bool) metav1.Condition {
 	no := func(reason, format string, args ...any) metav1.Condition {
 		return condition(apis.ConditionReady, metav1.ConditionFalse, reason, fmt.Sprintf(format, args...))
@@ -244,7 +244,7 @@ func readyCondition(s Status, counted bool) metav1.Condition {
 	return condition(apis.ConditionReady, metav1.ConditionTrue, "PodsReady", message)
 }
 
-// podsProgress returns the condition Progressing, with what the pods are waiting for.
+// podsProgress returns the condition Progressing, with the reason why pods are waiting.
 func (p *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition {
 	terminating, ofOtherPlan := 0, 0
 	for _, pod := range v.Pods {
@@ -299,8 +299,8 @@ func failureCondition(m Memory, invalidTemplate string) metav1.Condition {
 	return condition(apis.ConditionReplicaFailure, metav1.ConditionFalse, "NoFailure", "no errors while creating pods")
 }
 
-// Paused reports whether only the status of the owner may be written. The loop's own clock decides
-// when the pause ends. An owner that is being deleted is not paused, as nothing is written for it.
+// Paused reports whether only the status of the owner may be written. The loop's own clock
+// determines the end of the pause. An owner that is being deleted is not paused.
 func (v View) Paused() bool { return !v.Owner.Deleting && v.Owner.Pause.Active(v.Now) }
 
 // withPause adds the condition Paused if the owner is or was paused, or if its pause is invalid.

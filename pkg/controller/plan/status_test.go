@@ -63,8 +63,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// The status is written immediately for a new generation and on convergence, otherwise at
-// most once a second, and never if it equals the stored status.
+// The status is written immediately for a new generation and on convergence, otherwise at most once
+// a second, and never if it equals the stored status.
 func TestStatusIsWrittenWhenItChanged(t *testing.T) {
 	v := view(3, "0n 1n 2n")
 	first := Pods(v)
@@ -98,8 +98,8 @@ func TestStatusIsWrittenWhenItChanged(t *testing.T) {
 	}
 }
 
-// If a count changes all the time, the status is written immediately a few times, and later once a
-// second. It is right a second after the last change.
+// If the replica count keeps changing, the status is written immediately a few times, and then once
+// a second. It is correct a second after the last change.
 func TestStatusOfAFlappingCount(t *testing.T) {
 	v := view(1, "0")
 	writes, now := 0, noon
@@ -134,7 +134,7 @@ func TestStatusOfAFlappingCount(t *testing.T) {
 	if p = step(); v.Owner.Status.ObservedGeneration != v.Owner.Generation || p.StatusLater {
 		t.Errorf("the status is that of generation %d, want %d", v.Owner.Status.ObservedGeneration, v.Owner.Generation)
 	}
-	// After a break, a change and its end are reported immediately again.
+	// After a quiet period, changes are reported immediately again.
 	now = now.Add(2 * StatusInterval)
 	for _, words := range []string{"0n", "0"} {
 		v.Owner.Generation++
@@ -156,7 +156,7 @@ func TestWritesWithoutAPause(t *testing.T) {
 	}
 }
 
-// A write that the server refused because the object had changed counts as a write.
+// A status write that failed with a conflict still counts as a write.
 func TestRefusedStatusCounts(t *testing.T) {
 	v := view(1, "0")
 	first := Pods(v)
@@ -175,8 +175,8 @@ func TestRefusedStatusCounts(t *testing.T) {
 	}
 }
 
-// The controller corrects a status that someone else wrote. Two writers who disagree write
-// once a second each, and no faster.
+// The controller corrects a status that someone else wrote. Two writers that disagree write at most
+// once a second each.
 func TestForeignStatusIsCorrected(t *testing.T) {
 	v := view(1, "0")
 	first := Pods(v)
@@ -187,7 +187,7 @@ func TestForeignStatusIsCorrected(t *testing.T) {
 		"without conditions": {ObservedGeneration: 1, Current: 1, Ready: 1},
 	} {
 		v.Owner.Status = theirs
-		// In the next second, the conditions would get other times.
+		// A second later, the conditions would get other times.
 		v.Memory.Written = &Written{At: noon.Add(950 * time.Millisecond), Status: first.Status, Stored: first.Status}
 		v.Now = noon.Add(1050 * time.Millisecond)
 		if p := Pods(v); p.WriteStatus || p.Recheck != 900*time.Millisecond {
@@ -204,8 +204,8 @@ func TestForeignStatusIsCorrected(t *testing.T) {
 	}
 }
 
-// The selector in the status matches the owner's pods, and each condition has its
-// generation and the time of its last transition.
+// The selector in the status matches the owner's pods. Each condition has its generation and the
+// time of its last transition.
 func TestStatusSelectorAndGenerations(t *testing.T) {
 	v := view(1, "0")
 	v.Owner.Generation = 7
@@ -232,8 +232,8 @@ func TestStatusSelectorAndGenerations(t *testing.T) {
 	}
 }
 
-// The status counts and names running pods. It leaves out pods that are terminating, finished,
-// lost, or on a node that need not have one.
+// The status counts and names running pods. It omits pods that are terminating, finished, lost, or
+// on a node that is not eligible.
 func TestCountedPods(t *testing.T) {
 	v := view(3, "2 0 1n 3t 4f 5l")
 	v.Owner.TemplateHash = "new"
@@ -254,8 +254,8 @@ func TestCountedPods(t *testing.T) {
 	}
 }
 
-// If a person sets the count, zero is intended. If the nodes determine it, zero means that no node
-// is eligible.
+// If a user sets the replica count, zero is intended. If the nodes determine it, zero means that no
+// node is eligible.
 func TestScaledToZero(t *testing.T) {
 	for want, p := range map[string]Actions{
 		"scaled to zero":    Pods(view(0, "")),
@@ -268,7 +268,7 @@ func TestScaledToZero(t *testing.T) {
 	}
 }
 
-// The condition describes the progress and what the object waits for.
+// The condition describes the progress and the reason for waiting.
 func TestMessagesOfProgress(t *testing.T) {
 	invalid := func(v *View) { v.Owner.Problem = "no image" }
 	for _, test := range []struct {
@@ -296,7 +296,8 @@ func TestMessagesOfProgress(t *testing.T) {
 	}
 }
 
-// Of several refusals, the condition reports the one for all slots, or else for the lowest slot.
+// The condition reports the refusal for all slots, or else the one for the lowest slot.
+// the lowest slot.
 func TestReportedRefusal(t *testing.T) {
 	for _, test := range []struct {
 		refused []slots.Slot
@@ -316,7 +317,7 @@ func TestReportedRefusal(t *testing.T) {
 	}
 }
 
-// A part of the status for which the kind has no field is not written.
+// Status fields that the kind does not have are not written.
 func TestMasked(t *testing.T) {
 	all := Status{
 		ObservedGeneration: 1, Selector: "a=b", Desired: 1, Current: 1, Updated: 1, Ready: 1, Available: 1,
@@ -334,7 +335,7 @@ func TestMasked(t *testing.T) {
 	}
 }
 
-// The status of an invalid owner has the reason, and nothing else is done.
+// The status of an invalid owner has the reason, and no other action is planned.
 func TestInvalidOwner(t *testing.T) {
 	for name, decide := range map[string]func(View) Actions{"pods": Pods, "nodes": Nodes, "deployment": Deployments} {
 		v := view(0, "0 1 2 5 x 3f 4t")
@@ -362,7 +363,7 @@ func TestInvalidOwner(t *testing.T) {
 	}
 }
 
-// The text of a condition may come from elsewhere. The server must accept it.
+// The server must accept a condition with any text.
 func TestConditionsAreStorable(t *testing.T) {
 	for name, test := range map[string]struct{ reason, message, wantReason string }{
 		"as they are":      {"QuotaExceeded", "no", "QuotaExceeded"},
@@ -403,7 +404,7 @@ func TestLostAfterGrace(t *testing.T) {
 	}
 }
 
-// A false Ready condition describes what is missing.
+// A false Ready condition describes the missing pods.
 func TestReadyCondition(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// world is a server with one owner, reduced to what the invariants need.
+// world is a simple server with one owner, to check the invariants.
 type world struct {
 	t     *rapid.T
 	owner Owner
@@ -23,7 +23,7 @@ type world struct {
 	mem   Memory
 	now   time.Time
 	made  int
-	lost  map[types.UID]bool // pods on nodes that do not respond, which stay
+	lost  map[types.UID]bool // pods on nodes that do not respond, which never end
 	// prunes means that the CRD has no fields for most of the status.
 	prunes bool
 }
@@ -36,7 +36,7 @@ func (w *world) view() View {
 	return v
 }
 
-// plan returns the plan for the owner. During a pause, it must have no operations.
+// plan returns the plan for the owner. It checks that a paused owner has no operations.
 func (w *world) plan() Actions {
 	p := Decide(w.view(), Pods)
 	if w.view().Paused() && p.Writes() {
@@ -52,7 +52,7 @@ func (w *world) wants(slot slots.Slot) bool {
 	return slices.Contains(lowest(w.owner.Desired, w.owner.Removed), slot)
 }
 
-// remove adds slots to those that the owner has given up.
+// remove adds slots to the removed slots of the owner.
 func (w *world) remove(given ...slots.Slot) {
 	removed, err := w.owner.Removed.With(given...)
 	if err != nil {
@@ -61,8 +61,8 @@ func (w *world) remove(given ...slots.Slot) {
 	w.owner.Removed = removed
 }
 
-// setTemplate sets the template hash of the owner. If it is "", the template is invalid, so that no
-// pod can be created.
+// setTemplate sets the template hash of the owner. If it is "", the template is invalid, so no pod
+// can be created.
 func (w *world) setTemplate(hash string) {
 	w.owner.TemplateHash, w.owner.Problem, w.owner.Generation = hash, "", w.owner.Generation+1
 	if hash == "" {
@@ -83,7 +83,7 @@ func (w *world) writeStatus(p Actions) {
 	w.mem.Written = w.mem.Written.Next(w.now, p.Status, stored)
 }
 
-// live counts the pods that take a slot.
+// live counts the pods that occupy a slot.
 func (w *world) live() (n int32) {
 	v := w.view()
 	for _, p := range w.pods {
@@ -94,7 +94,7 @@ func (w *world) live() (n int32) {
 	return n
 }
 
-// available counts the wanted slots that have a ready pod.
+// available counts the wanted slots with a ready pod.
 func (w *world) available() int32 {
 	ready := map[slots.Slot]bool{}
 	for _, p := range w.pods {
@@ -105,7 +105,7 @@ func (w *world) available() int32 {
 	return int32(len(ready))
 }
 
-// any returns the name of one of the pods that match, or "" if none does.
+// any returns the name of a matching pod, or "" if there is none.
 func (w *world) any(match func(Pod) bool) string {
 	var names []string
 	for name, p := range w.pods {
@@ -191,7 +191,7 @@ func (w *world) execute(p Actions, upTo int) {
 	}
 }
 
-// settle lets time pass: pods become ready, and terminating pods disappear unless they are lost.
+// settle lets time pass. Pods become ready, and terminating pods disappear unless they are lost.
 func (w *world) settle() {
 	for name, p := range w.pods {
 		switch {
@@ -206,8 +206,8 @@ func (w *world) settle() {
 	w.now = w.now.Add(maxFailureDelay)
 }
 
-// From any state, through any interference, plans converge in a bounded number of steps, never
-// create a pod too many, and never delete one too many.
+// From any state and after any change, plans converge in a bounded number of steps, and never
+// create or delete too many pods.
 func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{
@@ -256,7 +256,7 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 				}
 			case "reuse":
 				n := rapid.Int32Range(0, 8).Draw(t, "desired")
-				if rapid.Bool().Draw(t, "all") { // as someone may write it by hand
+				if rapid.Bool().Draw(t, "all") { // as someone might write it by hand
 					w.owner.Removed = nil
 				} else {
 					w.owner.Removed, _ = w.owner.Removed.Reuse(w.owner.Desired, n)
@@ -286,8 +286,8 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 	})
 }
 
-// planDeletesOnly executes a plan for an owner that has more pods than slots. The plan must not
-// create any pod.
+// planDeletesOnly executes a plan for an owner with more pods than slots. The plan must not create
+// any pod.
 func (w *world) planDeletesOnly() {
 	p := w.plan()
 	if creates := operations(p, Create); len(creates) > 0 {
@@ -330,7 +330,7 @@ func (w *world) mustConverge() {
 	}
 }
 
-// mustRest executes a bounded number of plans, and fails if anything is left to do.
+// mustRest executes a limited number of plans, and fails if work is left.
 func (w *world) mustRest() {
 	bound := 3*len(w.pods) + 3*int(w.owner.Desired) + 5
 	for range bound {

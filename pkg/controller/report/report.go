@@ -1,4 +1,4 @@
-// Package report reports what a loop does: in lines of its log, and by events on objects.
+// Package report writes the log of a loop and its events on objects.
 package report
 
 import (
@@ -21,33 +21,33 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Line is a line of the log, about an object or about the loop itself.
+// Line is a log line about an object or about the loop itself.
 type Line struct {
 	Text string
-	// Kind (plural.group), Namespace, and Name identify the object. A line about the loop has only
-	// Namespace, which is empty for all namespaces.
+	// Kind (plural.group), Namespace, and Name identify the object. For a line about the loop, only
+	// Namespace is set, or none if the loop works in all namespaces.
 	Kind, Namespace, Name string
-	// Reconcile is the sequence number of the object's last reconcile, or zero without an object.
+	// Reconcile is the sequence number of the object's last reconcile, or zero for the loop itself.
 	Reconcile int64
 }
 
-// Reporter reports what the loop does: in lines of a log, and by events on objects.
+// Reporter writes the log of a loop and its events on objects.
 type Reporter struct {
 	Log func(Line)
 	// Namespace is the namespace of the loop, empty for all namespaces.
 	Namespace string
 	Objects   *memory.Memory
-	Events    record.EventRecorder // set when the loop runs
+	Events    record.EventRecorder // set when the loop is running
 }
 
-// Logf logs a line about the loop itself. A Reporter escapes all lines and events, because they may
+// Logf logs a line about the loop itself. A Reporter escapes all lines and events, because they can
 // contain text from users, other programs, or the server.
 func (r *Reporter) Logf(format string, args ...any) {
 	r.Log(Line{Text: escape.Line(fmt.Sprintf(format, args...)), Namespace: r.Namespace})
 }
 
-// LogObject logs a line about one object, unless the last line about the object was the same, and
-// reports whether it logged the line.
+// LogObject logs a line about one object if it differs from the last line about the object, and
+// reports whether it did.
 func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 	line := escape.Line(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")) // joined errors
 	number, repeated := r.Objects.Said(k, line)
@@ -58,7 +58,7 @@ func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 }
 
 // Plan logs the operations of a plan, such as "1 → 3 pods: creating 2", and clears rec.Logged. It
-// counts pods, and names other children. It does nothing if only revisions and labels are written.
+// counts pods, and names other children. It does nothing for writes of revisions and labels only.
 func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions, rec *memory.Object) {
 	var deeds []string
 	pods := map[plan.Reason]int{}
@@ -86,9 +86,10 @@ func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions, rec *memory.O
 	r.LogObject(k, "%d → %s: %s", plan.Active(v.Pods), problem.Quantity(p.Status.Desired, "pod"), strings.Join(deeds, ", "))
 }
 
-// State logs that an object has converged, or logs why it cannot converge and records an event.
+// State logs that an object has converged. Otherwise, it logs the reason and records an event.
+// records an event.
 func (r *Reporter) State(k memory.Key, on runtime.Object, v plan.View, p plan.Actions, rec *memory.Object) {
-	// Do not rely on the conditions, because the kind may have none.
+	// Do not use the conditions, because some kinds have none.
 	if why := cmp.Or(v.Owner.Invalid, v.Owner.Problem); why != "" && !v.Owner.Deleting {
 		if r.LogObject(k, "%s", why) {
 			r.Event(on, corev1.EventTypeWarning, "InvalidSpec", "%s", why)
@@ -102,8 +103,8 @@ func (r *Reporter) State(k memory.Key, on runtime.Object, v plan.View, p plan.Ac
 	}
 }
 
-// Result records events for the results of a plan, and also logs refusals. The events for created
-// and deleted pods give only numbers, and wait until all operations are done.
+// Result records events for the results of a plan, and logs refusals. The events for created and
+// deleted pods have only their numbers, and wait until all operations are done.
 func (r *Reporter) Result(k memory.Key, on runtime.Object, rec *memory.Object, p plan.Actions, out *strategy.Outcome, done bool) {
 	if p.NameTaken != "" && p.NameTaken != rec.NameTaken {
 		r.Event(on, corev1.EventTypeWarning, "FailedCreate", "%s", p.NameTaken)
@@ -135,7 +136,7 @@ func (r *Reporter) Result(k memory.Key, on runtime.Object, rec *memory.Object, p
 	rec.Created, rec.Deleted = 0, 0
 }
 
-// Event records an event. The message is escaped, because others may have written parts of it, and
+// Event records an event. It escapes the message, because parts can come from other programs, and
 // terminals show it.
 func (r *Reporter) Event(on runtime.Object, kind, reason, format string, args ...any) {
 	r.Events.Event(on, kind, reason, escape.Cell(fmt.Sprintf(format, args...)))
@@ -144,7 +145,8 @@ func (r *Reporter) Event(on runtime.Object, kind, reason, format string, args ..
 // notPaused is the prefix of the message about a pause annotation with an invalid time.
 const notPaused = "not paused: "
 
-// pauseMessage returns the message about a pause, or "". It starts with notPaused for invalid ones.
+// pauseMessage describes a pause, or returns "". It adds notPaused to the text of invalid pauses.
+// notPaused.
 func pauseMessage(s plan.Status) string {
 	switch c := meta.FindStatusCondition(s.Conditions, apis.ConditionPaused); {
 	case c == nil:
@@ -157,8 +159,8 @@ func pauseMessage(s plan.Status) string {
 	return ""
 }
 
-// Pause logs the transitions of the condition Paused, and records events. If the stored status has
-// the pause, an earlier loop has recorded the event, so a loop that starts only logs the pause.
+// Pause logs the transitions of the condition Paused, and records events. If the stored status
+// already has the pause, an earlier loop has recorded the event, so a new loop only logs the pause.
 func (r *Reporter) Pause(k memory.Key, on runtime.Object, v plan.View, p plan.Actions, rec *memory.Object) {
 	if v.Owner.Deleting {
 		return

@@ -17,7 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// planReport is the JSON of a dry run.
+// planReport is the JSON output of a dry run.
 type planReport struct {
 	metav1.TypeMeta `json:",inline"`
 	Items           []planItem `json:"items"`
@@ -28,7 +28,7 @@ type planItem struct {
 	Namespace string       `json:"namespace"`
 	Name      string       `json:"name"`
 	Plan      *plan.DryRun `json:"plan,omitempty"`
-	// Error is why there is no plan.
+	// Error is the reason why there is no plan.
 	Error string `json:"error,omitempty"`
 }
 

@@ -9,18 +9,19 @@ import (
 	"sync"
 )
 
-// health answers the probes. A loop that waits for its lease counts as ready, because it can take
-// over. A running loop is ready once its caches have synced, and healthy while no reconcile is
-// stuck, even after it has lost its lease.
+// health handles the probes. A loop that waits for its lease is ready, because it can take over. A
+// running loop is ready when its caches have synced, and healthy while no reconcile is stuck, even
+// after it has lost its lease.
 type health struct {
 	mu    sync.Mutex
 	loops map[string]loopHealth // by namespace
 }
 
 type loopHealth struct {
-	// waits is the reason why the loop does not run, or "" if it runs.
+	// waits is the reason why the loop is not running, or "".
 	waits string
-	// synced reports whether all caches are filled. stuck returns a message if a reconcile hangs.
+	// synced reports whether all caches are filled. stuck describes a stuck reconcile, if any.
+	// reconcile, or "".
 	synced func() bool
 	stuck  func() string
 }
@@ -36,7 +37,7 @@ func (h *health) set(namespace string, of loopHealth) {
 
 func (h *health) waits(namespace, why string) { h.set(namespace, loopHealth{waits: why}) }
 
-// alive is the check for /healthz. It fails if a reconcile hangs. words describes that reconcile.
+// alive is the check for /healthz. It fails if a reconcile is stuck. words describes this reconcile.
 func (of loopHealth) alive() (ok bool, words string) {
 	if of.waits == "" {
 		words = of.stuck()
@@ -55,7 +56,7 @@ func (of loopHealth) ready() (ok bool, words string) {
 	return false, "starting; filling the caches"
 }
 
-// page returns a handler that lists the words for each loop, and sends 503 if judge rejects a loop.
+// page returns a handler that lists the words for each loop, with status 503 if judge rejects a loop.
 func (h *health) page(judge func(loopHealth) (ok bool, words string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		h.mu.Lock()

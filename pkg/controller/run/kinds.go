@@ -23,12 +23,12 @@ type Kinds struct {
 	Declared bool
 
 	// known lists the kinds that the loop reconciles from the start. named lists the CRDs whose
-	// kinds the loop reconciles once they are declared.
+	// kinds the loop reconciles when they are declared.
 	known []kinds.Kind
 	named []string
 }
 
-// Complete finds the kinds that the flags name. It reads the file "-" from the reader in.
+// Complete finds the kinds in the flags. For the file "-", it reads from in.
 func (k *Kinds) Complete(in io.Reader) error {
 	if k.Declared && len(k.Words) > 0 {
 		return fmt.Errorf("--kinds and --declared-kinds cannot be used together")
@@ -40,7 +40,7 @@ func (k *Kinds) Complete(in io.Reader) error {
 			return fmt.Errorf("--kind-file %s: %w", file, err)
 		}
 		for _, kind := range declared {
-			// A declaration in a file overrides a shipped kind.
+			// A declaration in a file replaces a shipped kind.
 			known = slices.DeleteFunc(known, func(other kinds.Kind) bool { return other.CRD() == kind.CRD() })
 			known = append(known, kind)
 		}
@@ -52,7 +52,7 @@ func (k *Kinds) Complete(in io.Reader) error {
 	return nil
 }
 
-// KindsOfFile returns the kinds that the CRDs in a file declare. It reads "-" from the reader in.
+// KindsOfFile returns the kinds that the CRDs in a file declare. For "-", it reads from in.
 func KindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
 	if name != "-" {
 		file, err := os.Open(name)
@@ -90,9 +90,9 @@ func KindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
 	}
 }
 
-// kindsToReconcile returns the known kinds that words name, with or without the group, or all of
-// them if there are no words. crds lists the qualified words that match no known kind. They name
-// CRDs whose kinds may be declared later. Any other unknown word is an error.
+// kindsToReconcile returns the known kinds that words name, with or without the group. Without
+// words, it returns all known kinds. crds lists the words with a group that match no known kind.
+// They name CRDs whose kinds can be declared later. Any other unknown word is an error.
 func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, crds []string, err error) {
 	if len(words) == 0 {
 		return known, nil, nil
@@ -119,7 +119,7 @@ func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, c
 	return named, crds, nil
 }
 
-// scope sets Declared and Kinds in a scope. Kinds stays empty with Declared, or without kind flags.
+// scope sets Declared and Kinds in a scope. Kinds is empty with Declared, or without kind flags.
 func (k *Kinds) scope(scope *leaserecord.Scope) {
 	scope.Declared = k.Declared
 	if len(k.Words)+len(k.Files) == 0 || k.Declared {

@@ -18,8 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Log takes the messages of a loop and writes them as lines for people or as records for log
-// collectors.
+// Log writes the messages of a loop as lines for people or as records for log collectors.
 type Log struct {
 	Format string // human, text, or json
 	// qualified means that lines for people include the namespace.
@@ -52,7 +51,7 @@ func (l *Log) Open(verbosity int, streams genericiooptions.IOStreams, linesToErr
 	return toErr
 }
 
-// output returns an output to a stream. Log.Close closes the output.
+// output returns an output to a stream. Close closes it.
 func (l *Log) output(to io.Writer, verbosity int) *output {
 	o := newOutput(to, func(lines int) []byte {
 		text := fmt.Sprintf("%d lines were dropped because the output was blocked", lines)
@@ -75,10 +74,10 @@ func (l *Log) Close() {
 }
 
 // handler returns a handler that writes records. All messages that -v adds have the level DEBUG,
-// because log collectors do not know DEBUG+2.
+// because log collectors do not know levels such as DEBUG+2.
 func (l *Log) handler(records io.Writer, verbosity int) slog.Handler {
 	options := &slog.HandlerOptions{
-		Level: slog.Level(-verbosity), // as go-logr maps them
+		Level: slog.Level(-verbosity), // as go-logr converts them
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			switch v := a.Value.Any().(type) {
 			case string:
@@ -95,7 +94,7 @@ func (l *Log) handler(records io.Writer, verbosity int) slog.Handler {
 					harmless[i] = escape.Text(v[i])
 				}
 				a.Value = slog.AnyValue(harmless)
-				if l.Format == "text" { // otherwise, the elements could not be told apart
+				if l.Format == "text" { // for text, separate the elements
 					a.Value = slog.StringValue(strings.Join(harmless, "; "))
 				}
 			}
@@ -139,12 +138,12 @@ func (l *Log) line(line report.Line) {
 	_ = escape.PrintLine(l.lines, "%s %s", time.Now().Format(time.TimeOnly), text) // an output never fails
 }
 
-// nameInLine returns the object of a line as users type it. For an ImoocPod, the type is left out.
+// nameInLine returns the object of a line as users type it. For an ImoocPod, it omits the type.
 func nameInLine(line report.Line) string {
 	if line.Kind == kinds.ImoocPod().CRD() {
 		return line.Name
 	}
-	singular := line.Kind // for a kind that is not shipped, whose singular is unknown here
+	singular := line.Kind // the singular of a kind that is not shipped is unknown here
 	for _, kind := range kinds.Shipped() {
 		if kind.CRD() == line.Kind {
 			singular = kind.Singular

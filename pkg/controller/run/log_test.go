@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 )
 
-// In log records, all levels of -v are DEBUG, and reasons can be told apart.
+// In log records, all levels of -v are DEBUG, and reasons are separated.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{
@@ -22,7 +22,7 @@ func TestRecords(t *testing.T) {
 		var b bytes.Buffer
 		l := &Log{Format: format}
 		handler := l.handler(&b, 2)
-		for _, level := range []slog.Level{-2, -3} { // -v=3 was not asked for
+		for _, level := range []slog.Level{-2, -3} { // -v=3 was not set
 			if handler.Enabled(t.Context(), level) {
 				r := slog.NewRecord(time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), level, "Reconcile", 0)
 				r.Add("name", "foo", "reconcile", 3, "because", []string{"it was updated", "pod foo-0 was added"})

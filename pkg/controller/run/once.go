@@ -22,22 +22,23 @@ import (
 )
 
 const (
-	// evaluateEvery is how often the objects that have not converged are evaluated.
+	// evaluateEvery is the interval at which objects that have not converged are evaluated.
 	evaluateEvery = 2 * time.Second
-	// evaluatedAtOnce is the maximum number of objects per evaluation. Each costs a few requests.
+	// evaluatedAtOnce is the maximum number of objects per evaluation. Each needs a few requests.
+	// requests.
 	evaluatedAtOnce = 20
 	// lastLook limits the duration of the final evaluation of an object.
 	lastLook = 10 * time.Second
 )
 
-// errGivenUp means that every object that has not converged has failed.
+// errGivenUp means that all objects that have not converged have failed.
 var errGivenUp = errors.New("gave up")
 
 // Ends reports whether the loop ends by itself.
 func (o *Options) Ends() bool { return o.Once || o.DryRun }
 
-// runUntilConverged runs a loop until every object has converged or failed, and returns an error
-// for each that has not converged. In a dry run, it waits for the plans and adds them to o.plans.
+// runUntilConverged runs a loop until every object has converged or failed, and returns an error for
+// each object that has not converged. In a dry run, it waits for the plans and adds them to o.plans.
 func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Controller, namespace string) error {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -89,8 +90,8 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 	return err
 }
 
-// awaitConvergence returns nil when every object has converged, errGivenUp when every object that
-// has not converged has failed (hasFailed), or the cause of the end of ctx.
+// awaitConvergence returns nil if every object has converged, errGivenUp if all other objects have
+// failed (hasFailed), or the cause if ctx is canceled.
 func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Controller) error {
 	ticker := time.NewTicker(evaluateEvery)
 	defer ticker.Stop()
@@ -133,8 +134,8 @@ func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Control
 	}
 }
 
-// hasFailed reports whether the grace period of an object is over. Unless the period is endless, a
-// paused object has failed, too, because it will not converge.
+// hasFailed reports whether the grace period of an object is over. Within a limited period, a
+// paused object counts as failed, because it will not converge.
 func (o *Options) hasFailed(ctx context.Context, s controller.State, period *grace.Period) bool {
 	report, at, err := o.evaluate(ctx, s)
 	if err != nil {
@@ -173,7 +174,7 @@ func (o *Options) explainMissing(ctx context.Context, s controller.State, cause 
 	return fmt.Errorf("wait for %s to be ready: %w; last seen: %s", o.nameOf(s), outcome.ErrTimeout, escape.Line(seen))
 }
 
-// mayHave reports whether a kind has objects, or may have some because they cannot be listed.
+// mayHave reports whether a kind has objects. It returns true if the objects cannot be listed.
 func (o *Options) mayHave(ctx context.Context, kind kinds.Kind, namespace string) bool {
 	client, err := o.clients.Dynamic()
 	if err != nil {
@@ -186,7 +187,7 @@ func (o *Options) mayHave(ctx context.Context, kind kinds.Kind, namespace string
 	return len(list.Items) > 0
 }
 
-// nameOf returns the type and name of an object, with the namespace if there are several.
+// nameOf returns the type and name of an object, with the namespace if there are several namespaces.
 func (o *Options) nameOf(s controller.State) string {
 	kind := s.Of.String()
 	if o.several || o.AllNamespaces {

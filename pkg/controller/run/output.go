@@ -7,25 +7,25 @@ import (
 )
 
 const (
-	// mostPending is the maximum number of bytes that wait for a slow reader, about 40,000 lines.
+	// mostPending is the maximum number of bytes to buffer for a slow reader, about 40,000 lines.
 	mostPending = 4 << 20
-	// flushTimeout limits how long a stuck reader delays the exit.
+	// flushTimeout limits how long a blocked reader delays the exit.
 	flushTimeout = time.Second
 )
 
-// output writes in the background and in order, so that a loop never waits for a reader.
-// Lines beyond mostPending are dropped until the reader has caught up; then a notice gives
-// their number.
+// output writes lines in order and in the background, so that a loop never waits for a reader. If
+// more than mostPending bytes are pending, output drops lines until the reader catches up. Then a
+// notice reports how many lines were dropped.
 type output struct {
 	to io.Writer
-	// notice returns a line that reports how many lines were dropped.
+	// notice returns a line with the number of dropped lines.
 	notice func(lines int) []byte
 	done   chan struct{}
 
 	mu      sync.Mutex
 	changed sync.Cond
 	pending []byte
-	lost    int // dropped lines without a notice yet
+	lost    int // dropped lines to report in the next notice
 	closed  bool
 }
 
@@ -35,13 +35,13 @@ func newOutput(to io.Writer, notice func(lines int) []byte) *output {
 	go func() {
 		defer close(o.done)
 		for some := o.next(); some != nil; some = o.next() {
-			_, _ = o.to.Write(some) // a closed terminal must not stop the loop
+			_, _ = o.to.Write(some) // an error, as from a closed terminal, must not stop the loop
 		}
 	}()
 	return o
 }
 
-// Write adds a line; it never blocks.
+// Write adds a line, and never blocks.
 func (o *output) Write(line []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -56,7 +56,7 @@ func (o *output) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// next waits for output and returns it, or nil after close.
+// next waits for output and returns it. After close, it returns nil.
 func (o *output) next() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -72,7 +72,7 @@ func (o *output) next() []byte {
 	return some
 }
 
-// close writes the remaining output within flushTimeout.
+// close writes the remaining output, but takes at most flushTimeout.
 func (o *output) close() {
 	o.mu.Lock()
 	o.closed = true

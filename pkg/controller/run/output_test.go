@@ -10,7 +10,7 @@ import (
 
 func noticeOf(lines int) []byte { return fmt.Appendf(nil, "%d dropped\n", lines) }
 
-// A reader that keeps up gets every line in order, even after a burst.
+// A fast reader gets every line in order, even after a burst.
 func TestOutputLosesNothing(t *testing.T) {
 	t.Parallel()
 	r, w := io.Pipe()
@@ -34,8 +34,8 @@ func TestOutputLosesNothing(t *testing.T) {
 	}
 }
 
-// A blocked reader does not block the loop. It later gets the buffered lines, and the
-// number of lines that were dropped.
+// A blocked reader does not block the loop. When it continues, it gets the buffered lines and the
+// number of dropped lines.
 func TestOutputNeverBlocks(t *testing.T) {
 	t.Parallel()
 	r, w := io.Pipe()
@@ -57,5 +57,5 @@ func TestOutputNeverBlocks(t *testing.T) {
 		t.Errorf("then came %q", scanner.Text())
 	}
 	fmt.Fprintln(o, "nobody reads this") //nolint:errcheck // it has none
-	o.close()                            // returns
+	o.close()                            // does not block
 }

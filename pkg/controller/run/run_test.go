@@ -56,12 +56,12 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// cluster is a server in memory, in a bubble, with the CRDs, and with kubelets and the controllers
-// of built-in kinds.
+// cluster is a server in memory, in a bubble, with the CRDs, kubelets, and the controllers of
+// built-in kinds.
 type cluster struct {
 	*testing.T
 	*apiserver.Server
-	// said has the lines of the controllers, and the log of client-go.
+	// said holds the output of the controllers and the log of client-go.
 	said lines
 }
 
@@ -75,7 +75,7 @@ func inCluster(t *testing.T, do func(c *cluster)) {
 	})
 }
 
-// imoocPod creates an ImoocPod. fields are the other fields of its spec.
+// imoocPod creates an ImoocPod. fields are additional fields of its spec.
 func (c *cluster) imoocPod(namespace, name, fields string) {
 	c.CreateYAML(fmt.Sprintf(`
 apiVersion: batch.tutorial.kubebuilder.io/v1alpha1
@@ -102,7 +102,7 @@ func (c *cluster) set(resource, name string, value any, path ...string) {
 	})
 }
 
-// ready returns the number of ready pods that an ImoocPod reports.
+// ready returns the number of ready pods in the status of an ImoocPod.
 func (c *cluster) ready(namespace, name string) int64 {
 	status, _ := c.Get("imoocpods", namespace, name).Object["status"].(map[string]any)
 	n, _ := status["readyReplicas"].(int64)
@@ -110,7 +110,7 @@ func (c *cluster) ready(namespace, name string) int64 {
 }
 
 // run runs a controller in some namespaces, separated by commas, until the context or the run ends.
-// It returns what the run printed.
+// It returns the output.
 func (c *cluster) run(ctx context.Context, namespaces string, change func(*Options)) (printed string, err error) {
 	c.Helper()
 	var out lines
@@ -130,7 +130,7 @@ func (c *cluster) run(ctx context.Context, namespaces string, change func(*Optio
 	return out.String(), err
 }
 
-// A run with --once ends when everything is ready, or reports what is not, and why.
+// A run with --once ends when all objects are ready, or reports why some are not.
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	broken := func(c *cluster) {
@@ -139,12 +139,12 @@ func TestOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		prepare func(c *cluster)
 		limits  observe.Limits
-		// namespaces are those of the run, or "" for default.
+		// namespaces are the namespaces of the run, or "" for default.
 		namespaces string
-		// err is the error of a run that fails for an object.
+		// err is the expected error of a run that fails for an object.
 		err  error
 		says string
-		// ready is the number of pods of default/foo that are ready in the end.
+		// ready is the expected number of ready pods of default/foo.
 		ready int64
 	}{
 		"ready": {prepare: func(c *cluster) { c.imoocPod("default", "foo", "replicas: 3") }, says: "converged: 1 object", ready: 3},
@@ -201,7 +201,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// A dry run prints what the controller would do, and writes nothing.
+// A dry run prints what the controller would do, but writes nothing.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	inCluster(t, func(c *cluster) {
@@ -265,7 +265,7 @@ func (*cluster) passes(d time.Duration) {
 	synctest.Wait()
 }
 
-// A controller for several namespaces skips those that do not exist. If none exists, it ends.
+// A controller for several namespaces skips missing namespaces. If all are missing, it exits.
 func TestSeveralNamespaces(t *testing.T) {
 	t.Parallel()
 	inCluster(t, func(c *cluster) {
@@ -308,7 +308,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// Requests beyond the burst wait for the rate limit, but the lease is renewed on time.
+// Requests above the burst wait for the rate limit, but the lease is renewed in time.
 func TestRequestLimit(t *testing.T) {
 	t.Parallel()
 	inCluster(t, func(c *cluster) {
@@ -327,7 +327,7 @@ func TestRequestLimit(t *testing.T) {
 	})
 }
 
-// gizmos is a CRD that declares a kind.
+// gizmos is a CRD with the declaration of a kind.
 const gizmos = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -349,8 +349,8 @@ spec:
 status: {conditions: [{type: Established, status: "True"}]}
 `
 
-// Removing a declaration while the controller is listing the objects of its kind stops the list, but
-// not the controller.
+// If a declaration is removed while the controller lists the objects of its kind, the list stops,
+// but the controller continues.
 func TestDeclarationRemovedDuringList(t *testing.T) {
 	t.Parallel()
 	inCluster(t, func(c *cluster) {
@@ -399,9 +399,9 @@ func TestKindsOfFile(t *testing.T) {
 }
 
 // permissions returns the permissions that the manifests grant to the controller of a namespace,
-// such as "patch imoocpods/status". It leaves out the kinds other than ImoocPod, which need the same,
-// the permissions that the server itself checks while it handles another request, and those that
-// only help to report something.
+// such as "patch imoocpods/status". It omits other kinds than ImoocPod, which need the same
+// permissions, permissions that the server itself checks while it handles another request, and
+// permissions that the controller needs only to report something.
 func permissions(t *testing.T) (all []apiserver.Request) {
 	t.Helper()
 	objs, err := deploy.Controller(deploy.Settings{Namespace: "default"})
@@ -432,7 +432,7 @@ func permissions(t *testing.T) (all []apiserver.Request) {
 	return all
 }
 
-// everything makes a controller use all of its permissions.
+// everything makes a controller use all its permissions.
 func (c *cluster) everything() {
 	c.imoocPod("default", "foo", "replicas: 2")
 	c.appService("app", "web")
@@ -459,7 +459,7 @@ func (c *cluster) everything() {
 	c.passes(time.Minute)
 }
 
-// Without any one of its permissions, the controller reports what it cannot do.
+// If any permission is missing, the controller reports what it cannot do.
 func TestMissingRights(t *testing.T) {
 	t.Parallel()
 	for _, right := range permissions(t) {

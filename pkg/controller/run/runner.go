@@ -1,4 +1,4 @@
-// Package run runs the controller in the foreground. It handles the namespaces, kinds, leases, log,
+// Package run runs the controller in the foreground, including namespaces, kinds, leases, the log,
 // and probes. With --once or --dry-run, the controller ends by itself.
 package run
 
@@ -31,8 +31,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// DefaultWorkers is the default number of objects that are reconciled in parallel, so that a slow
-// request for one object does not delay the others.
+// DefaultWorkers is the default number of objects that are reconciled in parallel. A slow request
+// for one object should not delay the others.
 const DefaultWorkers = 8
 
 // Options configures a run of the controller.
@@ -48,19 +48,19 @@ type Options struct {
 	Serve         Serving
 	RateLimit     RateLimit
 	Once, DryRun  bool
-	Limits        observe.Limits // of a run that ends
+	Limits        observe.Limits // for a run that ends by itself
 	clients       *kube.Factory
-	Output        string // of a dry run
+	Output        string // for a dry run
 
 	Matches labels.Selector // the parsed selector
 	several bool            // there are several namespaces
 	mu      sync.Mutex
-	plans   []controller.State // of a dry run, in all namespaces
+	plans   []controller.State // for a dry run, in all namespaces
 	metrics *metrics.Metrics
 	health  health
 }
 
-// Run runs the controller until the context ends, or until a run that ends by itself is done.
+// Run runs the controller until the context is canceled, or until a run that ends by itself is done.
 func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) error {
 	namespaces, err := o.namespaces(c)
 	if err != nil {
@@ -98,7 +98,7 @@ func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) 
 	})
 	switch {
 	case parent.Err() != nil && !o.Ends():
-		return nil // Ctrl-C is the normal end
+		return nil // Ctrl-C is the usual way to exit
 	case err == nil && ctx.Err() != nil:
 		return fmt.Errorf("wait for the lease: %w", context.Cause(ctx))
 	case err == nil && o.DryRun:
@@ -122,7 +122,7 @@ func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace stri
 	if err != nil {
 		return err
 	}
-	if namespace != metav1.NamespaceAll { // a loop in a misspelled one would wait forever
+	if namespace != metav1.NamespaceAll { // a loop in a misspelled namespace would wait forever
 		if _, err := core.Namespaces().Get(ctx, namespace, metav1.GetOptions{}); err != nil && !apierrors.IsForbidden(err) {
 			return err
 		}
@@ -137,8 +137,8 @@ func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace stri
 	return o.runWithLease(ctx, config, namespace)
 }
 
-// runLoop runs a loop until the context ends or there is nothing left to do. With resumed, missing
-// rights or a failing server at the start do not end the loop.
+// runLoop runs a loop until the context is canceled or there is nothing left to do. If resumed is
+// set, missing rights or a failing server at the start do not end the loop.
 func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace string, resumed bool) error {
 	loop, err := o.newLoop(config, namespace, resumed)
 	if err != nil {
@@ -184,7 +184,7 @@ type RateLimit struct {
 	Burst int
 }
 
-// apply returns a config with the limit, which all its clients share.
+// apply returns a config with the rate limit, which all its clients share.
 func (o *RateLimit) apply(config *rest.Config) *rest.Config {
 	if o.Qps == 0 {
 		return config
@@ -211,7 +211,7 @@ func (o *Options) logFor(namespace string) func(string, ...any) {
 	}
 }
 
-// logStart logs what the loop will reconcile.
+// logStart logs what the loop is about to reconcile.
 func (o *Options) logStart(c *kube.Factory, server string, namespaces []string) error {
 	if o.DryRun {
 		return nil // a dry run only prints plans
@@ -228,7 +228,7 @@ func (o *Options) logStart(c *kube.Factory, server string, namespaces []string) 
 	case namespaces[0] != metav1.NamespaceAll:
 		where = "namespace " + namespaces[0]
 	}
-	if current != "" { // in a pod there is none
+	if current != "" { // it is empty in a pod
 		where += fmt.Sprintf(" of context %q", current)
 	}
 	o.Log.say("Starting the controller for %s in %s at %s. Stop with Ctrl-C.", &o.Kinds, where, server)

@@ -15,13 +15,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 )
 
-// The limits of a server, whose clients are not authenticated.
+// Limits of a server. They are low, because clients are not authenticated.
 const (
 	maxConnections = 32
 	maxHeaderBytes = 16 << 10
 )
 
-// Serving holds the addresses of the servers for metrics and probes; "" or "0" starts none.
+// Serving holds the addresses of the metrics and probe servers. For "" and "0", none is started.
+// "0".
 type Serving struct {
 	Metrics, Health string
 }
@@ -29,12 +30,12 @@ type Serving struct {
 // Served reports whether an address enables a server.
 func Served(address string) bool { return address != "" && address != "0" }
 
-// serve starts the servers. stop stops them; call it even after an error.
+// serve starts the servers. stop stops them. Call stop even after an error.
 func (o *Serving) serve(ctx context.Context, metrics *metrics.Metrics, h *health, say func(string, ...any)) (stop func(), err error) {
 	var servers []*http.Server
 	stop = func() {
 		for _, s := range servers {
-			_ = s.Close() // clients retry
+			_ = s.Close() // ignore errors, because clients retry
 		}
 	}
 	start := func(address, what string, handler http.Handler) error {
@@ -66,7 +67,7 @@ func (o *Serving) serve(ctx context.Context, metrics *metrics.Metrics, h *health
 	return stop, start(o.Health, "health", h.pages())
 }
 
-// listen listens on an address. If the address has no host, it listens only on loopback.
+// listen listens on an address, or only on loopback if the address has no host.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	if strings.HasPrefix(address, ":") {
 		address = "127.0.0.1" + address

@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 )
 
-// A server accepts a limited number of connections, and headers of a limited size.
+// A server limits the number of connections and the size of headers.
 func TestServingIsBounded(t *testing.T) {
 	t.Parallel()
 	address := ""
@@ -68,8 +68,7 @@ func TestServingIsBounded(t *testing.T) {
 	}
 }
 
-// A waiting loop is healthy. The check fails if any loop is stuck, whatever the state of the
-// others.
+// A waiting loop is healthy. The check fails if any loop is stuck, regardless of the other loops.
 func TestHealthz(t *testing.T) {
 	t.Parallel()
 	var h health

@@ -19,8 +19,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// A replica that waits for the lease of another one is healthy and ready, and reports what it waits
-// for. Otherwise, a rollout of the controller would never end.
+// A replica that waits for the lease of another replica is healthy and ready, so that a rollout of
+// the controller can finish. It reports what it waits for.
 func TestHealthWhileWaitingForTheLease(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := apiserver.New(t)

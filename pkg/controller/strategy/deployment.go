@@ -40,7 +40,7 @@ func appliedDeployment(u *unstructured.Unstructured) (map[string]any, error) {
 	return r.plan.Fields, nil
 }
 
-// completeDeployment sets the Deployment that an object wants, or the reason why there is none.
+// completeDeployment sets the Deployment that an object wants, or the reason why it has none.
 func completeDeployment(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any) {
 	var err error
 	if v.Problem == "" {
@@ -54,21 +54,21 @@ func completeDeployment(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstru
 }
 
 // DeploymentResource returns the resource of Deployments. They are read and written as unstructured
-// objects, because plans compare fields and server-side apply sends fields.
+// objects, because plans compare fields, and server-side apply sends only some fields.
 func DeploymentResource() schema.GroupVersionResource {
 	return appsv1.SchemeGroupVersion.WithResource("deployments")
 }
 
-// deploymentSource watches all Deployments, because one that belongs to someone else may have the
-// name that an owner wants.
+// deploymentSource watches all Deployments, because a Deployment of someone else can have a name
+// that an owner wants.
 func deploymentSource(c Clients) informer.Source {
 	s := childSource(c, DeploymentResource(), "deployment", func(u *unstructured.Unstructured) (any, error) { return newDeploymentRecord(u) })
 	s.Equal = informer.Equal(deploymentsEqual)
 	return s
 }
 
-// newDeploymentRecord returns what the cache keeps of a Deployment. For a Deployment that this program
-// did not create, that is only its identity and its owner.
+// newDeploymentRecord returns the part of a Deployment to cache. For a Deployment of someone else,
+// this is only its identity and its owner.
 func newDeploymentRecord(u *unstructured.Unstructured) (*record[plan.Deployment], error) {
 	ref := metav1.GetControllerOfNoCopy(u)
 	r := &record[plan.Deployment]{
@@ -82,8 +82,7 @@ func newDeploymentRecord(u *unstructured.Unstructured) (*record[plan.Deployment]
 		return r, nil
 	}
 	d := &r.plan
-	// The immutable selector identifies the Deployments that this program created, for
-	// whatever kind.
+	// The immutable selector identifies the Deployments that this program created, for any kind.
 	selected, _, _ := unstructured.NestedStringMap(u.Object, "spec", "selector", "matchLabels")
 	if selected[apis.LabelOwner] != string(ref.UID) {
 		d.OwnedBy += ", but was not created by this program"
@@ -91,7 +90,7 @@ func newDeploymentRecord(u *unstructured.Unstructured) (*record[plan.Deployment]
 	}
 	d.Controller = ref.UID
 	// Ignore labels and annotations that others set, such as the revision of a rollout. The labels
-	// of an owner are those that the pod template has as well.
+	// that an owner sets are also in the pod template.
 	ours, _, _ := unstructured.NestedMap(u.Object, "spec", "template", "metadata", "labels")
 	labels, annotations := map[string]any{}, map[string]any{}
 	for name := range ours {
@@ -122,7 +121,7 @@ func newDeploymentRecord(u *unstructured.Unstructured) (*record[plan.Deployment]
 	return r, nil
 }
 
-// deploymentFailure returns the reason why a Deployment makes no progress, or nil if there is none.
+// deploymentFailure returns the reason why a Deployment makes no progress, or nil.
 func deploymentFailure(conditions []appsv1.DeploymentCondition) *metav1.Condition {
 	for _, c := range conditions {
 		if (c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue) ||
@@ -140,9 +139,8 @@ func deploymentsEqual(before, after *record[plan.Deployment]) bool {
 }
 
 // wantedFields returns the fields of the Deployment that an object wants. It adds the owner's
-// labels, by which the pods are found, to the template in place. The selector is immutable, so it
-// contains only the owner's UID, which never changes. No Deployment that someone else created has
-// this selector.
+// labels to the template in place, to find the pods. The selector is immutable, so it contains only
+// the owner's UID, which never changes. No Deployment of someone else has this selector.
 func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32, template map[string]any, hash string) (map[string]any, error) {
 	ours := map[string]any{apis.LabelOwner: string(obj.GetUID())}
 	labels := maps.Clone(ours)
@@ -178,8 +176,8 @@ func deploymentName(kind kinds.Kind, obj *unstructured.Unstructured) (string, er
 	return obj.GetName(), nil
 }
 
-// readDeployments adds to a view the Deployments that the object controls, and the one
-// with the name that it wants.
+// readDeployments adds Deployments to a view: those that the object controls, and the one with the
+// name that the object wants.
 func readDeployments(v *plan.View, object *unstructured.Unstructured, store cache.Indexer) {
 	for _, r := range childrenOf[*record[plan.Deployment]](object, store, ByOwner) {
 		if r.plan.Controller == object.GetUID() {

@@ -24,22 +24,22 @@ import (
 )
 
 const (
-	// writeTimeout bounds a write that the server does not answer. A write is finished even if the
-	// loop stops.
+	// writeTimeout limits a write without a response. The loop completes a write even if it is
+	// stopped.
 	writeTimeout = 30 * time.Second
-	// Slice limits how long one plan is executed. A long slice delays retries and, if all workers are
-	// busy, other objects. Short slices waste time, because after each, SlowStart begins with one
-	// write again, and the cache must catch up, which takes almost a second on a busy server.
+	// Slice limits how long one plan is executed. A long slice delays retries and, if all workers
+	// are busy, other objects. Short slices waste time: after each slice, SlowStart begins again
+	// with one write, and the cache must catch up, which takes almost a second on a busy server.
 	Slice = 15 * time.Second
-	// sliceLeast is the number of writes that each batch may begin even after the slice, so that
-	// SlowStart can add parallel writes on a slow server.
+	// sliceLeast is the number of writes that each batch may start even after the end of the slice,
+	// so that SlowStart can add parallel writes on a slow server.
 	sliceLeast = 2 * maxBatch
 )
 
-// ErrConflict means that the object or a child has changed since the plan saw it.
+// ErrConflict means that the object or a child has changed since the plan read it.
 var ErrConflict = errors.New("the object has changed")
 
-// errStopped ends a batch of operations. The outcome has the reason.
+// errStopped ends a batch of operations. The outcome contains the reason.
 var errStopped = errors.New("stopped")
 
 // Work executes the plan of one object.
@@ -48,24 +48,24 @@ type Work struct {
 	Strategy *Strategy
 	Clock    clock.PassiveClock
 	Kind     kinds.Kind
-	// Owner is the controller reference to Object. Of is the owner that the plan is for.
+	// Owner is the controller reference to Object. Of is the owner in the view of the plan.
 	Owner  metav1.OwnerReference
 	Object *unstructured.Unstructured
 	Of     plan.Owner
 	Plan   plan.Actions
-	// LastTry means that another failure of the server counts as a refusal.
+	// LastTry means that the next failure of the server counts as a refusal.
 	LastTry bool
 	// Current reports whether the plan still matches the owner.
 	Current func() bool
 
-	end time.Time // after end, only the first sliceLeast operations of a batch begin
+	end time.Time // after this time, only the first sliceLeast operations of a batch start
 }
 
 // child describes how the loop writes children of one kind.
 type child struct {
 	resource schema.GroupVersionResource
-	// kind is the kind in manifests and messages. Pods are created by a typed client, without a
-	// manifest, so for them it is "pod", which is only used in messages.
+	// kind is the kind in manifests and messages. For pods, it is "pod" and only used in messages,
+	// because a typed client creates them without a manifest.
 	kind string
 	// fields returns the fields to create, apply, or patch, without the name, the owner, and the
 	// preconditions.
@@ -74,7 +74,7 @@ type child struct {
 	applied func(*unstructured.Unstructured) (map[string]any, error)
 }
 
-// describeOwner describes the owner of a child, or returns "" if ref is nil.
+// describeOwner describes the owner of a child. It returns "" if ref is nil.
 func describeOwner(ref *metav1.OwnerReference) string {
 	if ref == nil {
 		return ""
@@ -82,8 +82,8 @@ func describeOwner(ref *metav1.OwnerReference) string {
 	return fmt.Sprintf("owned by %s %s", ref.Kind, ref.Name)
 }
 
-// Execute executes the operations of the plan in order. It returns when the server
-// has answered all requests. done means that no operation was left out.
+// Execute executes the operations of the plan in order. It returns when the server has responded to
+// all requests. done means that no operation was skipped.
 func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
 	o = &Outcome{Written: map[string]string{}, Refused: map[slots.Slot]plan.Refusal{}, Declined: map[plan.Kind]string{}}
 	w.end = w.Clock.Now().Add(Slice)
@@ -106,8 +106,8 @@ func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
 	return o, done, errors.Join(o.failures...)
 }
 
-// batch returns the number of operations at the start of the list that run in parallel, which are
-// those with the verb and the kind of the first one.
+// batch returns how many operations at the start of the list run in parallel. They have the verb
+// and the kind of the first operation.
 func batch(operations []plan.Operation) int {
 	n := 1
 	for n < len(operations) && operations[n].Verb == operations[0].Verb && operations[n].Kind == operations[0].Kind {
@@ -116,7 +116,7 @@ func batch(operations []plan.Operation) int {
 	return n
 }
 
-// proceed returns a function that reports whether one more operation may begin.
+// proceed returns a function that reports whether another operation may start.
 func (w *Work) proceed() func() bool {
 	begun := 0
 	return func() bool {
@@ -144,7 +144,7 @@ func (w *Work) write(ctx context.Context, op plan.Operation, o *Outcome) error {
 }
 
 // send sends the request of an operation and returns the child in the response, if any. A delete
-// has the UID as a precondition, so that it cannot delete a later child with the same name.
+// has the UID as a precondition, so it cannot delete a later child with the same name.
 func (w *Work) send(ctx context.Context, op plan.Operation) (metav1.Object, error) {
 	if op.Kind == plan.KindPod && op.Verb != plan.Patch {
 		return w.sendPod(ctx, op)
@@ -187,23 +187,23 @@ func preconditions(op plan.Operation) *metav1.Preconditions {
 	return p
 }
 
-// meetHolder handles a create that failed because a child already has the name. If it belongs to
-// the owner, an earlier attempt or another loop created it, and the cache has not seen it yet. A
-// child of someone else is left alone, and the create counts as refused.
+// meetHolder handles a create whose name already exists. If the existing child belongs to the
+// owner, an earlier attempt or another loop created it, and the cache does not have it yet. A child
+// of someone else is not touched, and the create counts as refused.
 func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) error {
 	holder, err := w.client(op.Kind).Get(ctx, op.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return ErrConflict // it disappeared in the meantime
+		return ErrConflict // it was deleted in the meantime
 	case err != nil:
 		return w.failed(ctx, op, fmt.Errorf("read %s %s, which has the name of one to create: %w", op.Kind, op.Name, err), o)
 	}
 	if taken := w.takenBy(op, holder); taken != "" {
 		_ = o.refuse(op, op.Slot, "NameTaken", taken)
-		return nil // creates with other names may succeed
+		return nil // creates with other names can succeed
 	}
 	if _, labeled := holder.GetLabels()[apis.LabelOwner]; op.Kind == plan.KindRevision && !labeled {
-		// Without the label, the cache does not contain the revision, so add the label.
+		// The cache selects revisions by this label, so add the label.
 		op.Verb, op.UID, op.ResourceVersion = plan.Patch, holder.GetUID(), holder.GetResourceVersion()
 		op.Number = max(op.Number, revisionNumber(holder))
 		return w.write(ctx, op, o)
@@ -212,8 +212,8 @@ func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) er
 	return nil
 }
 
-// takenBy returns a message about a child that has the wanted name and belongs to someone else, or
-// "" if it belongs to the owner.
+// takenBy returns a message about a child of someone else with the wanted name, or "" if the child
+// belongs to the owner.
 func (w *Work) takenBy(op plan.Operation, holder *unstructured.Unstructured) string {
 	if ownerUID(holder) == w.Owner.UID {
 		return ""
@@ -221,14 +221,14 @@ func (w *Work) takenBy(op plan.Operation, holder *unstructured.Unstructured) str
 	return plan.NameTaken(w.Kind.Kind, children()[op.Kind].kind+" "+op.Name, describeOwner(metav1.GetControllerOfNoCopy(holder)))
 }
 
-// failed handles the error of an operation: a change since the plan, the end of the namespace, a
+// failed handles the error of an operation: a change since the plan, a terminating namespace, a
 // refusal, or a failure that is worth an early retry. It returns nil if the batch continues.
 func (w *Work) failed(ctx context.Context, op plan.Operation, err error, o *Outcome) error {
 	creates := op.Verb == plan.Create || op.Verb == plan.Apply
 	reason, refused := RefusalReason(err)
 	switch {
 	case op.Verb == plan.Delete && apierrors.IsNotFound(err):
-		return nil // the cache will see that it is gone
+		return nil // the cache will receive the deletion
 	case namespaceEnds(err):
 		o.note(func() { o.Ending = true })
 		return errStopped
@@ -245,7 +245,7 @@ func (w *Work) failed(ctx context.Context, op plan.Operation, err error, o *Outc
 	case !refused:
 		return fmt.Errorf("%s: %w", op, err)
 	case op.Verb == plan.Delete && op.Kind != plan.KindRevision:
-		o.fail(fmt.Errorf("%s: %w", op, err)) // others may succeed
+		o.fail(fmt.Errorf("%s: %w", op, err)) // other deletions can succeed
 		return nil
 	}
 	message := serverWords(err)
@@ -266,23 +266,23 @@ func (w *Work) client(kind plan.Kind) dynamic.ResourceInterface {
 	return w.Dynamic.Resource(children()[kind].resource).Namespace(w.Namespace)
 }
 
-// Finish returns a context for a write that has started. The context is not canceled when the loop
-// stops, but expires after writeTimeout.
+// Finish returns a context for a write that has started. The context expires after writeTimeout,
+// but is not canceled when the loop stops.
 func Finish(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 }
 
-// maxBatch is the maximum number of parallel writes. On a busy server, it determines the loop's
-// share of all requests, next to the scheduler and kubelets. The ReplicaSet controller has up to 250.
-// An HTTP/2 connection allows 100, so 128 need two connections. With more, the loop and the server
-// would only use more resources for the same result.
+// maxBatch is the maximum number of parallel writes. On a busy server, it determines the share of
+// requests that the loop gets, next to the scheduler and kubelets. The ReplicaSet controller has up
+// to 250. An HTTP/2 connection allows 100, so 128 writes need two connections. Higher values only
+// used more resources.
 const maxBatch = 128
 
-// SlowStart calls do for each item, in parallel. It starts with one call and allows one more with
-// every success, so the number of parallel calls doubles in the time of one call. It begins no call
-// after the first error, after ctx ends, or while proceed returns false, so that only the calls in
-// flight are wasted. It returns when all calls have returned, with the number of calls that it has
-// begun and the first error.
+// SlowStart calls do for each item in parallel. It starts with one call and allows one more after
+// every success, so the number of parallel calls doubles in the time of one call. SlowStart starts
+// no call after the first error, after ctx ends, or while proceed returns false, so that only the
+// calls in flight are wasted. It waits for all calls, and returns the number of calls and the first
+// error.
 func SlowStart[T any](ctx context.Context, items []T, proceed func() bool, do func(context.Context, T) error) (begun int, err error) {
 	results := make(chan error)
 	size, running := 1, 0
@@ -306,8 +306,8 @@ func SlowStart[T any](ctx context.Context, items []T, proceed func() bool, do fu
 	}
 }
 
-// Recover calls do. It turns a panic into an error, because a problem with one object must not stop
-// the loop for others.
+// Recover calls do, and converts a panic to an error, so that a problem with one object does not
+// stop the loop for others.
 func Recover(ctx context.Context, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

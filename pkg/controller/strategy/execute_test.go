@@ -11,8 +11,8 @@ import (
 
 func always() bool { return true }
 
-// The number of parallel calls starts at one and doubles while calls succeed: after n
-// successes, at most n+1 are in flight.
+// The number of parallel calls starts at one and doubles while calls succeed: after n successes, at
+// most n+1 calls are in flight.
 func TestSlowStartDoublesWhileItSucceeds(t *testing.T) {
 	items := make([]int, 200)
 	var mu sync.Mutex
@@ -43,8 +43,8 @@ func TestSlowStartDoublesWhileItSucceeds(t *testing.T) {
 	}
 }
 
-// After the first failure, no call starts. The calls in flight are at most one more than
-// those that succeeded.
+// After the first failure, no call starts. The number of calls in flight is at most one more than
+// the number of successes.
 func TestSlowStartStopsAtTheFirstFailure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 300).Draw(t, "items")

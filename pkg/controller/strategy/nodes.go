@@ -12,13 +12,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// nodes returns the strategy that runs one pod on every node that may run it.
+// nodes returns the strategy that runs one pod on every eligible node.
 func nodes() *Strategy {
 	return &Strategy{
 		Plan: plan.Nodes, PodIndex: ByOwner,
 		Input: nodeSource, read: readNodes,
 		complete: func(v *plan.Owner, _ kinds.Kind, _ *unstructured.Unstructured, _ map[string]any) {
-			v.Invalid = v.Problem // the template decides which nodes may run the pods
+			v.Invalid = v.Problem // the template determines which nodes are eligible
 		},
 		pod: func(pod *corev1.Pod, op plan.Operation) { forNode(pod, op.Node) },
 	}
@@ -32,7 +32,7 @@ func nodeSource(c Clients) informer.Source {
 	return s
 }
 
-// trimNode returns the parts of a node that decide which pods it may run.
+// trimNode returns the parts of a node that determine its pods.
 func trimNode(node *corev1.Node) (any, error) {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion, Labels: node.Labels},
@@ -40,8 +40,8 @@ func trimNode(node *corev1.Node) (any, error) {
 	}, nil
 }
 
-// nodesEqual reports whether a node may run the same pods before and after an update. The status,
-// which changes all the time, does not matter.
+// nodesEqual reports whether a node can run the same pods before and after an update. It ignores
+// the status, which changes all the time.
 func nodesEqual(a, b *corev1.Node) bool {
 	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }
@@ -57,7 +57,7 @@ func readNodes(v *plan.View, _ *unstructured.Unstructured, store cache.Indexer) 
 }
 
 // forNode sets the affinity and the tolerations of a pod as a DaemonSet does, so that the pod runs
-// on the node and nowhere else. The plan has already checked the template's own node affinity.
+// only on the node. The plan has already checked the node affinity of the template.
 func forNode(pod *corev1.Pod, node string) {
 	pod.Spec.Tolerations = plan.DaemonTolerations(pod.Spec)
 	only := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{

@@ -18,23 +18,23 @@ type Outcome struct {
 	// Created and Deleted count pods. Notes lists the events about other children.
 	Created, Deleted int
 	Notes            []Note
-	// Written has the highest resourceVersion of the children that were written, by
-	// resource.
+	// Written holds the highest resourceVersion of the written children, by resource.
 	Written map[string]string
-	// Unanswered lists the names of the pods that may exist, because the server neither accepted
-	// nor rejected their creates.
+	// Unanswered lists the pods that may exist, because the server neither accepted nor rejected
+	// their creates.
 	Unanswered []string
-	// Applied is the Deployment that was applied, if one was.
+	// Applied is the applied Deployment, if any.
 	Applied *plan.Applied
-	// Refused holds, by slot, the creates that will not succeed if they are repeated at once. It has
-	// only their reasons and messages.
+	// Refused holds, by slot, the creates for which an immediate retry is useless. Only their
+	// reasons and messages are set.
 	Refused map[slots.Slot]plan.Refusal
-	// Declined holds the server's message about a refused write of a revision, or of a pod's labels,
+	// Declined holds the server's message about a refused write of a revision or of a pod's labels,
 	// by the kind of the child. Other operations continue.
 	Declined map[plan.Kind]string
-	// Failing means that the server failed at a create, or did not answer the write of a revision.
+	// Failing means that the server failed a create or did not respond to a write of a revision.
+	// no response.
 	Failing bool
-	// Ending means that the namespace is being deleted, so that nothing is retried.
+	// Ending means that the namespace is terminating, so that nothing is retried.
 	Ending bool
 
 	failures []error
@@ -94,8 +94,8 @@ func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) error {
 	return nil
 }
 
-// refuse adds a refusal, and returns errStopped if other operations must stop. For each slot, only
-// the first refusal is kept. For revisions and labels, the message that sorts first is kept.
+// refuse adds a refusal, and returns errStopped if other operations must stop. It keeps the first
+// refusal of each slot. For revisions and labels, it keeps the message that sorts first.
 func (o *Outcome) refuse(op plan.Operation, slot slots.Slot, reason, message string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -111,7 +111,7 @@ func (o *Outcome) refuse(op plan.Operation, slot slots.Slot, reason, message str
 	return errStopped
 }
 
-// Refusals describes the refused creates in one line, or returns "" if there are none.
+// Refusals describes the refused creates in one line, or returns "".
 func (o *Outcome) Refusals() string {
 	lowest, _ := plan.LowestRefusal(o.Refused)
 	if others := len(o.Refused) - 1; others > 0 {

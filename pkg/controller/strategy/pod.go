@@ -22,21 +22,21 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// PodRecord is what the cache keeps for a pod that may belong to an owner. It is about a tenth of
-// the pod. For any other pod, the cache keeps only a *metav1.ObjectMeta.
+// PodRecord is the part of a pod to cache if the pod may belong to an owner. It is about a tenth of
+// the pod. For other pods, the cache has only a *metav1.ObjectMeta.
 type PodRecord struct {
 	metav1.ObjectMeta
 	Pod plan.Pod
-	// Label is the UID in the identity label, which identifies the owner of a
-	// Deployment's pod.
+	// Label is the UID in the identity label, which identifies the owner if a Deployment controls
+	// the pod.
 	Label types.UID
-	// Failure is the reason why the pod will not become ready without help, or "" if there is none.
-	// FailureCode is the code of that reason.
+	// Failure is the reason why the pod will not become ready without help, or "". FailureCode is
+	// its code.
 	Failure     string
 	FailureCode problem.Code
 }
 
-// PodSource watches all pods, so that a missing label does not hide a pod from its owner.
+// PodSource watches all pods, so that the loop also finds pods without labels.
 func PodSource(c Clients) informer.Source {
 	s := informer.SourceOf("pods", c.Core.Pods(c.Namespace), &corev1.Pod{})
 	s.Singular = "pod"
@@ -78,8 +78,8 @@ func trimPod(pod *corev1.Pod) (any, error) {
 	return r, nil
 }
 
-// mayBeOurs reports whether a custom resource controls the pod, or the pod has the identity
-// label. CRDs may be declared while the loop runs, so the kind does not matter.
+// mayBeOurs reports whether a custom resource controls the pod, or the pod has the identity label.
+// It accepts any kind, because a CRD can be declared later.
 func mayBeOurs(pod *corev1.Pod) bool {
 	if _, labeled := pod.Labels[apis.LabelOwner]; labeled {
 		return true
@@ -89,10 +89,10 @@ func mayBeOurs(pod *corev1.Pod) bool {
 		return false
 	}
 	group, _, _ := strings.Cut(ref.APIVersion, "/")
-	return strings.Contains(group, ".") // as the groups of all CRDs do
+	return strings.Contains(group, ".") // like the groups of all CRDs
 }
 
-// podsEqual reports whether two states of a pod are the same for plans and for the log.
+// podsEqual reports whether plans and the log can ignore the difference between two states of a pod.
 func podsEqual(before, after *PodRecord) bool {
 	a, b := before.Pod, after.Pod
 	if a.Deployment != "" && a.Deployment == b.Deployment {
@@ -112,8 +112,8 @@ func indexByLabel(obj any) ([]string, error) {
 	return []string{string(r.Label)}, nil
 }
 
-// newPod returns the pod to create, made from the owner's template. The identity labels override
-// those of the template.
+// newPod returns a pod to create from the owner's template. The identity labels override labels of
+// the template.
 func (w *Work) newPod(op plan.Operation) *corev1.Pod {
 	template := w.Of.Template
 	labels := map[string]string{}
@@ -139,7 +139,7 @@ func (w *Work) newPod(op plan.Operation) *corev1.Pod {
 	return pod
 }
 
-// identity returns the labels by which people and selectors find a pod.
+// identity returns the labels that users and selectors use to find a pod.
 func (w *Work) identity(op plan.Operation) map[string]string {
 	labels := map[string]string{}
 	if name := w.Kind.Mapping.NameLabel; name != "" {
@@ -162,8 +162,8 @@ func identityFields(w *Work, op plan.Operation) (map[string]any, error) {
 	return pod.Object, nil
 }
 
-// sendPod creates or deletes a pod with the typed client, which speaks protobuf. It returns even a
-// deleted pod, unlike the Delete method of that client.
+// sendPod creates or deletes a pod with the typed client, which uses protobuf. Unlike the Delete
+// method of this client, it returns the deleted pod.
 func (w *Work) sendPod(ctx context.Context, op plan.Operation) (metav1.Object, error) {
 	if op.Verb == plan.Create {
 		return w.Core.Pods(w.Namespace).Create(ctx, w.newPod(op), metav1.CreateOptions{FieldManager: kinds.FieldManager})

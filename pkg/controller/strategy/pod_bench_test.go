@@ -18,10 +18,10 @@ import (
 )
 
 // BenchmarkPodCache reports the heap that the cache uses for each pod (B/pod). The pods share no
-// strings, like pods from the server.
+// strings, as if decoded from responses.
 func BenchmarkPodCache(b *testing.B) { benchmarkPodCache(b, 5000, func(*corev1.Pod) {}) }
 
-// BenchmarkForeignPodCache reports the same for pods of others, whose cache entries are stubs.
+// BenchmarkForeignPodCache reports the heap for each pod of others, whose cache entry is a stub.
 func BenchmarkForeignPodCache(b *testing.B) {
 	benchmarkPodCache(b, 20_000, func(pod *corev1.Pod) { delete(pod.Labels, apis.LabelOwner); ofReplicaSet(pod) })
 }

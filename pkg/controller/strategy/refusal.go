@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RefusalReason reports whether the server refused a write for a reason that an early retry will
-// not change, and returns the reason to set in a condition. Everything else (a broken connection, a
-// busy server, credentials that are being renewed) is worth an early retry.
+// RefusalReason reports whether the server refused a write for a reason that does not change soon,
+// and returns the reason for a condition. Other errors (a broken connection, a busy server, expired
+// credentials) are worth an early retry.
 func RefusalReason(err error) (reason string, refused bool) {
 	status := statusOf(err)
 	switch code := status.Code; {
@@ -21,7 +21,7 @@ func RefusalReason(err error) (reason string, refused bool) {
 		// The quota admission plugin returns no machine-readable cause.
 		return "QuotaExceeded", true
 	case code == http.StatusForbidden && strings.Contains(status.Message, "cannot find RESTMapping"):
-		// OwnerReferencesPermissionEnforcement learns of new kinds every half minute.
+		// OwnerReferencesPermissionEnforcement discovers new kinds only every half minute.
 		return "", false
 	case code == http.StatusForbidden:
 		return "Forbidden", true
@@ -34,26 +34,26 @@ func RefusalReason(err error) (reason string, refused bool) {
 	return "", false
 }
 
-// serverFailed reports whether the server itself failed, for example because an admission webhook
-// does not work. If that lasts, it is treated as a refusal.
+// serverFailed reports whether the server itself failed, for example because of a broken admission
+// webhook. If the failure lasts, it is treated as a refusal.
 func serverFailed(err error) bool { return statusOf(err).Code >= http.StatusInternalServerError }
 
-// answered reports whether a write failed because the server rejected it. After any other error,
-// the write may have succeeded before the connection broke or the server failed.
+// answered reports whether the server rejected a write. After any other error, the write may have
+// succeeded before the connection broke or the server failed.
 func answered(err error) bool { return statusOf(err).Code > 0 && !serverFailed(err) }
 
-// namespaceEnds reports whether a write failed because its namespace is being deleted,
-// or is gone.
+// namespaceEnds reports whether a write failed because its namespace is terminating or does not
+// exist.
 func namespaceEnds(err error) bool {
 	details := statusOf(err).Details
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
 		apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces"
 }
 
-// serverWords returns the server's message, without what the client adds to it.
+// serverWords returns the server's message without the prefix of the client.
 func serverWords(err error) string { return cmp.Or(statusOf(err).Message, err.Error()) }
 
-// statusOf returns the status in the server's answer, or an empty one if err is not an answer.
+// statusOf returns the status in the server's response, or an empty status for other errors.
 func statusOf(err error) metav1.Status {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {

@@ -17,7 +17,7 @@ func TestRefusalReason(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		err  error
-		want string // "" if it is no refusal, and so is worth an early retry
+		want string // "" if the error is worth an early retry
 	}{
 		{"quota", apierrors.NewForbidden(pods, "a", errors.New("exceeded quota: few, requested: pods=1")), "QuotaExceeded"},
 		{"rights", apierrors.NewForbidden(pods, "a", errors.New("User cannot create")), "Forbidden"},
@@ -39,7 +39,7 @@ func TestRefusalReason(t *testing.T) {
 	}
 }
 
-// ofEndingNamespace returns the server's answer to a create in a namespace that is being deleted.
+// ofEndingNamespace returns the server's response to a create in a terminating namespace.
 func ofEndingNamespace(name string) *apierrors.StatusError {
 	err := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, name, errors.New("unable to create new content in namespace default because it is being terminated"))
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
@@ -48,7 +48,7 @@ func ofEndingNamespace(name string) *apierrors.StatusError {
 	return err
 }
 
-// ofMissingNamespace returns the server's answer to a create in a namespace that is gone.
+// ofMissingNamespace returns the server's response to a create in a missing namespace.
 func ofMissingNamespace(string) *apierrors.StatusError {
 	return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "default")
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// RevisionResource returns the resource of ControllerRevisions. The loop creates one for
-// each template of an object, whatever the strategy of its kind.
+// RevisionResource returns the resource of ControllerRevisions. The loop creates a revision for
+// each template of an object, for every strategy.
 func RevisionResource() schema.GroupVersionResource {
 	return appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
 }
@@ -61,8 +61,8 @@ func ReadRevisions(v *plan.View, obj *unstructured.Unstructured, store cache.Ind
 	}
 }
 
-// revisionFields returns the fields of a revision, including who changed the owner's template and
-// why. A patch removes the annotations that the owner does not have.
+// revisionFields returns the fields of a revision, including the user and the reason of the change.
+// A patch removes the annotations that the owner does not have.
 func revisionFields(w *Work, op plan.Operation) (map[string]any, error) {
 	annotations := map[string]any{}
 	for _, name := range []string{apis.AnnotationChangeCause, apis.AnnotationChangedBy} {

@@ -22,11 +22,11 @@ func counts(at kinds.StatusPaths, s *plan.Status) map[*int32][]string {
 	}
 }
 
-// foreign is the value of a count whose field holds something that no plan can have written.
+// foreign is the decoded value of a count that no plan can have written.
 const foreign = -1
 
-// DecodeStatus returns the part of a stored status that plans write. A value of the wrong type
-// becomes one that no plan computes, so that the status is written again.
+// DecodeStatus returns the part of a stored status that plans write. It replaces a value of the
+// wrong type with one that no plan computes, so that the status is written again.
 func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Status {
 	var s plan.Status
 	if len(at.ObservedGeneration) > 0 {
@@ -59,8 +59,8 @@ func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Sta
 	return s
 }
 
-// storedConditions returns all stored conditions of an object, including the conditions of others.
-// The result is not a copy.
+// storedConditions returns all stored conditions of an object, including those of others. It does
+// not copy them.
 func storedConditions(at kinds.StatusPaths, obj *unstructured.Unstructured) []any {
 	stored, _, err := unstructured.NestedFieldNoCopy(obj.Object, at.Conditions...)
 	if err != nil {
@@ -70,7 +70,7 @@ func storedConditions(at kinds.StatusPaths, obj *unstructured.Unstructured) []an
 	return list
 }
 
-// decodeConditions reads the conditions that plans write. An invalid one counts as absent.
+// decodeConditions returns the conditions that plans write. It skips invalid conditions.
 func decodeConditions(stored []any) []metav1.Condition {
 	var list []metav1.Condition
 	for _, name := range []string{apis.ConditionReady, apis.ConditionProgressing, apis.ConditionReplicaFailure, apis.ConditionPaused} {
@@ -95,8 +95,8 @@ func indexOfCondition(stored []any, name string) int {
 	})
 }
 
-// EncodeStatus returns the status of an object with a plan's status merged into it. Fields of
-// others stay, even in a condition. A list of names is never null, because schemas reject null.
+// EncodeStatus returns the status of an object with a plan's status merged into it. It keeps all
+// other fields, even in a condition. A list of names is never null, because schemas reject null.
 func EncodeStatus(at kinds.StatusPaths, s plan.Status, obj *unstructured.Unstructured) (any, error) {
 	stored, _ := obj.Object["status"].(map[string]any)
 	object := map[string]any{}

@@ -46,8 +46,8 @@ func TestNamesOfNoPodsAreAListAllTheSame(t *testing.T) {
 	}
 }
 
-// Everything that others have written into a status stays, even if it is invalid or inside the
-// conditions of a plan.
+// The loop keeps everything that others have written to a status, even if it is invalid or inside a
+// condition of a plan.
 func TestStatusOfOthersStays(t *testing.T) {
 	at := kinds.ImoocPod().Mapping.Status
 	at.Empty = map[string]any{"phase": "", "names": []any{}}

@@ -1,5 +1,5 @@
-// Package strategy implements the ways to run the pods of a kind, one per file: what the plan
-// reads, the plan, and the children. Package kinds defines what a CRD may declare for each way.
+// Package strategy implements the ways to run the pods of a kind, one per file: the input of plans,
+// the plan, and the children. Package kinds defines which strategies a CRD can declare.
 package strategy
 
 import (
@@ -25,30 +25,30 @@ import (
 type Strategy struct {
 	// Plan returns the actions for a view of an object.
 	Plan func(plan.View) plan.Actions
-	// PodIndex is the name of the index that has the pods of an object under its UID.
+	// PodIndex is the index that maps the UID of an object to its pods.
 	PodIndex string
-	// Input watches what plans read besides pods, or is nil if there is nothing else. A change of a
-	// cluster-scoped object triggers the plans of all owners. A change of a namespaced object
-	// triggers only the plan of its controller.
+	// Input watches the input of plans other than pods, or is nil. A change of a cluster-scoped
+	// object triggers the plans of all owners. A change of a namespaced object triggers only the
+	// plan of its controller.
 	Input func(Clients) informer.Source
 
 	// read adds the objects of Input to the view of an owner.
 	read func(v *plan.View, obj *unstructured.Unstructured, store cache.Indexer)
-	// complete sets the fields of an owner that only this strategy has. template is nil if the
+	// complete sets the fields of an owner that only this strategy needs. template is nil if the
 	// owner has a Problem.
 	complete func(owner *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any)
 	// pod changes the pod that an operation creates, or is nil if the template needs no change.
 	pod func(*corev1.Pod, plan.Operation)
 }
 
-// Clients holds the clients of the loop, and its namespace, which is "" for all namespaces.
+// Clients holds the clients of the loop, and its namespace; "" means all namespaces.
 type Clients struct {
 	Core      corev1client.CoreV1Interface
 	Dynamic   dynamic.Interface
 	Namespace string
 }
 
-// All returns the strategies by name. There is one for each of kinds.Strategies.
+// All returns the strategies by name, one for each name in kinds.Strategies.
 func All() map[kinds.Strategy]*Strategy {
 	return map[kinds.Strategy]*Strategy{
 		kinds.StrategyPods:       pods(),
@@ -57,7 +57,7 @@ func All() map[kinds.Strategy]*Strategy {
 	}
 }
 
-// children returns how to write the children of each kind.
+// children describes how to write each kind of child.
 func children() map[plan.Kind]child {
 	return map[plan.Kind]child{
 		plan.KindPod:        {resource: corev1.SchemeGroupVersion.WithResource("pods"), kind: "pod", fields: identityFields},
@@ -83,14 +83,14 @@ func (s *Strategy) Pods(obj *unstructured.Unstructured, pods cache.Indexer) []*P
 	return childrenOf[*PodRecord](obj, pods, s.PodIndex)
 }
 
-// record is what the cache keeps of a Deployment or a revision.
+// record is the part of a Deployment or a revision to cache.
 type record[T any] struct {
 	metav1.ObjectMeta
 	plan T
 }
 
-// childrenOf returns the children of an object that an index has under the object's UID. Anyone may
-// refer to a UID from another namespace, so only children in the object's namespace count.
+// childrenOf returns the children of an object from an index by UID. It ignores children in other
+// namespaces, because anyone can refer to a UID there.
 func childrenOf[R metav1.Object](obj *unstructured.Unstructured, store cache.Indexer, index string) []R {
 	found, _ := store.ByIndex(index, string(obj.GetUID())) // no error, because the index exists
 	children := make([]R, 0, len(found))
@@ -111,8 +111,8 @@ func childSource(c Clients, resource schema.GroupVersionResource, singular strin
 	return s
 }
 
-// ByOwner and ByLabel name the indexes of children. ByOwner finds children by the UID of their
-// controller. ByLabel finds the pods of Deployments by the UID in the identity label.
+// ByOwner and ByLabel are the names of indexes of children. ByOwner finds children by the UID of
+// their controller. ByLabel finds the pods of Deployments by the UID in the identity label.
 const (
 	ByOwner = "owner"
 	ByLabel = "label"
@@ -129,7 +129,7 @@ func indexByOwner(obj any) ([]string, error) {
 	return nil, nil
 }
 
-// ownerUID returns the UID of the controller of an object, or "" if it has none.
+// ownerUID returns the UID of an object's controller, or "".
 func ownerUID(obj metav1.Object) types.UID {
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 		return ref.UID
@@ -137,8 +137,7 @@ func ownerUID(obj metav1.Object) types.UID {
 	return ""
 }
 
-// trimMeta returns the metadata that a cache keeps of a child: the key, the version,
-// and the controller.
+// trimMeta returns the metadata of a child to cache: the key, the version, and the controller.
 func trimMeta(obj metav1.Object) metav1.ObjectMeta {
 	meta := metav1.ObjectMeta{Name: obj.GetName(), Namespace: obj.GetNamespace(), ResourceVersion: obj.GetResourceVersion()}
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
@@ -175,8 +174,7 @@ func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.O
 		v.Template, err = kinds.DecodeTemplate(template)
 	}
 	if err != nil {
-		// The hash stays empty, so that no pod is outdated. A pod that is deleted now could not be
-		// created again.
+		// Without a hash, no pod is outdated. Deleted pods could not be created again.
 		v.Problem, template = err.Error(), nil
 	} else {
 		v.TemplateHash = kinds.TemplateHash(kind, obj)
@@ -185,8 +183,8 @@ func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.O
 	return v
 }
 
-// maxTemplate is the maximum size of a pod template, in bytes. The server stores pods of up to 1.5
-// MB, but many of these would fill etcd and the memory of all clients that watch pods.
+// maxTemplate is the maximum size of a pod template in bytes. The server stores pods of up to 1.5
+// MB, but many of them would fill etcd and the memory of all clients that watch pods.
 const maxTemplate = 256 << 10
 
 // Size returns the size of an object as JSON, in bytes.

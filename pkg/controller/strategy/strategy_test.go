@@ -7,7 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Exactly the strategies that a CRD may declare are implemented.
+// A strategy is implemented if and only if a CRD can declare it.
 func TestEveryStrategyIsImplemented(t *testing.T) {
 	all := All()
 	for _, name := range kinds.Strategies() {

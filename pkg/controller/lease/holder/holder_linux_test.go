@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// A process that has ended counts as dead even while it is a zombie.
+// A process that has ended counts as dead even if it is a zombie.
 func TestZombieIsDead(t *testing.T) {
 	t.Parallel()
 	child := exec.Command("sleep", "3600")
@@ -35,8 +35,8 @@ func TestZombieIsDead(t *testing.T) {
 	}
 }
 
-// A loop whose process has ended on this machine is not live, however new its lease is. For
-// a process on another machine, only the lease counts.
+// A loop whose process has ended on this machine is not live, even if its lease is new. For a
+// process on another machine, only the lease matters.
 func TestLoopOf(t *testing.T) {
 	t.Parallel()
 	child := exec.Command("true")

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Machine identifies the current boot of this machine and the PID namespace, so two containers on
-// one machine differ. It returns "" if it cannot read them.
+// Machine identifies the current boot of this machine and the PID namespace, so that two containers
+// on one machine differ. It returns "" if it cannot read them.
 func Machine() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -21,8 +21,8 @@ func Machine() string {
 	return strings.TrimSpace(string(boot)) + "/" + space
 }
 
-// Alive reports whether a process on this machine runs. A zombie does not run. If the PID was
-// reused, Alive reports true, so that the lease has to expire.
+// Alive reports whether a process on this machine is running. A zombie is not. If the PID was
+// reused, Alive returns true, and the lease has to expire.
 func Alive(pid int) bool {
 	return syscall.Kill(pid, 0) != syscall.ESRCH && !ended(pid)
 }
@@ -32,7 +32,7 @@ func ended(pid int) bool {
 	if err != nil {
 		return false
 	}
-	// The name of the program may contain anything; the state follows it.
+	// The program name can contain any character; the state follows it.
 	_, state, found := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
 	return found && (strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X"))
 }

@@ -2,8 +2,8 @@
 
 package holder
 
-// Machine returns "", because the machine is unknown on this platform. So a holder never counts as
-// dead, and its lease has to expire.
+// Machine returns "", because the machine is unknown on this platform. So no holder counts as dead,
+// and a lease has to expire.
 func Machine() string { return "" }
 
 func Alive(int) bool { return true }

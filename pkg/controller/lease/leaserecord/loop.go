@@ -1,5 +1,5 @@
-// Package leaserecord reads and writes what the lease of a running controller records: who
-// runs it, where, since when, and which objects it reconciles.
+// Package leaserecord reads and writes the record of a running controller in its lease: who runs
+// it, where, since when, and which objects it reconciles.
 package leaserecord
 
 import (
@@ -23,21 +23,21 @@ import (
 	test "github.com/imoocpod/kubectl-imoocpod/pkg/apis/test/v1alpha1"
 )
 
-// Scope is what a loop reconciles.
+// Scope is the set of objects that a loop reconciles.
 type Scope struct {
-	// Namespace is the namespace in which the loop works; empty means all.
+	// Namespace is the namespace of the objects; empty means all.
 	Namespace string
 	// Kinds lists the kinds from the flags, as plural.group; empty means all shipped kinds.
 	Kinds []string
-	// Declared means that the loop also reconciles all kinds that CRDs declare. If it is set, Kinds
-	// is empty.
+	// Declared means that the loop also reconciles all kinds that CRDs declare. Then Kinds is
+	// empty.
 	Declared bool
 	// Selector selects the objects by their labels; empty means all.
 	Selector string
 }
 
-// Lease returns the lease of a scope. Loops of the same scope share it, so that only one of
-// them works at a time. Other scopes have other leases, even if they overlap (see Overlaps).
+// Lease returns the lease of a scope. Loops with the same scope share a lease, so only one of them
+// works at a time. Different scopes have different leases, even if they overlap (see Overlaps).
 func (s Scope) Lease() (namespace, name string) {
 	namespace, name = s.Namespace, "imoocpod-"+apis.RunController
 	if namespace == "" {
@@ -54,7 +54,7 @@ func (s Scope) Lease() (namespace, name string) {
 // anyDeclared is the value of the annotation AnnotationKinds for a scope with Declared.
 const anyDeclared = "*"
 
-// kinds returns the sorted kinds, so that the order on the command line does not matter.
+// kinds returns the sorted kinds, independent of their order on the command line.
 func (s Scope) kinds() string {
 	if s.Declared {
 		return anyDeclared
@@ -75,8 +75,8 @@ func Ships(kind string) bool {
 	}, kind)
 }
 
-// longestSelector is the maximum length of a selector in bytes. Anyone who can write leases chooses
-// it, and it is parsed for each object.
+// longestSelector is the maximum length of a selector in bytes. Anyone who can write leases can set
+// the selector, and it is parsed for each object.
 const longestSelector = 4096
 
 // Covers reports whether a loop of the scope reconciles an object with the given namespace, kind
@@ -95,8 +95,8 @@ func (s Scope) Covers(namespace, kind string, object map[string]string) bool {
 	return err == nil && selector.Matches(labels.Set(object))
 }
 
-// Overlaps reports whether two scopes may share objects. It does not compare the selectors, because
-// an object may match both.
+// Overlaps reports whether two scopes can share objects. It ignores the selectors, because an
+// object can match both.
 func (s Scope) Overlaps(other Scope) bool {
 	if s.Namespace != "" && other.Namespace != "" && s.Namespace != other.Namespace {
 		return false
@@ -129,11 +129,11 @@ func (s Scope) String() string {
 type Loop struct {
 	// Holder identifies the process; it is empty if the lease was released.
 	Holder string
-	// User, Host, and PID describe who runs the loop, and where. Machine distinguishes hosts of the
-	// same name (apis.AnnotationMachine). All may be empty.
+	// User, Host, and PID describe who runs the loop and where. Machine distinguishes hosts with
+	// the same name (apis.AnnotationMachine). All can be empty.
 	User, Host, Machine string
 	PID                 int
-	// Ended means that the process is known to have ended, even if the lease has not expired.
+	// Ended means that the process has ended, even if the lease has not expired.
 	Ended bool
 	// Version is the version of the program.
 	Version string
@@ -142,7 +142,7 @@ type Loop struct {
 	Since, Renewed time.Time
 }
 
-// LoopOf returns the loop that a lease with the label apis.LabelController records.
+// LoopOf returns the loop in a lease with the label apis.LabelController.
 func LoopOf(lease *coordinationv1.Lease) Loop {
 	about := lease.Annotations
 	l := Loop{
@@ -150,7 +150,7 @@ func LoopOf(lease *coordinationv1.Lease) Loop {
 		Version: about[apis.AnnotationVersion],
 		Scope:   Scope{Namespace: lease.Namespace, Selector: about[apis.AnnotationSelector]},
 	}
-	// Users who can write leases in a namespace can speak only for that namespace.
+	// Only a lease in this namespace can claim all namespaces.
 	if lease.Namespace == apis.LeaseNamespaceForAll && about[apis.AnnotationNamespace] == metav1.NamespaceAll {
 		l.Scope.Namespace = metav1.NamespaceAll
 	}
@@ -170,7 +170,7 @@ func LoopOf(lease *coordinationv1.Lease) Loop {
 	return l
 }
 
-// Annotations returns the annotations of the loop's lease, which LoopOf reads.
+// Annotations returns the annotations for the loop's lease. LoopOf reads them.
 func (l Loop) Annotations() map[string]string {
 	return map[string]string{
 		apis.AnnotationUser: l.User, apis.AnnotationHost: l.Host, apis.AnnotationMachine: l.Machine,
@@ -179,14 +179,14 @@ func (l Loop) Annotations() map[string]string {
 	}
 }
 
-// Longest limits how long a lease is valid without a renewal, whatever its duration, so that a
-// single write cannot stop a loop for years.
+// Longest limits how long any lease is valid without a renewal, so that a single write cannot stop
+// a loop for years.
 const Longest = time.Minute
 
 // Live reports whether the loop holds its lease, has not ended, and last renewed the lease less
-// than Longest before or after now. It is for commands that read the lease only once. Longest
-// exceeds the duration of a lease, because the clocks of two machines differ. So a loop that was
-// killed on another machine stays live for up to Longest.
+// than Longest before or after now. Commands use Live, because they read the lease only once.
+// Longest exceeds the duration of a lease, because the clocks of two machines can differ. So a loop
+// that was killed on another machine stays live for up to Longest.
 func (l Loop) Live(now time.Time) bool {
 	return l.Holder != "" && !l.Ended && now.Sub(l.Renewed).Abs() < Longest
 }

@@ -97,14 +97,14 @@ func TestLoopOfItsOwnLease(t *testing.T) {
 	if !got.Live(want.Renewed.Add(Longest-1)) || got.Live(want.Renewed.Add(Longest)) {
 		t.Error("it must be live for a minute from its last renewal, and no longer")
 	}
-	// A lease cannot claim another namespace.
+	// A lease cannot claim a different namespace.
 	for namespace, said := range map[string]string{"a": "b", "kube-system": "kube-system", "b": ""} {
 		lease.Namespace, lease.Annotations[apis.AnnotationNamespace] = namespace, said
 		if got := LoopOf(lease).Scope.Namespace; got != namespace {
 			t.Errorf("a lease in %s that speaks of %q is taken for one of %q", namespace, said, got)
 		}
 	}
-	// An invalid lease is read as far as possible.
+	// An invalid lease is decoded as far as possible.
 	holder := "somebody"
 	foreign := LoopOf(&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder}})
 	if foreign.String() != "somebody" || foreign.Live(since) {
@@ -115,7 +115,7 @@ func TestLoopOfItsOwnLease(t *testing.T) {
 	}
 }
 
-// A loop is live only if it holds its lease and renews it.
+// A loop is live only if it holds and renews its lease.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -137,7 +137,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// The user, the host, and the process describe who runs a loop, if all are known.
+// The text contains the user, the host, and the process if all are known.
 func TestWhoRunsALoop(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -161,7 +161,7 @@ func equalLoops(a, b Loop) bool {
 		a.Since.Equal(b.Since) && a.Renewed.Equal(b.Renewed)
 }
 
-// Any text in a lease results in a loop that can be compared.
+// LoopOf accepts any text in a lease.
 func FuzzLoopOf(f *testing.F) {
 	f.Add("", "", "", "", "")
 	f.Add("a", "", "imoocpods.batch.tutorial.kubebuilder.io", "tier=front", "12")

@@ -21,8 +21,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// runOn runs a command in this process, against a server in memory. A quotation mark
-// stands for an empty word.
+// runOn runs a command in this process against a server in memory. A quotation mark is replaced
+// with an empty argument.
 func runOn(ctx context.Context, s *apiserver.Server, line string) result {
 	words := strings.Fields(line)
 	for i, word := range words {
@@ -31,7 +31,7 @@ func runOn(ctx context.Context, s *apiserver.Server, line string) result {
 	return runWords(ctx, s, words)
 }
 
-// runWords runs a command, given as its words.
+// runWords runs a command with the given arguments.
 func runWords(ctx context.Context, s *apiserver.Server, words []string) result {
 	var stdout, stderr bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr}
@@ -58,7 +58,7 @@ func file(t *testing.T, manifest string) string {
 const web = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, uid: web, generation: 1},
 	spec: {replicas: 2, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: web}]}}}}`
 
-// declared returns the CRD of a kind without /scale that run-controller reconciles.
+// declared returns the CRD of a kind that run-controller reconciles, without /scale.
 func declared(plural, kind string) string {
 	return fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %[1]s.example.com, annotations: {imoocpod.dev/plan: pods, imoocpod.dev/image: nginx}},
 		spec: {group: example.com, scope: Namespaced, names: {kind: %[2]s, plural: %[1]s}, versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
@@ -74,9 +74,8 @@ func requests(s *apiserver.Server) []string {
 	return sent
 }
 
-// "check" succeeds for users who have only Deployments, even without the CRDs and the
-// controller, and even if they are not allowed to read CRDs. A missing permission for
-// Deployments is a failure.
+// "check" succeeds for users who have only Deployments, even without the CRDs, the controller, and
+// the permission to read CRDs. A missing permission for Deployments is a failure.
 func TestCheckOfDeployments(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -112,8 +111,8 @@ func TestCheckOfDeployments(t *testing.T) {
 	}
 }
 
-// The pods of a cluster-scoped object are followed in all namespaces, however the object
-// was named.
+// The pods of a cluster-scoped object are followed in all namespaces, for all ways to name the
+// object.
 func TestPodsOfClusterScopedObjects(t *testing.T) {
 	t.Parallel()
 	const fleets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: fleets.example.com},
@@ -140,8 +139,8 @@ func TestPodsOfClusterScopedObjects(t *testing.T) {
 	}
 }
 
-// A controller whose image cannot be pulled is installed but does not run. The verbs install and
-// check report that.
+// A controller whose image cannot be pulled is installed, but does not run. The verbs install and
+// check report this.
 func TestInstallControllerWithoutItsImage(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -159,8 +158,7 @@ func TestInstallControllerWithoutItsImage(t *testing.T) {
 	})
 }
 
-// If nothing matches, a verb that reads or deletes succeeds, and a verb that changes
-// something fails.
+// If nothing matches, verbs that read or delete succeed, and verbs that change something fail.
 func TestNothingMatches(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -192,14 +190,14 @@ func TestNothingMatches(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", line, o, want)
 		}
 	}
-	// A wait for the deletion of a missing object succeeds.
+	// Waiting for the deletion of a missing object succeeds.
 	gone := file(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: gone}}")
 	if o := runOn(t.Context(), s, "wait -f "+gone+" --for=delete"); o.code != exitDone || o.stdout != "deployment.apps/gone condition met\n" {
 		t.Errorf("%+v", o)
 	}
 }
 
-// A scale without a wait lists pods only if a disruption budget may guard them.
+// Without a wait, scale lists pods only if a disruption budget may protect them.
 func TestRequestsOfScale(t *testing.T) {
 	t.Parallel()
 	const budget = `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 2, selector: {matchLabels: {app: web}}}, status: {desiredHealthy: 2}}`
@@ -231,8 +229,8 @@ func TestRequestsOfScale(t *testing.T) {
 	}
 }
 
-// An object from a file is read once before its count is set. The same read shows whether
-// the object is paused, even if its kind has no /scale.
+// An object from a file is read once before it is scaled. The same read shows whether the object is
+// paused, even if its kind has no /scale.
 func TestScaleOfAFileReadsTheObjectOnce(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ crd, warning string }{
@@ -252,8 +250,8 @@ func TestScaleOfAFileReadsTheObjectOnce(t *testing.T) {
 	}
 }
 
-// "status -w" lists a declared kind again if the server cannot list it at first. It leaves
-// out a kind that the user is not allowed to list.
+// "status -w" retries a declared kind that the server cannot list at first. It omits a kind that
+// the user is not allowed to list.
 func TestStatusWatchListsAgain(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -270,7 +268,7 @@ func TestStatusWatchListsAgain(t *testing.T) {
 	})
 }
 
-// A missing permission to list pods is reported once, however many objects there are.
+// A missing permission to list pods is reported once, regardless of the number of objects.
 func TestMissingRightIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -281,7 +279,7 @@ func TestMissingRightIsSaidOnce(t *testing.T) {
 	}
 }
 
-// With --logs, the logs of a failed step are printed, with and without --parallel.
+// --logs prints the logs of a failed step, with and without --parallel.
 func TestLogsOfSteps(t *testing.T) {
 	t.Parallel()
 	for _, flags := range []string{"", " --parallel"} {
@@ -303,7 +301,7 @@ func TestLogsOfSteps(t *testing.T) {
 // Every verb reports an unusable kubeconfig with the same message, but a wrong command line first.
 func TestBadKubeconfig(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
-	t.Setenv("KUBERNETES_SERVICE_HOST", "") // in a pod, the client would use this variable
+	t.Setenv("KUBERNETES_SERVICE_HOST", "") // in a pod, client-go would use this variable
 	const cluster = "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: http://127.0.0.1:1}}]\n"
 	good := file(t, cluster+"contexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a")
 	run := func(line string) (code int, stdout, stderr string) {
@@ -336,7 +334,7 @@ func TestBadKubeconfig(t *testing.T) {
 	}
 }
 
-// KUBECTL_IMOOCPOD_TYPE is the type of a NAME without a type, in arguments and completions.
+// KUBECTL_IMOOCPOD_TYPE sets the type for a NAME without a type, in arguments and completions.
 func TestDefaultType(t *testing.T) {
 	t.Setenv("KUBECTL_IMOOCPOD_TYPE", "deploy")
 	s := apiserver.New(t)

@@ -21,7 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// The exit codes, for scripts to branch on.
+// Exit codes for scripts.
 const (
 	exitDone         = 0
 	exitError        = 1
@@ -37,7 +37,7 @@ const (
 	exitInterrupted  = 130
 )
 
-// caller is the command that ended, with the flags by which it reached the cluster.
+// caller is the command that ended, with the flags that selected the cluster and the user.
 type caller struct {
 	path     string
 	commands commandline.Context
@@ -48,7 +48,7 @@ func callerOf(command *cobra.Command) caller {
 }
 
 // report prints the error of a command and returns the exit code. If there are several errors, it
-// prints each, and returns the code that comes first in the order of precedence.
+// prints all, and returns the exit code with the highest precedence.
 func report(w io.Writer, err error, from caller, interrupted bool) int {
 	if err == nil {
 		return exitDone
@@ -67,14 +67,13 @@ func report(w io.Writer, err error, from caller, interrupted bool) int {
 	return exitError
 }
 
-// precedence returns the exit codes in the order in which they win if there are several
-// errors.
+// precedence returns the exit codes, highest precedence first.
 func precedence() []int {
 	return []int{exitInterrupted, exitUnknown, exitForbidden, exitUsage, exitError, exitNotFound, exitPrecondition, exitFailed, exitOverwritten, exitTimeout, exitUndone}
 }
 
 func reportOne(w io.Writer, err error, from caller, interrupted bool) int {
-	// Ctrl-C also ends a credential plugin, which client-go reports without an error type.
+	// Ctrl-C also stops a credential plugin, and client-go returns this error without a type.
 	if interrupted && (errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "getting credentials: exec: ")) {
 		return exitInterrupted
 	}
@@ -142,8 +141,8 @@ func message(err error) string {
 	return "error: " + err.Error()
 }
 
-// serverMessage returns the message for an error of the server. The server's own text never
-// starts a line, so that it cannot forge a message of this program.
+// serverMessage returns the message for an error of the server. A line never starts with the text
+// of the server, which could forge a message of this program.
 func serverMessage(err error, s metav1.Status) string {
 	words := err.Error()
 	if s.Message != "" {
@@ -160,8 +159,8 @@ func serverMessage(err error, s metav1.Status) string {
 	return "Error from server: " + words
 }
 
-// causes lists the causes of an invalid object, one per field. A rule at the root of a schema
-// has no field.
+// causes lists the causes of an invalid object, one per field. A violated rule at the root of a
+// schema has no field.
 func causes(list []metav1.StatusCause) string {
 	var lines []string
 	for _, c := range list {

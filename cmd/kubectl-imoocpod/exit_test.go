@@ -24,7 +24,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// The page and the help describe each exit code. The page also says which one wins.
+// The page and the help describe each exit code. The page also describes the precedence.
 func TestExitCodesAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/exit-codes.md")
@@ -183,7 +183,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// An error that wraps one of package outcome has its exit code, and is printed unchanged.
+// An error that wraps an error of package outcome has its exit code, and is printed unchanged.
 func TestExitCodeOfOutcomes(t *testing.T) {
 	t.Parallel()
 	for of, code := range map[error]int{
@@ -208,12 +208,12 @@ func TestExitCodeOfOutcomes(t *testing.T) {
 	}
 }
 
-// The most serious outcome of several objects decides the exit code, in whatever order the
-// outcomes came.
+// The most serious outcome of several objects determines the exit code. The order of the outcomes
+// does not matter.
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	imoocpods := schema.GroupResource{Group: "g", Resource: "imoocpods"}
-	// The outcomes are in the order of precedence.
+	// Outcomes in the order of precedence.
 	outcomes := []struct {
 		code int
 		err  error

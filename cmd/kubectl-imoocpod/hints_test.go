@@ -14,26 +14,25 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// printedCommand matches the start of a command to paste. The preceding character
-// excludes commands in single quotes, as in help texts.
+// printedCommand matches the start of a command to paste. The first group excludes commands in
+// single quotes, as in help texts.
 var printedCommand = regexp.MustCompile(`(?m)(^|[ "(])(kubectl imoocpod )`)
 
-// checkHints fails the test for each command in the output of a plugin run that is
-// invalid, or that would act on another cluster or as another user than the run. args do
-// not include "kubectl imoocpod".
+// checkHints fails the test for each command in the output of a plugin run that is invalid, or that
+// would use a different cluster or user than the run. args do not include "kubectl imoocpod".
 func checkHints(t testing.TB, args []string, output string) {
 	t.Helper()
 	if len(args) == 0 || !printedCommand.MatchString(output) || slices.ContainsFunc(args, func(arg string) bool { return arg == "-h" || arg == "--help" }) ||
 		slices.Contains([]string{"help", "options", "completion", "__complete", "__completeNoDesc"}, args[0]) {
-		return // the output mentions commands, but suggests none
+		return // the output mentions commands, but does not suggest any
 	}
-	// Fill in the placeholders, as a user would before pasting.
+	// Replace the placeholders, as a user would before pasting.
 	filledIn := strings.NewReplacer("COUNT", "1", "IMAGE", "nginx", "FILENAME", "f.yaml", "NAME", "name", "PATH", ".spec.replicas")
-	run, _ := parse(args) // invalid arguments have a context, too
+	run, _ := parse(args) // arguments have a context even if they are invalid
 	for line := range strings.Lines(output) {
 		line = strings.TrimRight(line, "\n")
 		if strings.Contains(line, "unknown command") || strings.Contains(line, "takes no arguments") {
-			continue // it mentions a verb
+			continue // the line mentions a verb
 		}
 		for _, at := range printedCommand.FindAllStringSubmatchIndex(line, -1) {
 			words := firstCommand(filledIn.Replace(line[at[5]:]))
@@ -42,7 +41,7 @@ func checkHints(t testing.TB, args []string, output string) {
 				t.Errorf("%s: printed a command that the plugin does not take: %v\n%s", strings.Join(args, " "), err, line)
 			}
 			for _, flag := range run {
-				grants := args[0] == "check" || args[0] == "kinds" // these print commands for an administrator
+				grants := args[0] == "check" || args[0] == "kinds" // commands for an administrator
 				if !slices.Contains(context, flag) && (!grants || isForCluster(flag)) {
 					t.Errorf("%s: printed a command without %s:\n%s", strings.Join(args, " "), flag, line)
 				}
@@ -56,8 +55,8 @@ func isForCluster(flag string) bool {
 	return slices.Contains([]string{"kubeconfig", "context", "cluster", "server"}, name)
 }
 
-// parse parses and validates the arguments of the plugin without a server. It returns
-// the flags that select the cluster and the user.
+// parse parses and validates the arguments of the plugin without a server. It returns the flags
+// that select the cluster and the user.
 func parse(args []string) (commandline.Context, error) {
 	root := cmd.NewRootCommand("v0.0.0-test", genericiooptions.NewTestIOStreamsDiscard())
 	err := parseWith(root, args)
@@ -81,8 +80,8 @@ func parseWith(root *cobra.Command, args []string) error {
 	return command.ValidateFlagGroups()
 }
 
-// firstCommand splits the first command in a line into words, like a shell. The command ends
-// at a semicolon, or at the closing quotation mark of the surrounding sentence.
+// firstCommand splits the first command in a line into words, like a shell. The command ends at a
+// semicolon, or at the closing quotation mark of the sentence around it.
 func firstCommand(line string) []string {
 	var words []string
 	var word strings.Builder
@@ -107,7 +106,7 @@ func firstCommand(line string) []string {
 			return words
 		case r == '\\' && strings.HasPrefix(line[i+1:], "'"):
 			word.WriteByte('\'')
-			quoted, begun = !quoted, true // for the closing quote that follows
+			quoted, begun = !quoted, true // for the next closing quote
 		default:
 			word.WriteRune(r)
 			begun = true

@@ -41,9 +41,9 @@ func main() {
 	os.Exit(report(streams.ErrOut, err, callerOf(command), interrupted))
 }
 
-// pingOften makes client-go notice within seconds that a server is gone, as after a loss of the
-// network. The default of 45 seconds is long for a person who watches a screen. client-go offers
-// only these variables (k8s.io/apimachinery/pkg/util/net, configureHTTP2Transport).
+// pingOften makes client-go detect the loss of a server or a network within seconds. The default of
+// 45 seconds is too long for interactive use. client-go can be configured only with these variables
+// (k8s.io/apimachinery/pkg/util/net, configureHTTP2Transport).
 func pingOften() {
 	for _, name := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
 		if os.Getenv(name) == "" {
@@ -52,7 +52,7 @@ func pingOften() {
 	}
 }
 
-// logTo sends the log of client-go only to w. The log may quote a server, so w must escape it.
+// logTo sends the log of client-go only to w. w must escape the log, which can quote a server.
 func logTo(w io.Writer) error {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
@@ -65,16 +65,16 @@ func logTo(w io.Writer) error {
 	return nil
 }
 
-// logErrorsAtV1 moves the error logs of client-go to -v=1. Discovery logs the errors that it
-// also returns, and report prints the returned errors.
+// logErrorsAtV1 moves the error logs of client-go to -v=1. Discovery logs errors and also returns
+// them, and report prints returned errors.
 func logErrorsAtV1() {
 	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(ctx context.Context, err error, message string, about ...any) {
 		klog.FromContext(ctx).V(1).Info(message, append(about, "err", err)...)
 	}}
 }
 
-// verbose writes log output only with -v, because client-go logs errors that it also returns
-// or recovers from.
+// verbose writes log output only with -v. Otherwise, client-go would log errors that it also
+// returns or recovers from.
 type verbose struct{ w io.Writer }
 
 func (v verbose) Write(p []byte) (int, error) {
@@ -84,8 +84,8 @@ func (v verbose) Write(p []byte) (int, error) {
 	return v.w.Write(p)
 }
 
-// interruptible returns a context that ends with the first Ctrl-C. The command can still finish
-// its writes under way. The second Ctrl-C ends the process at once.
+// interruptible returns a context that is canceled at the first Ctrl-C. The command can then
+// complete writes in flight. The second Ctrl-C ends the process immediately.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)

@@ -17,9 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// atEveryRequest runs a command on an ImoocPod once undisturbed, and then once for each
-// of its requests, with a disturbance before that request. Watches do not count as
-// requests.
+// atEveryRequest runs a command on an ImoocPod without a disturbance. Then it runs the command
+// again for each of its requests, with a disturbance before this request. Watches do not count.
 func atEveryRequest(t *testing.T, prepare []string, line, image string, replicas int, disturb func(s *apiserver.Server), check func(t *testing.T, s *apiserver.Server, disturbed bool, o result) error) {
 	t.Helper()
 	for k, total := 0, 1; k <= total; k++ {
@@ -56,7 +55,7 @@ func atEveryRequest(t *testing.T, prepare []string, line, image string, replicas
 	}
 }
 
-// rival sets the count to 7 as another client.
+// rival sets the replica count to 7 as another client.
 func rival(s *apiserver.Server) {
 	s.As("rival").Update("imoocpods", "default", "foo", func(obj *unstructured.Unstructured) {
 		_ = unstructured.SetNestedField(obj.Object, int64(7), "spec", "replicas")
@@ -68,9 +67,8 @@ func countOf(s *apiserver.Server) int64 {
 	return n
 }
 
-// A count that another client sets stays, whenever it is set: no step starts from that
-// count, and no revert overwrites it. Only a command that starts later changes the
-// count.
+// A replica count that another client sets at any time is kept: no step starts from this count, and
+// no revert overwrites it. Only a later command changes it.
 func TestStepsWithAnotherWriter(t *testing.T) {
 	t.Parallel()
 	for image, undisturbed := range map[string]int64{"web": 2, "pull": 0} {
@@ -90,8 +88,8 @@ func TestStepsWithAnotherWriter(t *testing.T) {
 	}
 }
 
-// If a command that scales in steps is cut off from the server at any point, as if it were killed,
-// running it again completes the change.
+// If a command that scales in steps loses the server at any point, as if it was killed, another run
+// completes the change.
 func TestStepsKilled(t *testing.T) {
 	t.Parallel()
 	var mend func()
@@ -110,7 +108,7 @@ func TestStepsKilled(t *testing.T) {
 	})
 }
 
-// A count that another client sets at any time is either saved by park or stays.
+// Park either saves or keeps a replica count that another client sets at any time.
 func TestParkWithAnotherWriter(t *testing.T) {
 	t.Parallel()
 	for verb, prepare := range map[string][]string{"park": nil, "unpark": {"park foo"}} {

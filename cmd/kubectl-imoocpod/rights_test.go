@@ -15,8 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// rightOf returns the right that a request needs, such as "patch imoocpods/scale". "check" asks for
-// the same rights on all shipped kinds, so these count as one.
+// rightOf returns the right that a request needs, such as "patch imoocpods/scale". "check" needs
+// the same rights for all shipped kinds, so they count as one right.
 func rightOf(r apiserver.Request) string {
 	if slices.Contains([]string{"appservices", "helloworlds", "mydaemonsets"}, r.Resource) {
 		r.Resource = "imoocpods"
@@ -24,8 +24,8 @@ func rightOf(r apiserver.Request) string {
 	return r.Verb + " " + strings.Trim(r.Resource+"/"+r.Subresource, "/")
 }
 
-// A verb needs the permissions that "check" lists, uses each of them, and works without any other.
-// Further requests are optional. They find out what else sets the count, what reconciles the
+// A verb needs the permissions that "check" lists, uses each of them, and works without others.
+// More requests are optional. They find out what else sets the replica count, what reconciles the
 // object, and which budgets protect it.
 func TestRightsOfVerbs(t *testing.T) {
 	t.Parallel()
@@ -39,10 +39,10 @@ func TestRightsOfVerbs(t *testing.T) {
 	)
 	optional := []string{"list leases", "watch leases", "list horizontalpodautoscalers", "list poddisruptionbudgets", events, "list pods"}
 	for verb, test := range map[string]struct {
-		// commands run one after the other, and exit with code.
+		// commands run one after the other, and the last exits with code.
 		commands []string
 		rights   []string
-		// more lists permissions that the verb uses if it has them.
+		// more lists permissions that the verb uses if they are granted.
 		more  []string
 		image string
 		code  int
@@ -86,7 +86,7 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: web}]}}}`
 				}
 				play.SetFate(x.Server, test.image)
 				<-time.After(time.Minute)
-				if verb == "delete" { // it waits until the object is gone
+				if verb == "delete" { // delete waits until the object is gone
 					setFinalizers := func(list ...string) {
 						x.As("user").Update("imoocpods", "default", "foo", func(obj *unstructured.Unstructured) { obj.SetFinalizers(list) })
 					}

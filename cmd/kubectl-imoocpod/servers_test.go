@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// deadline limits a command that should end by itself. It is far longer than any
-// command needs, even on a busy machine.
+// deadline limits a command that should end by itself. It is much longer than any command needs,
+// even on a busy machine.
 const deadline = 2 * time.Minute
 
 // result is the result of a command.
@@ -45,14 +45,13 @@ type result struct {
 	stdout, stderr string
 }
 
-// flagsFor returns the flags for a server, with a token that must not reach another
-// server.
+// flagsFor returns the flags for a server, with a token that must not be sent to another server.
 func flagsFor(server, cache string) []string {
 	return []string{"--kubeconfig", os.DevNull, "--server", server, "--insecure-skip-tls-verify", "--token", "secret", "--cache-dir", cache, "--namespace", "default"}
 }
 
-// runCommand runs a command against a server. It runs the command in this process,
-// unless the command sets the logger of the process.
+// runCommand runs a command against a server. It runs the command in this process, except for
+// commands that set the logger of the process.
 func runCommand(ctx context.Context, t *testing.T, server, line string) result {
 	t.Helper()
 	if strings.HasPrefix(line, "run-controller") {
@@ -61,7 +60,7 @@ func runCommand(ctx context.Context, t *testing.T, server, line string) result {
 	var stdout, stderr bytes.Buffer
 	root := cmd.NewRootCommand("v0.0.0-test", genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr}) //nolint:contextcheck // verbs get theirs from ExecuteContext
 	args := strings.Fields(line)
-	if args[0] == "__complete" { // everything after it is what was typed
+	if args[0] == "__complete" { // the rest is the completed command line
 		root.SetArgs(slices.Concat(args[:1], flagsFor(server, t.TempDir()), args[1:]))
 	} else {
 		root.SetArgs(append(args, flagsFor(server, t.TempDir())...))
@@ -71,8 +70,8 @@ func runCommand(ctx context.Context, t *testing.T, server, line string) result {
 	return result{code, stdout.String(), stderr.String()}
 }
 
-// runProgram runs a command against a server in a process of its own, and interrupts
-// the process when the context ends.
+// runProgram runs a command against a server in a separate process, and interrupts the process when
+// the context ends.
 func runProgram(ctx context.Context, t *testing.T, server, command string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -86,8 +85,8 @@ func runProgram(ctx context.Context, t *testing.T, server, command string) resul
 	return result{program.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// verbs returns every verb that sends requests, with objects whose kinds are found in
-// different ways.
+// verbs returns every verb that sends requests. The kinds of the objects are found in different
+// ways.
 func verbs() []string {
 	return []string{
 		"create foo --wait", "create appservice/web --replicas 1",
@@ -99,8 +98,8 @@ func verbs() []string {
 	}
 }
 
-// However a server is broken, every verb ends within the timeout of one request,
-// with one error line and the exit code for that fault.
+// If a server is broken, every verb ends within the timeout of one request, with one error line and
+// the exit code for the fault.
 func TestBrokenServers(t *testing.T) {
 	t.Parallel()
 	others := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -108,10 +107,10 @@ func TestBrokenServers(t *testing.T) {
 	}))
 	t.Cleanup(others.Close)
 	const page = "<html>\n<head><title>Log in</title></head>\n<body>\nUser:\n</body>\n</html>\n"
-	places := make(chan struct{}, 16) // limits the parallel commands, because the machine may be small
+	places := make(chan struct{}, 16) // limits parallel commands on small machines
 	for name, test := range map[string]struct {
 		server string
-		// timeout is the request timeout, or "" if no request to the server reaches it.
+		// timeout is the request timeout, or "" if the timeout does not matter.
 		timeout string
 		code    int
 		says    string
@@ -120,8 +119,7 @@ func TestBrokenServers(t *testing.T) {
 		"silence before TLS": {strings.Replace(serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "http:", "https:", 1), "2s", exitTimeout, ""},
 		"closes":             {serve(t, func(net.Conn) {}), "2s", 0, ""},
 		"garbage": {serve(t, func(c net.Conn) {
-			// Read the whole request, because closing a connection with unread data
-			// resets it.
+			// Read the whole request, because closing a connection with unread data resets it.
 			if r, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
 				_, _ = io.Copy(io.Discard, r.Body)
 			}
@@ -180,16 +178,14 @@ func TestBrokenServers(t *testing.T) {
 	}
 }
 
-// oneError reports whether standard error has exactly one line with an error, after
-// any warnings.
+// oneError reports whether standard error has exactly one line with an error, after any warnings.
 func oneError(stderr string) bool {
 	lines := slices.DeleteFunc(slices.Collect(strings.Lines(stderr)), func(line string) bool { return strings.HasPrefix(line, "Warning: ") })
 	return len(lines) == 1 && slices.ContainsFunc([]string{"error: ", "Error from server", "Unable to connect", "The connection to the server"},
 		func(begin string) bool { return strings.HasPrefix(lines[0], begin) })
 }
 
-// If the server is broken, a completion offers nothing, rather than text that is not a
-// completion.
+// If the server is broken, completion prints nothing instead of invalid completions.
 func TestCompletionOfBrokenServer(t *testing.T) {
 	t.Parallel()
 	for name, server := range map[string]string{
@@ -226,11 +222,11 @@ func TestInterruptWithSilentServer(t *testing.T) {
 			want := exitInterrupted
 			switch {
 			case verb == "run-controller":
-				want = exitDone // that is how it is meant to end
-			case writes(verb): // the program waits for the answer
+				want = exitDone // the usual way to stop it
+			case writes(verb): // the program waits for the response
 				want, verb = exitUnknown, verb+" --request-timeout 1s"
 			}
-			// A verb that ignored the interrupt would end with the code of a timeout.
+			// If a verb ignores the interrupt, it ends with the exit code of a timeout.
 			if o := runCommand(ctx, t, server, verb); o.code != want || strings.Contains(o.stderr, "timed out") {
 				t.Errorf("exit code %d, want %d; it said %q", o.code, want, o.stderr)
 			}
@@ -243,7 +239,7 @@ func writes(verb string) bool {
 	return strings.HasPrefix(verb, "create foo") || strings.Contains(verb, " --install")
 }
 
-// One API group whose server is down, or does not respond, leaves the others usable.
+// If the server of one API group is down or does not respond, other groups still work.
 func TestAggregatedAPIDown(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]http.HandlerFunc{
@@ -278,8 +274,8 @@ func TestAggregatedAPIDown(t *testing.T) {
 	}
 }
 
-// onlyDeployments returns the handler of a server that serves the Deployment x and the other
-// responses. It lists the API groups, each with the version v1.
+// onlyDeployments returns the handler of a server with the Deployment x and the other responses. It
+// lists the API groups with the version v1.
 func onlyDeployments(groups []string, responses map[string]string) *http.ServeMux {
 	var listed []string
 	for _, name := range groups {
@@ -303,7 +299,7 @@ func onlyDeployments(groups []string, responses map[string]string) *http.ServeMu
 	return mux
 }
 
-// A wait survives watches that send nothing, send invalid events, or break off, for longer
+// A wait survives watches that send nothing, send invalid events, or break off, even for longer
 // than the request timeout.
 func TestBrokenWatch(t *testing.T) {
 	t.Parallel()
@@ -336,7 +332,7 @@ func TestBrokenWatch(t *testing.T) {
 	}
 }
 
-// If each page of a list refers to another page, every verb that reads the list fails.
+// If a list has endless pages, every verb that reads the list fails.
 func TestListWithoutEnd(t *testing.T) {
 	t.Parallel()
 	const list = `{"kind":"%s","apiVersion":"%s","metadata":{"resourceVersion":"1","continue":"more"},"items":[]}`
@@ -423,8 +419,7 @@ func after(seconds string, handler http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// redirecting starts a server that expects credentials, and redirects clients to
-// another server.
+// redirecting starts a server that requires credentials and redirects clients to another server.
 func redirecting(t *testing.T, to string) (url string) {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -437,7 +432,7 @@ func redirecting(t *testing.T, to string) (url string) {
 	return server.URL
 }
 
-// cut sends fewer bytes than its Content-Length.
+// cut sends fewer bytes than the Content-Length.
 func cut(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", "1000")

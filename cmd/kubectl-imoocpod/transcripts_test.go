@@ -66,7 +66,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// difference returns the first lines in which two texts differ.
+// difference returns the first lines that differ between two texts.
 func difference(want, got string) string {
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
 	i, command := 0, ""
@@ -78,15 +78,15 @@ func difference(want, got string) string {
 	return fmt.Sprintf("line %d, after %q:\ngot\n%.1000s\nwant\n%.1000s", i+1, command, strings.Join(b[i:min(i+8, len(b))], "\n"), strings.Join(a[i:min(i+8, len(a))], "\n"))
 }
 
-// stage holds the server and the state of a transcript while its commands run.
+// stage holds the server and the state of a transcript while it runs.
 type stage struct {
 	*apiserver.Server
 	t   *testing.T
 	dir string
 
 	mu sync.Mutex
-	// now holds the fields of each object. last holds the earlier fields of each object
-	// that has changed since the last call of changes.
+	// now holds the fields of each object. last holds the earlier fields of each object that has
+	// changed since the last call of changes.
 	now, last map[string]map[string]any
 }
 
@@ -98,8 +98,7 @@ func newStage(t *testing.T) *stage {
 	return x
 }
 
-// perform runs the commands of a transcript, and returns the transcript with their
-// results.
+// perform runs the commands of a transcript, and returns the transcript with their results.
 func perform(t *testing.T, text string) string {
 	t.Helper()
 	x := newStage(t)
@@ -118,7 +117,7 @@ func perform(t *testing.T, text string) string {
 	return b.String()
 }
 
-// follow follows the directive of a line that begins with "% ".
+// follow executes the directive in a line that begins with "% ".
 func (x *stage) follow(line string) {
 	word, rest, _ := strings.Cut(line[2:], " ")
 	if err := x.direct(word, rest); err != nil {
@@ -127,7 +126,7 @@ func (x *stage) follow(line string) {
 	x.changes()
 }
 
-// direct does what a directive says:
+// direct executes a directive:
 //
 //	crds NAME...              installs CRDs from test/e2e/testdata/crds
 //	create YAML               creates an object
@@ -245,8 +244,8 @@ func (x *stage) run(line string) string {
 	return b.String()
 }
 
-// note records the fields of a changed object. It leaves out objects that a controller
-// owns, and an annotation that controllers write.
+// note records the fields of a changed object. It omits objects that a controller owns, and an
+// annotation that controllers write.
 func (x *stage) note(c apiserver.Change) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -300,7 +299,7 @@ func inJSON(value any) string {
 	return string(text)
 }
 
-// compare appends to a list the fields in which two values differ.
+// compare appends the fields that differ between two values to a list.
 func compare(path string, before, after any, list *[]string) {
 	if a, is := before.(map[string]any); is {
 		if b, is := after.(map[string]any); is {

@@ -13,7 +13,7 @@ import (
 
 const module = "github.com/imoocpod/kubectl-imoocpod/"
 
-// room is a package, or a directory of several packages.
+// room is a package, or a directory with several packages.
 type room struct {
 	path, about string
 	// pure means that the packages import no client, no clock, no context, and only pure packages
@@ -85,17 +85,17 @@ func house() []room {
 	}
 }
 
-// halves returns the two halves of the program. Only run-controller and shared packages link them.
+// halves returns the two halves of the program. Only run-controller and shared packages use both.
 func halves() (verbs, loop []string) {
 	return []string{"pkg/change", "pkg/inspect", "pkg/render"}, []string{"pkg/controller"}
 }
 
-// shared returns the packages that are inside one half and that both halves import.
+// shared returns the packages inside one half that both halves import.
 func shared() []string {
 	return []string{"pkg/inspect/problem", "pkg/inspect/words", "pkg/controller/lease/leaserecord", "pkg/controller/lease/holder"}
 }
 
-// impure returns the imports that no pure package may have.
+// impure returns the imports that a pure package must not have.
 func impure() []string {
 	return []string{
 		"context", "net", "net/http", "os", "os/exec", "k8s.io/client-go/discovery", "k8s.io/client-go/dynamic", "k8s.io/client-go/kubernetes/typed",
@@ -107,8 +107,8 @@ func within(path string, roots []string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool { return path == root || strings.HasPrefix(path, root+"/") })
 }
 
-// floor returns the index of the row of a package or, if the package has no row, of the closest
-// directory above it. It returns -1 if there is none.
+// floor returns the index of the row of a package, or of its closest parent directory with a row.
+// It returns -1 if there is none.
 func floor(path string) int {
 	for ; path != "."; path = filepath.Dir(path) {
 		if i := slices.IndexFunc(house(), func(r room) bool { return r.path == path }); i >= 0 {
@@ -153,7 +153,7 @@ func TestImports(t *testing.T) {
 }
 
 // crosses reports whether an import leads from one half of the program to the other. Only the verbs
-// and run-controller, at the top, import both.
+// and run-controller, at the top, can import both.
 func crosses(from, to string) bool {
 	if within(to, shared()) || within(from, []string{"pkg/controller/run"}) {
 		return false
@@ -183,7 +183,7 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// picture draws the house, a line for each room.
+// picture draws the house with a line for each room.
 func picture() string {
 	var b strings.Builder
 	for _, r := range house() {

@@ -1,5 +1,5 @@
-// Package docs checks the documents of this project: links lead somewhere, and the files, tests,
-// make targets, and command lines that a document names exist.
+// Package docs checks that the links in the documents of this project work, and that the files,
+// tests, make targets, and command lines in the documents exist.
 package docs
 
 import (
@@ -22,7 +22,7 @@ import (
 
 const root = ".."
 
-// files lists all files below the root, with slashes and relative to it.
+// files lists all files below the root, as relative paths with slashes.
 func files(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -54,7 +54,7 @@ type block struct{ language, text string }
 
 var fenced = regexp.MustCompile("(?ms)^ *```([a-z]*)\n(.*?)^ *```$")
 
-// documents returns the documents that are written by hand, and not generated from the code.
+// documents returns the documents that are not generated from the code.
 func documents(t *testing.T) []document {
 	t.Helper()
 	var all []document
@@ -135,7 +135,7 @@ func anchors(text string) []string {
 	return all
 }
 
-// TestIndex checks that the README of a directory of documents links to all of them.
+// TestIndex checks that the README of a directory links to all its documents.
 func TestIndex(t *testing.T) {
 	for _, directory := range []string{"docs", "docs/adr"} {
 		index := read(t, directory+"/README.md")
@@ -170,8 +170,8 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// TestNamedFilesExist checks that each named file exists. Documents name a file by the end of its
-// path.
+// TestNamedFilesExist checks that each file in a document exists. A document can name a file by the
+// end of its path.
 func TestNamedFilesExist(t *testing.T) {
 	all := files(t)
 	for _, d := range documents(t) {
@@ -190,8 +190,7 @@ func TestNamedFilesExist(t *testing.T) {
 	}
 }
 
-// TestDiagram checks that each file in the picture of the loop declares the names beside the
-// file.
+// TestDiagram checks that each file in the diagram of the loop declares the names next to it.
 func TestDiagram(t *testing.T) {
 	_, picture, _ := strings.Cut(read(t, "docs/how-it-works.md"), "```\n")
 	picture, _, _ = strings.Cut(picture, "```")
@@ -214,8 +213,8 @@ func TestDiagram(t *testing.T) {
 	}
 }
 
-// elsewhere returns files that documents name and that are not in this repository. They belong to
-// the tutorials and to the first release.
+// elsewhere returns files in documents that are not in this repository. They belong to the
+// tutorials and to the first release.
 func elsewhere() []string {
 	return []string{
 		"types.go", "hack/update-codegen.sh", "plugins/imoocpod.yaml",
@@ -272,8 +271,8 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
-// TestNamedFlagsExist checks the flags in running text. The verb beside a flag must have the
-// flag. If a flag stands alone, at least one verb must have it.
+// TestNamedFlagsExist checks the flags in running text. If a verb is next to a flag, the verb must
+// have the flag. Otherwise, any verb must have it.
 func TestNamedFlagsExist(t *testing.T) {
 	tree := commands()
 	for _, d := range documents(t) {
@@ -296,7 +295,7 @@ func TestNamedFlagsExist(t *testing.T) {
 	}
 }
 
-// below returns the commands below another one, at any depth.
+// below returns all direct and indirect subcommands.
 func below(cmd *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, c := range cmd.Commands() {
@@ -305,7 +304,7 @@ func below(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// otherFlags returns flags of other programs that stand alone in a text.
+// otherFlags returns flags of other programs that appear without a command.
 func otherFlags() []string {
 	return []string{"--shutdown-watch-termination-grace-period"}
 }
@@ -322,7 +321,7 @@ func hasFlag(verb *cobra.Command, flag string) bool {
 }
 
 // TestNamedMessagesExist checks that the code contains the messages in the first column of
-// troubleshooting.md. It looks for each piece between two "…" separately.
+// troubleshooting.md. It looks for the pieces around "…" separately.
 func TestNamedMessagesExist(t *testing.T) {
 	var code strings.Builder
 	for _, path := range files(t) {
@@ -379,7 +378,7 @@ func commands() *cobra.Command {
 	return cmd.NewRootCommand("", streams)
 }
 
-// commandLines returns the lines of a block that a person types, without comments.
+// commandLines returns the lines of a block that a user types, without comments.
 func commandLines(b block) []string {
 	var lines []string
 	for line := range strings.Lines(strings.ReplaceAll(b.text, "\\\n", " ")) {
@@ -420,7 +419,7 @@ func split(line string) []string {
 
 var made = regexp.MustCompile(`(?s)<!-- operators: made by "make test-operators", sha256 ([0-9a-f]+) -->\n(.*)<!-- operators: end -->`)
 
-// The table of operators is the result of a test, and is never written by hand.
+// TestTableOfOperators checks that the table of operators is the output of a test.
 func TestTableOfOperators(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("any-resource.md")
@@ -438,7 +437,7 @@ func TestTableOfOperators(t *testing.T) {
 }
 
 // TestTablesHaveTheirColumns checks that each row of a table has as many cells as its header.
-// Otherwise, Markdown does not show it as a table.
+// Otherwise, Markdown does not render a table.
 func TestTablesHaveTheirColumns(t *testing.T) {
 	for _, d := range documents(t) {
 		columns := 0

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// phrase is a pattern for words that a reader has to read twice.
+// phrase is a pattern for unclear words, and their replacement.
 type phrase struct {
 	pattern *regexp.Regexp
 	instead string
@@ -37,7 +37,7 @@ func phrases(t *testing.T) []phrase {
 	return all
 }
 
-// found returns the phrases in a text, each with its line number and the replacement.
+// found returns the phrases in a text, with their line numbers and replacements.
 func found(text string, all []phrase) []string {
 	var places []string
 	number := 0
@@ -52,8 +52,7 @@ func found(text string, all []phrase) []string {
 	return places
 }
 
-// The documents are written in plain English. Code is left out, and so are the
-// examples of what not to write.
+// TestPhrasing checks the documents, without code and without examples of bad style.
 func TestPhrasing(t *testing.T) {
 	all := phrases(t)
 	for _, d := range documents(t) {
@@ -66,12 +65,12 @@ func TestPhrasing(t *testing.T) {
 	}
 }
 
-// blank replaces each line of a text with an empty one.
+// blank returns the empty lines that replace a text.
 func blank(text string) string {
 	return strings.Repeat("\n", strings.Count(text, "\n"))
 }
 
-// The messages of the program are written in plain English, too.
+// TestPhrasingOfMessages checks the messages of the program.
 func TestPhrasingOfMessages(t *testing.T) {
 	command := exec.CommandContext(t.Context(), "go", "run", "./hack/messages")
 	command.Dir = root
@@ -88,7 +87,7 @@ func TestPhrasingOfMessages(t *testing.T) {
 // with their subdirectories.
 func commentDirs() []string { return []string{"cmd", "deploy", "docs", "hack", "pkg", "test"} }
 
-// TestPhrasingOfComments checks the comments of Go files. Quoted text is left out.
+// TestPhrasingOfComments checks the comments of Go files, without quoted text.
 func TestPhrasingOfComments(t *testing.T) {
 	all := phrases(t)
 	quoted := regexp.MustCompile("\"[^\"\n]*\"|`[^`\n]*`")

@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 )
 
-// TestVersions checks that the documents and "check" name the versions of Kubernetes that the
-// tests run against.
+// TestVersions checks that the documents and "check" name the Kubernetes versions that the tests
+// use.
 func TestVersions(t *testing.T) {
 	var built []string
 	for _, file := range []string{"test/cluster/go.mod", "test/cluster/kubernetes.sum"} {
@@ -29,7 +29,7 @@ func TestVersions(t *testing.T) {
 	if len(tested) == 0 {
 		t.Fatal("docs/versions.md has no table")
 	}
-	// "make test" uses the version of go.mod, with or without a column of its own.
+	// "make test" uses the version in go.mod, even without a column for it.
 	tested = append(tested, built[0])
 	slices.Sort(tested)
 	tested = slices.Compact(tested)

@@ -1,11 +1,11 @@
-// Command image builds a container image with a single file, as an OCI image
-// layout. It needs no container engine.
+// Command image builds a container image with a single file, as an OCI image layout.
+// It needs no container engine.
 //
-// ko needs no engine, either, but does not work offline, because it pulls even the
+// ko needs no container engine either, but it does not work offline: it pulls even the
 // base "scratch" from a registry or an engine. See docs/adr/0007-libraries.md.
 //
-// It is a module of its own to keep its dependencies out of the go.mod of the
-// plugin.
+// The command is a separate module, so that its dependencies are not in the go.mod of
+// the plugin.
 package main
 
 import (
@@ -28,8 +28,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// nobody is a user without a name and without rights, as in the Dockerfile and in
-// the Deployment.
+// nobody is a user without a name and without rights. The Dockerfile and the Deployment use the
+// same user.
 const nobody = "65532:65532"
 
 func main() {
@@ -61,8 +61,7 @@ func run(program, arch, version, output string) error {
 	return nil
 }
 
-// build builds the image. Builds are reproducible: the image contains neither a
-// time nor a path.
+// build builds a reproducible image, without timestamps and paths.
 func build(program, arch, version string) (v1.Image, error) {
 	layer, err := layerOf(program)
 	if err != nil {
@@ -90,8 +89,7 @@ func build(program, arch, version string) (v1.Image, error) {
 	return mutate.ConfigFile(image, file)
 }
 
-// layerOf returns a layer with one file at the root, which everyone may execute
-// and no one may write.
+// layerOf returns a layer with one file at the root, which all users can execute but not write.
 func layerOf(program string) (v1.Layer, error) {
 	content, err := os.ReadFile(program)
 	if err != nil {
@@ -130,7 +128,7 @@ func write(image v1.Image, tag, dir string) (v1.Hash, error) {
 	return digest, to.AppendImage(image, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": tag}))
 }
 
-// removeLayout removes an existing layout. It refuses to remove other directories.
+// removeLayout removes an existing layout, but no other directory.
 func removeLayout(dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil

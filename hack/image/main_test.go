@@ -19,9 +19,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// TestImage checks that the image contains only the program, that it runs the program
-// as nobody, and that the program needs nothing else. The program is built as in the
-// Dockerfile.
+// TestImage checks that the image contains only the program, that it runs the program as nobody,
+// and that the program needs no other files. The program is built as in the Dockerfile.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -65,7 +64,7 @@ func TestImage(t *testing.T) {
 		t.Errorf("the program of the image printed %q (%v)", out, err)
 	}
 
-	// Building again replaces the image with an identical one.
+	// Another build replaces the image with an identical image.
 	before, err := image.Digest()
 	if err != nil {
 		t.Fatal(err)
@@ -168,8 +167,8 @@ func unpack(t *testing.T, image v1.Image) string {
 	return path
 }
 
-// TestDockerfileSaysTheSame checks that the image of the Dockerfile and the
-// Deployment run the program in the same way.
+// TestDockerfileSaysTheSame checks that the image of the Dockerfile and the Deployment run the
+// program in the same way.
 func TestDockerfileSaysTheSame(t *testing.T) {
 	t.Parallel()
 	for file, patterns := range map[string][]string{

@@ -57,8 +57,8 @@ func list(out io.Writer, roots ...string) error {
 	return err
 }
 
-// program reports whether a file is part of the program. Packages called …test are only used by
-// tests.
+// program reports whether a file is part of the program. Only tests use packages whose names end in
+// test.
 func program(path string) bool {
 	return !strings.HasSuffix(filepath.Dir(path), "test") && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go")
 }
@@ -115,9 +115,8 @@ func matches(call *ast.CallExpr) bool {
 	}, function.Sel.Name)
 }
 
-// command returns the text of a command that is composed for users to paste, with
-// an ellipsis for each word that is not a literal. Words that are appended later
-// are missing.
+// command returns the text of a composed command for users to paste. Each word that is not a
+// literal becomes an ellipsis. Words that are appended later are missing.
 func command(call *ast.CallExpr) (text string, is bool) {
 	function, is := call.Fun.(*ast.SelectorExpr)
 	if !is {
@@ -138,8 +137,8 @@ func command(call *ast.CallExpr) (text string, is bool) {
 	return tool, true
 }
 
-// joined returns the text of concatenated literals, with an ellipsis for other
-// operands. whole is false if there is no literal.
+// joined returns the text of concatenated literals, with an ellipsis for other operands. whole is
+// false if there is no literal.
 func joined(n ast.Expr) (text string, whole bool) {
 	switch n := n.(type) {
 	case *ast.ParenExpr:
@@ -174,11 +173,10 @@ func literal(n *ast.BasicLit) (string, bool) {
 	return text, err == nil
 }
 
-// words matches prose: two words separated by a space, unlike names, paths, and
-// formats.
+// words matches prose: two words with a space between them, unlike names, paths, and formats.
 var words = regexp.MustCompile(`[A-Za-z]{2,}[,;:]? [a-z%"(-]`)
 
-// isProse reports whether a text is prose, and not a cobra template.
+// isProse reports whether a text is prose and not a cobra template.
 func isProse(text string) bool { return words.MatchString(text) && !strings.Contains(text, "{{") }
 
 // block returns a text as a Markdown code block.

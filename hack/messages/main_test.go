@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestList checks that printed texts and commands to paste are listed, each with its lines. Search
-// patterns, templates, tests, test packages, and other files are left out.
+// TestList checks that printed texts and commands to paste are listed with their lines. Search
+// patterns, templates, tests, test packages, and other files are omitted.
 func TestList(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -3,9 +3,9 @@
 // it.
 //
 // It builds the tests of a package once, with all mutants compiled in, and enables
-// one mutant in each run. So a mutant costs a run of the tests, and not a build. Each
-// argument is a suite. PACKAGE:TEST is the suite of the tests that match TEST. For each
-// mutant, only the suites that reach it run, so slow tests are best given one by one.
+// one mutant in each run, so a mutant needs no build. Each argument is a test suite.
+// PACKAGE:TEST is the suite of the tests that match TEST. For each mutant, only the
+// suites that reach it run, so make slow tests separate arguments.
 package main
 
 import (
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// mutate mutates the first package, and runs the tests of all packages.
+// mutate creates mutants of the first package, and runs the tests of all packages.
 func mutate(ctx context.Context, out io.Writer, packages []string) error {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
@@ -86,14 +86,14 @@ func mutate(ctx context.Context, out io.Writer, packages []string) error {
 	return err
 }
 
-// goPackage is the part of the output of go list that is read.
+// goPackage holds the used fields of the output of go list.
 type goPackage struct {
 	Dir, ImportPath, Name, Export string
 	GoFiles                       []string
 	exports                       map[string]string
 }
 
-// listPackage returns a package, with the compiled packages it depends on.
+// listPackage returns a package with its compiled dependencies.
 func listPackage(ctx context.Context, pkg string) (*goPackage, error) {
 	output, err := exec.CommandContext(ctx, "go", "list", "-export", "-deps", "-json=Dir,ImportPath,Name,Export,GoFiles", "./"+filepath.ToSlash(filepath.Clean(pkg))).Output()
 	if err != nil {
@@ -115,8 +115,8 @@ func listPackage(ctx context.Context, pkg string) (*goPackage, error) {
 	}
 }
 
-// writeMutants writes the files of a package with all mutants to dir, and the
-// overlay for building them to dir/overlay.json.
+// writeMutants writes the files of a package with all mutants to dir, and the overlay for the build
+// to dir/overlay.json.
 func writeMutants(pkg *goPackage, dir string) ([]mutant, error) {
 	fset := token.NewFileSet()
 	var files []*ast.File
@@ -160,7 +160,7 @@ func writeMutants(pkg *goPackage, dir string) ([]mutant, error) {
 	return m.mutants, os.WriteFile(filepath.Join(dir, "overlay.json"), replace, 0o600)
 }
 
-// The result of a mutant.
+// Results of a mutant.
 const (
 	killed     = "killed"      // a test fails
 	timedOut   = "timed out"   // the tests need ten times their usual processor time, as in an endless loop
@@ -190,8 +190,8 @@ func buildTests(ctx context.Context, pkg, dir, name string) (*suite, error) {
 	return s, nil
 }
 
-// only returns the suite of the tests that match run. It runs them once without a
-// mutant, to record which mutants they reach and how much processor time they need.
+// only returns the suite of the tests that match run. It runs the tests once without a mutant, to
+// record which mutants they reach and how much processor time they need.
 func (s *suite) only(ctx context.Context, run string) (*suite, error) {
 	s = &suite{binary: s.binary, dir: s.dir, args: append([]string{"-test.run=" + run}, s.args...), seconds: 600, reached: map[int]bool{}}
 	reached := s.binary + ".reached"
@@ -215,8 +215,8 @@ func (s *suite) only(ctx context.Context, run string) (*suite, error) {
 	return s, os.RemoveAll(reached)
 }
 
-// command returns the command that runs the tests. It limits CPU time, so that tests do
-// not fail on a busy machine. It also limits memory, because an endless loop may fill it.
+// command returns the command that runs the tests. It limits processor time instead of time,
+// because the machine can be busy, and memory, because an endless loop can fill it.
 func (s *suite) command(ctx context.Context, env string) *exec.Cmd {
 	script := fmt.Sprintf(`ulimit -t %d; ulimit -v 8000000; exec "$0" "$@"`, s.seconds)
 	args := append([]string{"-c", script, s.binary, "-test.failfast", "-test.cpu=1", "-test.timeout=10m"}, s.args...)
@@ -230,8 +230,7 @@ func processorTime(command *exec.Cmd) time.Duration {
 	return command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 }
 
-// runAll runs the tests for each mutant, as many in parallel as there are
-// processors.
+// runAll runs the tests for each mutant, with one parallel run per processor.
 func runAll(ctx context.Context, suites []*suite, mutants []mutant, report func(mutant, string)) {
 	var workers sync.WaitGroup
 	var reporting sync.Mutex
@@ -265,7 +264,7 @@ func run(ctx context.Context, suites []*suite, m mutant) string {
 		if err := command.Run(); err == nil {
 			continue
 		}
-		// The reported time of a process killed at the limit may be slightly less.
+		// If a process is killed at the limit, its reported time can be slightly lower.
 		if processorTime(command) >= time.Duration(s.seconds)*time.Second*9/10 {
 			return timedOut
 		}

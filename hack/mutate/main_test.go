@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Each change is made separately. The tests of another package can detect changes that
-// the package's own tests do not.
+// TestMutate checks that each change is separate, and that tests of another package can detect a
+// change.
 func TestMutate(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -18,8 +18,8 @@ type mutant struct {
 	change string // such as "< → <="
 }
 
-// mutation inserts all mutants of a package into its files, so that one build is
-// enough. All are disabled until the environment selects one.
+// mutation inserts all mutants of a package into its files, so that one build is enough. An
+// environment variable enables one of them.
 type mutation struct {
 	fset    *token.FileSet
 	info    *types.Info
@@ -32,8 +32,8 @@ type edit struct {
 	text     string
 }
 
-// fileEdits collects the edits of a file. At the same offset, the outermost edit opens first
-// and closes last.
+// fileEdits collects the edits of a file. At the same offset, the outermost edit opens first and
+// closes last.
 type fileEdits struct {
 	opens, closes []edit
 }
@@ -111,16 +111,16 @@ func (m *mutation) mutate(node ast.Node, parents []ast.Node, edits *fileEdits, s
 	}
 }
 
-// end adds a statement to the end of a function with results. Without the statement, a function
-// that ends with an endless loop does not compile when the loop gets a break.
+// end adds a statement to the end of a function with results. Otherwise, a function that ends with
+// an endless loop does not compile when a mutant adds a break to the loop.
 func (m *mutation) end(function *ast.FuncType, body *ast.BlockStmt, edits *fileEdits) {
 	if function.Results != nil && body != nil {
 		edits.close(m.offset(body.Rbrace), `; panic("unreachable") `)
 	}
 }
 
-// operator holds the mutants of a binary operator. function is the function of
-// mutant_switch.go that implements them, except for negated.
+// operator holds the mutants of a binary operator. Except for negated, the function in
+// mutant_switch.go implements them.
 type operator struct {
 	function                               string
 	negated, boundary, logical, arithmetic token.Token
@@ -161,7 +161,7 @@ func (m *mutation) binary(node *ast.BinaryExpr, edits *fileEdits) {
 		edits.wrap(from, to, fmt.Sprintf("%s(%d, ", change.function, changeTo(change.logical)), ") })")
 		edits.replace(op, after, ", func() bool { return (")
 	}
-	// Skip strings, which have + but not -.
+	// Skip strings, which do not support -.
 	if change.arithmetic != 0 && m.isNumber(node) && m.info.Types[node].Value == nil {
 		edits.wrap(from, to, fmt.Sprintf("%s(%d, ", change.function, changeTo(change.arithmetic)), ")")
 		edits.replace(op, after, ", ")
@@ -199,7 +199,7 @@ func (m *mutation) assignment(node *ast.AssignStmt, edits *fileEdits, source []b
 	edits.wrap(from, to, before.String(), " }()")
 }
 
-// branch changes a break to a continue, or the reverse, inside a loop.
+// branch replaces a break with a continue inside a loop, or the reverse.
 func (m *mutation) branch(node *ast.BranchStmt, parents []ast.Node, edits *fileEdits) {
 	others := map[token.Token]token.Token{token.BREAK: token.CONTINUE, token.CONTINUE: token.BREAK}
 	other, ok := others[node.Tok]

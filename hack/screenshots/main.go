@@ -1,6 +1,5 @@
 // Command screenshots runs commands in a terminal and writes the resulting screens to
-// SVG files, for the README. It is run by "make screenshots", with a control plane to
-// run them on:
+// SVG files for the README. "make screenshots" starts a control plane and runs it:
 //
 //	screenshots -out DIR
 package main
@@ -25,19 +24,19 @@ import (
 	"github.com/hinshun/vt10x"
 )
 
-// shot describes a picture of a terminal, taken after command has exited. cols and rows are
-// the size of the terminal. words is a text that must be on the screen.
+// shot describes a screenshot after command has exited. cols and rows are the size of the terminal.
+// words is a text that must be on the screen.
 type shot struct {
 	name       string
 	cols, rows int
 	command    string
 	words      string
-	// first lists the commands to run before command. Those that end in "&" continue in
-	// the background.
+	// first lists the commands to run before command. Commands that end in "&" continue in the
+	// background.
 	first []string
 }
 
-// shots returns the pictures. Each is taken in the state that the previous one left.
+// shots returns the screenshots. Each one starts in the final state of the previous one.
 func shots() []shot {
 	return []shot{
 		{name: "status-not-reconciled", cols: 90, rows: 8, command: "kubectl imoocpod status foo", words: "hint:",
@@ -75,7 +74,7 @@ func run(ctx context.Context, out string) error {
 				behind.Go(func() { _ = cmd.Run() })
 				continue
 			}
-			// Some commands are expected to exit with a code other than 0.
+			// Some commands are expected to fail.
 			var exit *exec.ExitError
 			if text, err := shell(ctx, line).CombinedOutput(); err != nil && !errors.As(err, &exit) {
 				return fmt.Errorf("%s: %w\n%s", line, err, text)
@@ -110,14 +109,14 @@ func (s shot) take(ctx context.Context) (vt10x.Terminal, error) {
 	defer tty.Close()
 	screen := vt10x.New(vt10x.WithSize(s.cols, s.rows))
 	_, _ = io.Copy(screen, tty) // fails when the terminal is closed
-	_ = cmd.Wait()              // some exit with a code other than 0
+	_ = cmd.Wait()              // some commands are expected to fail
 	if !strings.Contains(screen.String(), s.words) {
 		return nil, fmt.Errorf("there is no %q on the screen:\n%s", s.words, screen)
 	}
 	return screen, nil
 }
 
-// The sizes in pixels, and the colors of a picture.
+// The sizes in pixels and the colors of an image.
 const (
 	charWidth, lineHeight = 8.4, 18.0
 	margin                = 14.0
@@ -125,8 +124,8 @@ const (
 	faint                 = "#7d8590"
 )
 
-// color returns the SVG color for a color of the terminal, or the default text
-// color if the terminal color is not in the table.
+// color returns the SVG color for a color of the terminal, or the default text color for other
+// colors.
 func color(c vt10x.Color) string {
 	colors := map[vt10x.Color]string{1: "#ff7b72", 2: "#56d364", 3: "#e3b341", 6: "#76e3ea", 9: "#ff7b72", 10: "#56d364", 11: "#e3b341", 14: "#76e3ea"}
 	if found, ok := colors[c]; ok {
@@ -135,7 +134,7 @@ func color(c vt10x.Color) string {
 	return text
 }
 
-// picture draws the screen, with the command above it.
+// picture draws the command and the screen below it.
 func picture(s shot, screen vt10x.Terminal) string {
 	lines := strings.Split(strings.TrimRight(screen.String(), " \n"), "\n")
 	width := 2*margin + charWidth*float64(s.cols)
@@ -153,8 +152,7 @@ func picture(s shot, screen vt10x.Terminal) string {
 	return b.String()
 }
 
-// row draws a line of the screen, one element for each run of cells with the same
-// color.
+// row draws a line of the screen, with one element for adjacent cells of the same color.
 func row(b *strings.Builder, cols, y int, screen vt10x.Terminal) {
 	from := 0
 	for x := 1; x <= cols; x++ {

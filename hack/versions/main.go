@@ -1,6 +1,6 @@
 // Command versions runs end-to-end tests against versions of Kubernetes, and writes a column
-// for each into the table in docs/versions.md. The oldest and the middle version run all
-// tests. The other versions run only the tests of the table.
+// for each version to the table in docs/versions.md. All tests run for the oldest and the middle
+// version. For other versions, only the tests of the table run.
 //
 //	go run ./hack/versions [-table] [VERSION ...]
 package main
@@ -27,13 +27,13 @@ const (
 	end      = "<!-- end of the table -->"
 )
 
-// feature is a row of the table. The feature works if all of its tests pass.
+// feature is a row of the table. The feature works if all its tests pass.
 type feature struct {
 	name  string
 	tests []string
 }
 
-// features returns the rows for simulated kubelets, and those for real nodes.
+// features returns the rows for simulated kubelets and the rows for real nodes.
 func features() (simulated, onNodes []feature) {
 	return []feature{
 			{"`install`, and what the CRDs reject", []string{"TestInstall", "TestServerRejectsShippedKinds"}},
@@ -111,7 +111,7 @@ func run(wanted []string, tableOnly bool) error {
 	return errors.Join(failed...)
 }
 
-// write writes the column of a version to the table in the document, and keeps the others.
+// write adds or replaces the column of a version in the table of the document.
 func write(version string, rows []feature, results map[string]string) error {
 	content, err := os.ReadFile(document)
 	if err != nil {
@@ -145,9 +145,9 @@ func command(env []string, stdout io.Writer, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// test runs "go test" and stores the result of each top-level test, such as "pass", in
-// results. It prints the output of failed tests. If a package fails, for example in the
-// build, it stores a result for the package.
+// test runs "go test" and stores the result of each top-level test in results, such as "pass". It
+// prints the output of failed tests. If a package fails, for example in the build, it stores a
+// result for the package.
 func test(env []string, results map[string]string, args ...string) error {
 	flags := 0
 	if strings.HasPrefix(args[0], "-C") {
@@ -218,7 +218,7 @@ func parse(table string) map[string]map[string]string {
 	return columns
 }
 
-// render returns the table, with the versions in order.
+// render returns the table with the versions in order.
 func render(columns map[string]map[string]string, rows []feature) string {
 	versions := slices.Sorted(maps.Keys(columns))
 	var b strings.Builder

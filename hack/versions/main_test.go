@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestFeaturesHaveTests checks that the tests of each row exist. Without its tests, a row
-// would fail for every version.
+// TestFeaturesHaveTests checks that the tests of each row exist. Otherwise, the row would fail for
+// every version.
 func TestFeaturesHaveTests(t *testing.T) {
 	t.Parallel()
 	var code strings.Builder
@@ -42,7 +42,7 @@ func TestTable(t *testing.T) {
 	columns := parse("| | v1.33.13 | v1.36.3 |\n| --- | --- | --- |\n| `wait` | ✔ | ✖ |\n| `old` | ✔ | ✔ |\n")
 	columns["v1.30.14"] = map[string]string{}
 	for _, row := range rows {
-		// One of the tests did not run.
+		// In each row, one of the tests did not run.
 		columns["v1.30.14"][row.name] = cell(row, map[string]string{"TestWait": "pass", "TestPark": "pass"})
 	}
 	const want = "| | v1.30.14 | v1.33.13 | v1.36.3 |\n| --- | --- | --- | --- |\n| `wait` | ✖ | ✔ | ✖ |\n| `park` | ✔ | not run | not run |\n"

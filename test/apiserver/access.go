@@ -12,11 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// someone is the name of the user if a request does not name one.
+// someone is the name of the user for requests without a user.
 const someone = "tester"
 
-// Forbid makes the server refuse matching requests. Access reviews report them as
-// denied.
+// Forbid makes the server reject matching requests. Access reviews report them as denied.
 func (s *Server) Forbid(match Match) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +58,7 @@ func reviewed(q Request) string {
 	}[q.Group+"/"+q.Resource]
 }
 
-// review answers an access review. It returns false for other requests.
+// review responds to an access review. It returns false for other requests.
 func (s *Server) review(q Request) (answer any, err error, is bool) { //nolint:revive // the error goes with the answer
 	kind := reviewed(q)
 	if kind == "" {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestReasonsBelowAPod checks that status reports a problem of an object that a pod owns, such as a
-// StatefulSet of workers that their leader pod owns.
+// StatefulSet of workers that a leader pod owns.
 func TestReasonsBelowAPod(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := apiserver.New(t)

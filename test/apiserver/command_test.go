@@ -27,7 +27,7 @@ func command(ctx context.Context, s *apiserver.Server, line string, out, errOut 
 	return commandVia(ctx, s.Connect, line, out, errOut)
 }
 
-// commandVia is command with another connection to the server.
+// commandVia is like command, but with a different connection to the server.
 func commandVia(ctx context.Context, connect func(*genericclioptions.ConfigFlags), line string, out, errOut io.Writer) error {
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: errOut}
 	c := kube.New("v1", streams)
@@ -37,7 +37,7 @@ func commandVia(ctx context.Context, connect func(*genericclioptions.ConfigFlags
 	return root.ExecuteContext(ctx)
 }
 
-// run runs a command, and returns what it printed.
+// run runs a command, and returns its output.
 func run(t *testing.T, s *apiserver.Server, line string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errOut bytes.Buffer
@@ -45,7 +45,7 @@ func run(t *testing.T, s *apiserver.Server, line string) (stdout, stderr string,
 	return out.String(), errOut.String(), err
 }
 
-// cluster returns a server with simulated controllers and with objects that they have reconciled.
+// cluster returns a server with simulated controllers and reconciled objects.
 func cluster(t *testing.T, manifests ...string) *apiserver.Server {
 	t.Helper()
 	s := apiserver.New(t)
@@ -77,7 +77,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// TestFullDisk checks that commands fail if their output cannot be written. Those that have
+// TestFullDisk checks that commands fail if their output cannot be written. Commands that have
 // changed an object still report the change on standard error.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
@@ -101,7 +101,7 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestKindsOnASlowServer checks that the verb kinds reports its progress if the server is slow.
+// TestKindsOnASlowServer checks that the verb kinds shows its progress on a slow server.
 func TestKindsOnASlowServer(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -114,8 +114,8 @@ func TestKindsOnASlowServer(t *testing.T) {
 	})
 }
 
-// TestScaleBeyondABound checks that scale warns of a count beyond a bound in another field of the
-// object, such as maxReplicas.
+// TestScaleBeyondABound checks that scale warns about a replica count outside the bounds in other
+// fields of the object, such as maxReplicas.
 func TestScaleBeyondABound(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)

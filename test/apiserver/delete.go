@@ -93,7 +93,7 @@ func (s *Server) end(r *resource, obj *unstructured.Unstructured, grace *int64, 
 		}
 	}
 	if !equalButForTimes(obj, left) {
-		left, _ = s.commit(r, obj, left) // commit only refuses a CRD with an invalid spec
+		left, _ = s.commit(r, obj, left) // commit rejects only CRDs with an invalid spec
 	}
 	if policy == metav1.DeletePropagationForeground {
 		for _, d := range s.dependents(obj.GetUID()) {
@@ -103,8 +103,8 @@ func (s *Server) end(r *resource, obj *unstructured.Unstructured, grace *int64, 
 	return left
 }
 
-// gracePeriod returns the grace period in seconds. It is zero unless the object is a scheduled pod
-// that has not terminated.
+// gracePeriod returns the grace period in seconds. It is zero except for scheduled pods that have
+// not terminated.
 func gracePeriod(r *resource, obj *unstructured.Unstructured, given *int64) int64 {
 	node, _, _ := unstructured.NestedString(obj.Object, "spec", "nodeName")
 	phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase")
@@ -118,13 +118,13 @@ func gracePeriod(r *resource, obj *unstructured.Unstructured, given *int64) int6
 	return seconds
 }
 
-// remove deletes an object from the store, garbage-collects its dependents, and removes the objects
-// of a namespace or CRD. It does nothing if the object was replaced.
+// remove deletes an object from the store, its dependents, and the objects of a namespace or CRD.
+// It does nothing if the object was replaced.
 func (s *Server) remove(r *resource, obj *unstructured.Unstructured) {
 	if now := s.objects[r.gr()][keyOf(obj)]; now == nil || now.GetUID() != obj.GetUID() {
 		return
 	}
-	_, _ = s.commit(r, obj, nil) // deleting cannot fail
+	_, _ = s.commit(r, obj, nil) // a deletion cannot fail
 	s.collect(obj)
 	if r.kind == "Namespace" && r.group == "" {
 		for _, of := range s.resources {
@@ -142,7 +142,7 @@ func (s *Server) remove(r *resource, obj *unstructured.Unstructured) {
 	}
 }
 
-// dependent is an object that has an owner. resource is the type of the object.
+// dependent is an object with an owner. resource is the type of the object.
 type dependent struct {
 	resource *resource
 	object   *unstructured.Unstructured
@@ -169,8 +169,8 @@ func (s *Server) orphan(owner types.UID) {
 	}
 }
 
-// collect deletes the dependents of a removed object that have no other owner, and
-// completes the foreground deletion of its owners that have no other dependents.
+// collect deletes the dependents of a removed object that have no other owner. It also completes
+// the foreground deletion of owners without other dependents.
 func (s *Server) collect(gone *unstructured.Unstructured) {
 	for _, d := range s.dependents(gone.GetUID()) {
 		if !slices.ContainsFunc(d.object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return s.lives(ref.UID) }) {

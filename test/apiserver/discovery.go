@@ -16,8 +16,7 @@ import (
 // ServerVersion is the version that the server reports.
 const ServerVersion = "v1.37.0"
 
-// about answers requests about the server itself: its version, discovery, and
-// OpenAPI.
+// about responds to requests about the server itself: its version, discovery, and OpenAPI.
 func (s *Server) about(q Request) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,8 +69,8 @@ func reviews() map[schema.GroupVersion][]string {
 	}
 }
 
-// groupVersions returns all served group versions in order of registration, starting
-// with the core group. Those of reviews are last.
+// groupVersions returns all served group versions in order of registration, starting with the core
+// group. The group versions of reviews are last.
 func (s *Server) groupVersions() []schema.GroupVersion {
 	var all []schema.GroupVersion
 	add := func(gv schema.GroupVersion) {
@@ -118,7 +117,7 @@ type subresource struct {
 	verbs metav1.Verbs
 }
 
-// subresources returns the subresources of a type. If a subresource and the type have the same kind,
+// subresources returns the subresources of a type. If a subresource has the same kind as the type,
 // the group and the version of the subresource are empty.
 func subresources(r *resource, v *version) []subresource {
 	own := schema.GroupVersionKind{Kind: r.kind}
@@ -181,8 +180,8 @@ func (s *Server) documents() any {
 	return map[string]any{"paths": paths}
 }
 
-// document returns the OpenAPI document of a group version, with the schemas of
-// its custom types. Those of the core group have no properties.
+// document returns the OpenAPI document of a group version, with the schemas of its custom types.
+// The types of the core group have no properties.
 func (s *Server) document(gv schema.GroupVersion) any {
 	all := map[string]*spec.Schema{}
 	for _, r := range s.resources {

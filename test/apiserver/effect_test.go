@@ -14,9 +14,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestEffectOfOthers checks how far other writers of an object can influence the commands of a
-// user. No command writes anything but the replica count, the pod template, and the annotations
-// of this program. An undo and an unpark print what they write.
+// TestEffectOfOthers checks how other writers of an object can influence the commands of a user.
+// Commands write only the replica count, the pod template, and the annotations of this program.
+// Undo and unpark print what they write.
 func TestEffectOfOthers(t *testing.T) {
 	parked := func(path string, replicas int) string {
 		return fmt.Sprintf(`{"replicas":%d,"path":%q,"by":"alice"}`, replicas, path)
@@ -50,8 +50,8 @@ func TestEffectOfOthers(t *testing.T) {
 	for _, test := range []struct {
 		what, workload, line string
 		write                func(*apiserver.Server, *unstructured.Unstructured)
-		// says is part of standard error. writes is set if the command writes; otherwise, it
-		// must fail without a write.
+		// says is part of standard error. writes means that the command writes. Otherwise, it must
+		// fail without a write.
 		says   string
 		writes bool
 	}{

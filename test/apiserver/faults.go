@@ -11,9 +11,9 @@ import (
 // Match is a predicate that selects requests.
 type Match func(Request) bool
 
-// On matches requests by verb and resource. Several verbs are separated by "|", and a
-// subresource follows a slash. "*" matches any verb, and any resource or subresource:
-// On("get|list", "pods"), On("patch", "deployments/scale"), On("*", "pods/*").
+// On matches requests by verb and resource. Verbs are separated by "|", and a subresource follows a
+// slash. "*" matches any verb, and any resource or subresource: On("get|list", "pods"), On("patch",
+// "deployments/scale"), On("*", "pods/*").
 func On(verbs, resource string) Match {
 	return func(r Request) bool {
 		if verbs != "*" && !slices.Contains(strings.Split(verbs, "|"), r.Verb) {
@@ -35,14 +35,12 @@ func Path(prefix string) Match {
 type Fault struct {
 	// Delay passes before the request is handled.
 	Delay time.Duration
-	// Err is returned instead of the answer; see package
-	// k8s.io/apimachinery/pkg/api/errors.
+	// Err is the response; see package k8s.io/apimachinery/pkg/api/errors.
 	Err error
-	// Drop breaks the connection before the request takes effect. DropAfter breaks
-	// it afterwards, before the answer.
+	// Drop breaks the connection before the request takes effect. DropAfter breaks it afterwards,
+	// but before the response.
 	Drop, DropAfter bool
-	// Before is called first, without a lock held. It can write objects to simulate
-	// a concurrent change.
+	// Before is called first, without a lock. It can write objects to simulate a concurrent change.
 	Before func()
 	// Times limits how many requests fail; zero means all.
 	Times int
@@ -69,7 +67,7 @@ func (s *Server) Fail(match Match, f Fault) (end func()) {
 	}
 }
 
-// admit logs a request, injects its faults, and refuses it if it is forbidden. The caller must call
+// admit logs a request, injects its faults, and rejects it if it is forbidden. The caller must call
 // after() when the request has taken effect.
 func (s *Server) admit(ctx context.Context, q Request) (after func(), err error) {
 	s.mu.Lock()
@@ -123,8 +121,7 @@ func (s *Server) Requests(match Match) []Request {
 	return all
 }
 
-// Writes matches requests that change something. Dry runs and access reviews do
-// not count.
+// Writes matches requests that change something, except dry runs and access reviews.
 func Writes(r Request) bool {
 	return r.Method != http.MethodGet && !r.dryRun() && !strings.HasSuffix(r.Resource, "reviews")
 }

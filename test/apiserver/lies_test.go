@@ -16,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// liar replaces the answers of the server to writes of workloads.
+// liar replaces the server's responses to writes of workloads.
 type liar struct {
 	*apiserver.Server
 
@@ -45,7 +45,7 @@ func decoded(resp *http.Response) (fields map[string]any) {
 	return fields
 }
 
-// withMeta returns a function that changes a field of the metadata in an answer.
+// withMeta returns a function that changes a metadata field in a response.
 func withMeta(field string, value any) func(_, after map[string]any) any {
 	return func(_, after map[string]any) any {
 		meta, _ := after["metadata"].(map[string]any)
@@ -54,8 +54,8 @@ func withMeta(field string, value any) func(_, after map[string]any) any {
 	}
 }
 
-// TestLies checks that no command reports success if the answer to its write is not the written
-// object, although the server has carried out the write.
+// TestLies checks that no command reports success if the server executes the write, but responds
+// with something other than the written object.
 func TestLies(t *testing.T) {
 	for what, answer := range map[string]func(before, after map[string]any) any{
 		"the object as it was": func(before, _ map[string]any) any { return before },
@@ -73,13 +73,13 @@ func TestLies(t *testing.T) {
 	} {
 		for _, v := range verbs() {
 			if v.creates && what == "the object as it was" || what == "another object" && (v.creates || strings.HasPrefix(v.line, "scale ")) {
-				continue // there was no object, or the command does not check its UID
+				continue // no object existed, or the command does not check its UID
 			}
 			t.Run(what+"/"+v.line, func(t *testing.T) {
 				bubble.Test(t, func(t *testing.T) {
 					s := apiserver.New(t)
 					if strings.HasPrefix(v.line, "undo ") {
-						play.Cluster(s) // for a history
+						play.Cluster(s) // needed for a history
 					}
 					line := v.prepare(t, s, workloads()[0])
 					var out, errOut bytes.Buffer

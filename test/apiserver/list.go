@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// page holds the remaining items of a paged list, at the revision of its first page.
+// page holds the remaining items of a paged list at the revision of its first page.
 type page struct {
 	items    []*unstructured.Unstructured
 	revision int
@@ -59,7 +59,7 @@ func (s *Server) list(q Request) (any, error) {
 	return list, nil
 }
 
-// knows returns an error if a revision is not a number or is in the future.
+// knows returns an error if a revision is not a number, or is in the future.
 func (s *Server) knows(revision string) error {
 	if revision == "" || revision == "0" {
 		return nil

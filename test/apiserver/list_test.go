@@ -11,10 +11,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestListAgreesWithOneObject checks that status of one object and status of all objects report the
-// same verdict while a crash-looping container is ready for a moment.
+// TestListAgreesWithOneObject checks that status reports the same verdict for one object and for
+// all objects while a crash-looping container is briefly ready.
 func TestListAgreesWithOneObject(t *testing.T) {
-	for _, n := range []int{1, 12} { // for several objects, status lists the pods only once
+	for _, n := range []int{1, 12} { // if there are several objects, status lists the pods only once
 		bubble.Test(t, func(t *testing.T) {
 			var all []string
 			for i := range n {

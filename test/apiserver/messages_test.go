@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestTypeInsteadOfName checks the error of commands that get a type without a name.
+// TestTypeInsteadOfName checks the error of commands with a type but no name.
 func TestTypeInsteadOfName(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -29,7 +29,7 @@ func TestTypeInsteadOfName(t *testing.T) {
 			t.Errorf("%s: %v, want %q; it printed %q", line, err, want, stdout)
 		}
 	}
-	// "no" is the short name of nodes, but can also be the name of an object.
+	// "no" is the short name of nodes, and can also be the name of an object.
 	for _, line := range []string{"wait web", "wait no"} {
 		if _, _, err := run(t, s, line); !strings.Contains(outcome.HintLines(err, nil), "a NAME without a type is an ImoocPod") {
 			t.Errorf("%s: %v, with the hint %q", line, err, outcome.HintLines(err, nil))
@@ -37,8 +37,8 @@ func TestTypeInsteadOfName(t *testing.T) {
 	}
 }
 
-// TestWordsOfOtherTools checks that a verb of another tool gets an error that names the equivalent
-// verb of this program.
+// TestWordsOfOtherTools checks that the error for a verb of another tool names the equivalent verb
+// of this program.
 func TestWordsOfOtherTools(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -95,8 +95,8 @@ func TestHintToResume(t *testing.T) {
 	})
 }
 
-// TestNamesThatLeadNowhere checks the errors and hints if an object, a field, a condition, or a
-// namespace does not exist.
+// TestNamesThatLeadNowhere checks the errors and hints for missing objects, fields, conditions, and
+// namespaces.
 func TestNamesThatLeadNowhere(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestMissingAPI checks that commands work without the types that only add details to their
-// reports. If such a type is not served, they treat it as if it had no objects.
+// TestMissingAPI checks that commands work without types that only add details to reports. If the
+// server does not serve such a type, it counts as a type without objects.
 func TestMissingAPI(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

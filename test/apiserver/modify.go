@@ -35,7 +35,7 @@ func (r Request) object() (*unstructured.Unstructured, error) {
 	return obj, nil
 }
 
-// decode decodes JSON, YAML, or the protobuf of a built-in type.
+// decode decodes JSON, YAML, or protobuf of a built-in type.
 func decode(contentType string, body []byte) (*unstructured.Unstructured, error) {
 	if strings.HasPrefix(contentType, runtime.ContentTypeProtobuf) {
 		obj, gvk, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
@@ -70,8 +70,8 @@ func (s *Server) modify(q Request, before *unstructured.Unstructured) (any, erro
 	return q.view(after), nil
 }
 
-// sameObject returns an error if the name, UID, or resource version of after does not
-// match the stored object. An empty UID or resource version matches any.
+// sameObject returns an error if the name, UID, or resource version of after differs from the
+// stored object. An empty UID or resource version always matches.
 func (r Request) sameObject(before, after *unstructured.Unstructured) error {
 	if name := after.GetName(); name != before.GetName() {
 		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, before.GetName()))

@@ -28,7 +28,7 @@ import (
 // workload is an object that verbs change.
 type workload struct {
 	resource, target, manifest string
-	// pause is true if the object can be paused.
+	// pause means that the object can be paused.
 	pause bool
 }
 
@@ -43,7 +43,7 @@ func workloads() []workload {
 	}
 }
 
-// widgets is the CRD of a kind that has no code in the program.
+// widgets is the CRD of a kind without code in the program.
 const widgets = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -67,8 +67,8 @@ type verb struct {
 	line string
 	// first is a command that prepares the object.
 	first string
-	// creates is set if the command creates the object. starts is set if the change starts pods.
-	// pauses is set if the object must support pausing.
+	// creates means that the command creates the object. starts means that the change starts pods.
+	// pauses means that the object must support pausing.
 	creates, starts, pauses bool
 	// rival overwrites what the command writes.
 	rival func(*unstructured.Unstructured)
@@ -118,14 +118,14 @@ func inContainer(name string, value any) func(*unstructured.Unstructured) {
 	}
 }
 
-// scene is a command that changes an object, and the cluster it runs against.
+// scene is a command that changes an object, and the cluster for the command.
 type scene struct {
 	*apiserver.Server
 	workload
 	verb
 	interrupt context.CancelFunc
-	// before is the object before the command runs, or nil if there is none. again is
-	// the object that replace created.
+	// before is the object before the command runs, or nil. again is the object that replace
+	// created.
 	before, again *unstructured.Unstructured
 }
 
@@ -169,7 +169,7 @@ func (x *scene) writes(r apiserver.Request) bool {
 	return r.Resource == x.resource && apiserver.Writes(r)
 }
 
-// atRevert calls f just before the second write of the command.
+// atRevert calls f immediately before the second write of the command.
 func (x *scene) atRevert(f func()) {
 	writes := 0
 	x.Fail(x.writes, apiserver.Fault{Before: func() {
@@ -197,7 +197,7 @@ const (
 	aNewObject
 )
 
-// ending is an event that happens while a command waits, with the expected result of the command.
+// ending is an event while a command waits, with the expected result of the command.
 type ending struct {
 	what, flags string
 	// fate is passed to play.SetFate before the command starts.
@@ -208,7 +208,7 @@ type ending struct {
 	// says is part of the last line of the error.
 	says string
 	left left
-	// of selects the verbs and workloads with this ending; nil selects all.
+	// of selects the verbs and workloads for this ending; nil selects all.
 	of func(verb, workload) bool
 }
 
@@ -265,8 +265,8 @@ func endings() []ending {
 	}
 }
 
-// TestOutcomes checks how each command reports its change, and that it only
-// succeeds if the pods run what was requested.
+// TestOutcomes checks how each command reports its change. A command may succeed only if the pods
+// run what was requested.
 func TestOutcomes(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // cobra retains the commands, and marking them is slow
 	for _, w := range workloads() {
@@ -274,8 +274,7 @@ func TestOutcomes(t *testing.T) {
 			if v.pauses && !w.pause {
 				continue
 			}
-			// changed is the object after the first ending, with the change
-			// applied.
+			// changed is the object after the first ending, with the change of the command.
 			var changed *unstructured.Unstructured
 			for _, e := range endings() {
 				if e.of != nil && !e.of(v, w) {
@@ -328,7 +327,7 @@ func (x *scene) left(what left, changed *unstructured.Unstructured) *unstructure
 	return obj
 }
 
-// perform runs the command of v. The event that e describes happens while the command waits.
+// perform runs the command of v. The event of e happens while the command waits.
 func perform(t *testing.T, w workload, v verb, e ending) (*scene, error) {
 	t.Helper()
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -405,8 +404,8 @@ func lastLine(err error) string {
 	return err.Error()[strings.LastIndex(err.Error(), "\n")+1:]
 }
 
-// mustRun fails the test unless the requested number of pods run the requested
-// template. The pods of a paused object may be older.
+// mustRun fails the test if the requested number of pods with the requested template are not
+// running. The pods of a paused object can be older.
 func (x *scene) mustRun(t *testing.T) {
 	t.Helper()
 	if x.pauses {

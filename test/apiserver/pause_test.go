@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestPauseOfAnObjectThatIsNotReady checks that pause --wait ends when the controller has
-// observed the pause, even if the pods are not ready. Without a controller, it times out.
+// TestPauseOfAnObjectThatIsNotReady checks that pause --wait ends when the controller has observed
+// the pause, even if pods are not ready. Without a controller, it times out.
 func TestPauseOfAnObjectThatIsNotReady(t *testing.T) {
 	for _, image := range []string{"pull:1", "never:1", "slow:10m"} {
 		bubble.Test(t, func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestPauseOfAnObjectThatIsNotReady(t *testing.T) {
 	}
 }
 
-// TestLongReason checks that a reason that does not fit into a condition is a usage error.
+// TestLongReason checks that a reason that is too long for a condition is a usage error.
 func TestLongReason(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -44,7 +44,7 @@ func TestLongReason(t *testing.T) {
 	}
 }
 
-// TestPauseByASuspension checks that pause warns that suspending an object may delete its pods.
+// TestPauseByASuspension checks that pause warns if suspending the object can delete its pods.
 func TestPauseByASuspension(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := apiserver.New(t)

@@ -27,7 +27,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// moment is a line of a recording from a real node. It holds the state of one object at one time.
+// moment is a line of a recording from a real node. It is the state of one object at one time.
 type moment struct {
 	At     time.Time      `json:"at"`
 	Gone   bool           `json:"gone"`
@@ -96,8 +96,8 @@ func store(s *apiserver.Server, obj *unstructured.Unstructured, gone bool) {
 	}
 }
 
-// TestSurfacesAgree replays recordings of real nodes. When nothing changes for a second, status
-// of one object, status of all, status -w, and wait must report the same verdict.
+// TestSurfacesAgree replays recordings of real nodes. After a second without changes, status of one
+// object, status of all objects, status -w, and wait must report the same verdict.
 func TestSurfacesAgree(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../pkg/inspect/status/testdata/real/*.jsonl")
@@ -130,14 +130,14 @@ func checkSurfaces(t *testing.T, moments []moment) {
 		if name == "" || i+1 < len(moments) && moments[i+1].At.Sub(m.At) < time.Second {
 			continue
 		}
-		<-time.After(time.Second - time.Millisecond) // a watch shows four reports a second at most
+		<-time.After(time.Second - time.Millisecond) // a watch prints at most four reports a second
 		synctest.Wait()
 		compare(t, s, name, watched())
 	}
 }
 
-// watchAll watches all objects until the end of the test. It returns a function that returns the
-// last report.
+// watchAll watches all objects until the test ends. It returns a function that returns the last
+// report.
 func watchAll(t *testing.T, s *apiserver.Server) func() status.Report {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -163,7 +163,7 @@ func watchAll(t *testing.T, s *apiserver.Server) func() status.Report {
 	return func() status.Report { return *last.Load() }
 }
 
-// compare checks that the commands report the same verdict on an object as a watch.
+// compare checks that the commands report the same verdict for an object as a watch.
 func compare(t *testing.T, s *apiserver.Server, name string, want status.Report) {
 	t.Helper()
 	at := time.Now().Format(time.StampMilli)
@@ -182,7 +182,7 @@ func compare(t *testing.T, s *apiserver.Server, name string, want status.Report)
 		if len(got.Items) == 1 {
 			got.Report = got.Items[0]
 		}
-		if got.Verdict != want.Verdict || i > 0 && got.Reason != want.Reason { // a watch does not report a change of only the reason
+		if got.Verdict != want.Verdict || i > 0 && got.Reason != want.Reason { // a watch ignores other reasons
 			t.Errorf("%s: %s says %s: %s, want %s: %s", at, line, got.Verdict, got.Reason, want.Verdict, want.Reason)
 		}
 		want = got.Report

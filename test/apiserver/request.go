@@ -58,7 +58,7 @@ func (r Request) target() string {
 
 func (r Request) dryRun() bool { return r.Query.Get("dryRun") == metav1.DryRunAll }
 
-// manager returns the field manager of a write. It defaults to the name in the user agent.
+// manager returns the field manager of a write. The default is the name in the user agent.
 func (r Request) manager() string {
 	if named := r.Query.Get("fieldManager"); named != "" {
 		return named
@@ -113,7 +113,7 @@ func parse(r *http.Request, body []byte) Request {
 	return q
 }
 
-// serve answers a request.
+// serve responds to a request.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, q Request) {
 	after, err := s.admit(r.Context(), q)
 	if err == nil {
@@ -124,8 +124,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, q Request) {
 	}
 }
 
-// answer answers an admitted request, and calls after() when the request has taken effect. It does
-// not call after() for a watch or a log.
+// answer responds to an admitted request, and calls after() when the request has taken effect. For
+// a watch or a log, it does not call after().
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, q Request, after func()) error {
 	if q.Resource == "" {
 		answer, err := s.about(q)
@@ -246,7 +246,7 @@ func writeError(w http.ResponseWriter, err error) {
 	writeJSON(w, int(status.Code), status)
 }
 
-// statusOf returns the Status with which the API reports an error.
+// statusOf returns the Status of an error in the API.
 func statusOf(err error) metav1.Status {
 	told := apierrors.APIStatus(apierrors.NewInternalError(err))
 	if known := apierrors.APIStatus(nil); errors.As(err, &known) {

@@ -40,7 +40,7 @@ func scaleOf(paths *scalePaths, obj *unstructured.Unstructured) *unstructured.Un
 	return scale
 }
 
-// doScale answers a request for the /scale of obj, which is nil if it does not exist.
+// doScale responds to a request for the /scale of obj. obj is nil if it does not exist.
 func (s *Server) doScale(q Request, obj *unstructured.Unstructured) (any, error) {
 	if obj == nil {
 		return nil, apierrors.NewNotFound(q.resource.gr(), q.Name)
@@ -48,8 +48,8 @@ func (s *Server) doScale(q Request, obj *unstructured.Unstructured) (any, error)
 	paths := q.version.scale
 	before := scaleOf(paths, obj)
 	if q.Verb == "get" {
-		// A real server also refuses to show the Scale of a custom resource without a count,
-		// although a write to /scale can set the count.
+		// A real server also rejects reads of the Scale of a custom resource without a replica
+		// count, but a write to /scale can set the count.
 		if _, found, _ := unstructured.NestedInt64(obj.Object, paths.specReplicas...); !found {
 			return nil, apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q does not exist", "."+strings.Join(paths.specReplicas, ".")))
 		}

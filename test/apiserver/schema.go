@@ -38,7 +38,7 @@ func customSchema(gvk schema.GroupVersionKind, fields map[string]any) (*spec.Sch
 	return of, nil
 }
 
-// prune removes the fields that a schema does not have, and adds their paths to unknown.
+// prune removes the fields that are not in a schema, and adds their paths to unknown.
 func prune(value any, s *spec.Schema, at string, unknown *[]string) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -68,7 +68,7 @@ func prune(value any, s *spec.Schema, at string, unknown *[]string) {
 	slices.Sort(*unknown)
 }
 
-// setDefaults sets the missing fields of a value to the defaults in a schema.
+// setDefaults sets missing fields of a value to the defaults in a schema.
 func setDefaults(value any, s *spec.Schema) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -93,8 +93,7 @@ func setDefaults(value any, s *spec.Schema) {
 	}
 }
 
-// normalValue returns a copy of a value with the number types of unstructured
-// objects.
+// normalValue returns a copy of a value with the number types of unstructured objects.
 func normalValue(value any) any {
 	obj, err := normal(&unstructured.Unstructured{Object: map[string]any{"value": value}})
 	if err != nil {

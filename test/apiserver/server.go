@@ -1,11 +1,11 @@
 // Package apiserver is an in-memory Kubernetes API server for tests: it stores
-// objects, serves watches, and answers as a real server does. It has no sockets,
+// objects, serves watches, and responds like a real server. It has no sockets,
 // and its goroutines end with their requests, so it also runs in a bubble of
 // testing/synctest, where delays pass instantly.
 //
-// The garbage collector is the only controller in this package. Package play provides others for
-// tests that need them. As on a real server, a request cannot create an object in a namespace that
-// does not exist; Actor.Create creates the namespace.
+// The only controller in this package is the garbage collector. Package play has other controllers.
+// As on a real server, a request cannot create an object in a missing namespace, but Actor.Create
+// creates the namespace.
 package apiserver
 
 import (
@@ -69,13 +69,13 @@ type Change struct {
 	Type watch.EventType
 	// Resource is the type, such as "deployments.apps".
 	Resource schema.GroupResource
-	// Before is nil for a new object. After is nil for a deleted one.
+	// Before is nil for a new object. After is nil for a deleted object.
 	Before, After *unstructured.Unstructured
 
 	revision int
 }
 
-// Object returns the object after the change, or a deleted object in its last state.
+// Object returns the object after the change, or the last state of a deleted object.
 func (c Change) Object() *unstructured.Unstructured {
 	if c.After != nil {
 		return c.After
@@ -100,7 +100,7 @@ func New(t testing.TB) *Server {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.closed = true
-		clear(s.objects) // cobra retains the commands, and with them the server
+		clear(s.objects) // cobra keeps references to commands, which refer to the server
 		s.history, s.hooks = nil, nil
 	})
 	return s
@@ -111,8 +111,8 @@ func (s *Server) RESTConfig() *rest.Config {
 	return &rest.Config{Host: "http://server", Transport: s, QPS: -1}
 }
 
-// Connect changes kubectl's global flags so that clients built from them use the
-// server, without a kubeconfig or a discovery cache on disk.
+// Connect changes kubectl's global flags so that their clients use the server, without a kubeconfig
+// or a discovery cache on disk.
 func (s *Server) Connect(flags *genericclioptions.ConfigFlags) {
 	*flags.KubeConfig, *flags.APIServer, *flags.CacheDir = os.DevNull, "http://server", os.DevNull
 	wrap := flags.WrapConfigFn
@@ -125,15 +125,15 @@ func (s *Server) Connect(flags *genericclioptions.ConfigFlags) {
 	}
 }
 
-// OnWrite registers a hook that is called after each change, without a lock held.
-// The hook can write objects.
+// OnWrite registers a hook that is called after each change, without a lock. The hook can write
+// objects.
 func (s *Server) OnWrite(hook func(Change)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hooks = append(s.hooks, hook)
 }
 
-// After runs f when d has passed, unless the test has ended by then.
+// After calls f after d, if the test has not ended.
 func (s *Server) After(d time.Duration, f func()) {
 	time.AfterFunc(d, func() {
 		s.mu.Lock()
@@ -145,7 +145,7 @@ func (s *Server) After(d time.Duration, f func()) {
 	})
 }
 
-// unlock unlocks the server, and then calls the hooks with the changes that they have not seen.
+// unlock unlocks the server, and then calls the hooks with the new changes.
 func (s *Server) unlock() {
 	changes, hooks := s.untold, s.hooks
 	s.untold = nil
@@ -160,9 +160,9 @@ func (s *Server) unlock() {
 	}
 }
 
-// Actor reads and writes objects under a field manager, and bypasses the rules for
-// requests: objects keep their status, UID, and creation time. Its reads and writes
-// are not logged, and faults do not affect them.
+// Actor reads and writes objects with a field manager. It bypasses the rules for requests: objects
+// keep their status, UID, and creation time. Its reads and writes are not logged, and faults do not
+// affect them.
 type Actor struct {
 	s       *Server
 	manager string
@@ -226,8 +226,8 @@ func (a Actor) create(obj runtime.Object) (*unstructured.Unstructured, error) {
 	return a.s.add(write{resource: r, version: v, manager: a.manager, trusted: true}, u)
 }
 
-// ensureNamespace creates a namespace if it is missing. The caller holds the lock,
-// unless the server is new.
+// ensureNamespace creates a namespace if it is missing. The caller must hold the lock, except for a
+// new server.
 func (s *Server) ensureNamespace(name string) {
 	r := s.served("namespaces")
 	if s.objects[r.gr()]["/"+name] != nil {
@@ -260,8 +260,8 @@ func toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 	return normal(u)
 }
 
-// Get returns a copy of an object, or nil if it does not exist. The resource is named
-// as in kubectl: "deployments", "po", "sets.example.com".
+// Get returns a copy of an object, or nil if it does not exist. resource is a name as in kubectl:
+// "deployments", "po", "sets.example.com".
 func (a Actor) Get(resource, namespace, name string) *unstructured.Unstructured {
 	a.s.t.Helper()
 	a.s.mu.Lock()
@@ -306,7 +306,7 @@ func (a Actor) Update(resource, namespace, name string, change func(*unstructure
 	return after.DeepCopy()
 }
 
-// Delete deletes an object, if it exists, as a request would.
+// Delete deletes an object like a request, if the object exists.
 func (a Actor) Delete(resource, namespace, name string) {
 	a.s.t.Helper()
 	a.s.mu.Lock()
@@ -316,8 +316,8 @@ func (a Actor) Delete(resource, namespace, name string) {
 	}
 }
 
-// Remove removes an object at once, regardless of finalizers and grace period. The simulated
-// kubelet calls it for a terminated pod without finalizers.
+// Remove removes an object immediately, regardless of finalizers and the grace period. The
+// simulated kubelet calls it for a terminated pod without finalizers.
 func (a Actor) Remove(resource, namespace, name string) {
 	a.s.t.Helper()
 	a.s.mu.Lock()
@@ -327,14 +327,14 @@ func (a Actor) Remove(resource, namespace, name string) {
 	}
 }
 
-// find returns a type and the object with a name, or nil if the object does not exist.
+// find returns a type and the named object, or nil if the object does not exist.
 func (s *Server) find(word, namespace, name string) (*resource, *unstructured.Unstructured) {
 	s.t.Helper()
 	r := s.named(word)
 	return r, s.objects[r.gr()][namespace+"/"+name]
 }
 
-// named returns the type with a name. If no such type is served, it reports a test error.
+// named returns the type with a name. If the type is not served, the test fails.
 func (s *Server) named(word string) *resource {
 	s.t.Helper()
 	r := s.served(word)

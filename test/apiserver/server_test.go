@@ -53,8 +53,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// managers returns the field managers of an object, with the subresources they
-// wrote.
+// managers returns the field managers of an object, with the subresources that they wrote.
 func managers(obj *unstructured.Unstructured) []string {
 	var all []string
 	for _, entry := range obj.GetManagedFields() {
@@ -64,8 +63,8 @@ func managers(obj *unstructured.Unstructured) []string {
 	return all
 }
 
-// TestWrites checks what each kind of write may change, and that its field manager
-// is recorded.
+// TestWrites checks which fields each kind of write can change, and that the field manager is
+// recorded.
 func TestWrites(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -130,8 +129,8 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// TestCustomTypes checks that custom types follow their CRD: fields, defaults,
-// rules, and subresources.
+// TestCustomTypes checks that custom types have the fields, defaults, rules, and subresources of
+// their CRD.
 func TestCustomTypes(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -313,7 +312,7 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
-// TestFaults checks that faults only affect the matching requests.
+// TestFaults checks that faults affect only matching requests.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

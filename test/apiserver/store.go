@@ -19,23 +19,22 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// write describes how an object is written.
+// write holds the parameters of a write.
 type write struct {
 	resource    *resource
 	version     *version
 	subresource string
-	// manager is the field manager. managed is set if the managed fields are
-	// already updated.
+	// manager is the field manager. managed means that the managed fields are already updated.
 	manager string
 	managed bool
 	dryRun  bool
 	// strict rejects unknown fields.
 	strict bool
-	// trusted is set for writes by an Actor, which are not validated.
+	// trusted means that an Actor writes, without validation.
 	trusted bool
 }
 
-// normal returns a copy of an object with the types that decoding JSON yields.
+// normal returns a copy of an object with the types from JSON decoding.
 func normal(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	text, err := json.Marshal(obj.Object)
 	if err != nil {
@@ -127,7 +126,7 @@ func (s *Server) replace(w write, before, after *unstructured.Unstructured) (*un
 		return nil, err
 	}
 	if equalButForTimes(before, after) {
-		return before, nil // nothing changed, so there is no event
+		return before, nil // without a change, there is no event
 	}
 	if (w.version.status || r.custom) && changedSpec(w, before, after) && after.GetGeneration() == before.GetGeneration() {
 		after.SetGeneration(before.GetGeneration() + 1)
@@ -142,8 +141,8 @@ func (s *Server) replace(w write, before, after *unstructured.Unstructured) (*un
 	return after, err
 }
 
-// separate reverts the fields that a write must not change. These are the status or,
-// for a write to /status, all other fields.
+// separate reverts the fields that a write must not change: the status or, for a write to /status,
+// all other fields.
 func separate(w write, before, after *unstructured.Unstructured) {
 	if !w.version.status {
 		return
@@ -161,7 +160,7 @@ func separate(w write, before, after *unstructured.Unstructured) {
 	}
 }
 
-// keep copies a field from before to after, or removes it from after if before does not have it.
+// keep copies a field from before to after. If before does not have it, keep removes it from after.
 func keep(after, before map[string]any, path ...string) {
 	if was, found, _ := unstructured.NestedFieldCopy(before, path...); found {
 		_ = unstructured.SetNestedField(after, was, path...)
@@ -170,7 +169,7 @@ func keep(after, before map[string]any, path ...string) {
 	}
 }
 
-// changedSpec reports whether a write changes more than the metadata and the status.
+// changedSpec reports whether a write changes fields outside the metadata and the status.
 func changedSpec(w write, before, after *unstructured.Unstructured) bool {
 	wanted := func(obj *unstructured.Unstructured) map[string]any {
 		fields := maps.Clone(obj.Object)
@@ -205,7 +204,7 @@ func equalButForTimes(before, after *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(timeless(before), timeless(after))
 }
 
-// commit stores a change under a new revision. Either before or after can be nil.
+// commit stores a change with a new revision. before or after can be nil.
 func (s *Server) commit(r *resource, before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if r.plural == "customresourcedefinitions" {
 		if err := s.register(before, after); err != nil {
@@ -254,7 +253,7 @@ func establish(crd *unstructured.Unstructured) {
 	crd.Object["status"] = map[string]any{"conditions": conditions, "acceptedNames": names, "storedVersions": []any{}}
 }
 
-// create stores the object in the body of a request, and returns the answer.
+// create stores the object in a request, and returns the response.
 func (s *Server) create(q Request) (any, error) {
 	obj, err := q.object()
 	if err != nil {
@@ -288,14 +287,13 @@ func (s *Server) hasNamespace(q Request) error {
 	return nil
 }
 
-// write returns the parameters of the write that a request makes.
+// write returns the parameters of the write in a request.
 func (r Request) write() write {
 	return write{resource: r.resource, version: r.version, subresource: r.Subresource, manager: r.manager(), dryRun: r.dryRun(),
 		strict: r.Query.Get("fieldValidation") == metav1.FieldValidationStrict}
 }
 
-// view returns an object in the version of the request, reduced to metadata if
-// requested.
+// view returns an object in the version of the request, or only its metadata if requested.
 func (r Request) view(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	seen := &unstructured.Unstructured{Object: maps.Clone(obj.Object)}
 	seen.Object["apiVersion"] = r.resource.gvk(r.Version).GroupVersion().String()

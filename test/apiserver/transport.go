@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// roundTrip passes a request to a handler, and returns the response once it begins. The
-// context of the handler is canceled when the client closes the response.
+// roundTrip passes a request to a handler, and returns the response when it begins. When the client
+// closes the response, the context of the handler is canceled.
 func roundTrip(r *http.Request, handler http.HandlerFunc) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	w := &connection{header: http.Header{}, begun: make(chan struct{}), more: make(chan struct{}), gone: ctx.Done(), hangUp: cancel}
@@ -42,8 +42,8 @@ func roundTrip(r *http.Request, handler http.HandlerFunc) (*http.Response, error
 	}, nil
 }
 
-// connection is both ends of the response to one request. Written data is buffered
-// until it is read, so a handler never waits for a client.
+// connection has both ends of the response to one request. Written data is buffered until it is
+// read, so a handler never waits for a client.
 type connection struct {
 	header, sent http.Header
 	begun        chan struct{}
@@ -53,9 +53,9 @@ type connection struct {
 	mu   sync.Mutex
 	code int
 	text bytes.Buffer
-	// more is closed and replaced when there is more to read, or when the response ends.
+	// more is closed and replaced when there is more data, or when the response ends.
 	more chan struct{}
-	// ended is the error that ended the response, such as io.EOF; nil until it ends.
+	// ended is the error that ended the response, such as io.EOF, or nil before the end.
 	ended error
 }
 
@@ -78,7 +78,7 @@ func (c *connection) Write(p []byte) (int, error) {
 	return c.text.Write(p)
 }
 
-// Flush sends only the header. Written data can always be read at once.
+// Flush sends the header. Written data can always be read immediately.
 func (c *connection) Flush() { c.WriteHeader(http.StatusOK) }
 
 func (c *connection) wake() {

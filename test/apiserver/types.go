@@ -10,7 +10,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// resource is a type that the server serves.
+// resource is a served type.
 type resource struct {
 	group                  string
 	plural, singular, kind string
@@ -18,7 +18,7 @@ type resource struct {
 	clusterwide            bool
 	// versions lists the served versions. The first one is preferred.
 	versions []*version
-	// custom is set if a CRD defines the type.
+	// custom means that a CRD defines the type.
 	custom bool
 }
 
@@ -28,7 +28,7 @@ type version struct {
 	// status and scale are set if the type has these subresources.
 	status bool
 	scale  *scalePaths
-	// schema is the schema in the CRD. It is nil for a built-in type, which has a Go type instead.
+	// schema is the schema in the CRD, or nil for a built-in type, which has a Go type.
 	schema *spec.Schema
 	// managers caches the field managers of the type by subresource.
 	managers map[string]*managedfields.FieldManager
@@ -37,7 +37,7 @@ type version struct {
 // scalePaths holds the paths of the fields that /scale shows.
 type scalePaths struct {
 	specReplicas, statusReplicas []string
-	// selector is the path of the label selector, as a string. If it is nil, spec.selector is used.
+	// selector is the path of the label selector as a string. If it is nil, spec.selector is used.
 	selector []string
 }
 
@@ -58,9 +58,8 @@ func (r *resource) version(name string) *version {
 	return nil
 }
 
-// builtIn lists the API version, resource, kind, short names, and flags of the built-in
-// types. The flags are c for cluster-scoped, s for /status, r for /scale, and a for the
-// category "all".
+// builtIn lists the API version, resource, kind, short names, and flags of the built-in types.
+// Flags: c is cluster-scoped, s is /status, r is /scale, and a is the category "all".
 const builtIn = `
 v1 configmaps ConfigMap cm -
 v1 endpoints Endpoints ep -
@@ -176,8 +175,8 @@ func (s *Server) register(before, after *unstructured.Unstructured) error {
 	return err
 }
 
-// served returns the type with a plural, singular, or short name, optionally followed
-// by the group, or nil if there is none.
+// served returns the type with a plural, singular, or short name, optionally with the group, or
+// nil.
 func (s *Server) served(word string) *resource {
 	name, group, grouped := strings.Cut(word, ".")
 	for _, r := range s.resources {
@@ -188,7 +187,7 @@ func (s *Server) served(word string) *resource {
 	return nil
 }
 
-// servedKind returns the type and the version of a kind, or nil if it is not served.
+// servedKind returns the type and the version of a kind, or nil.
 func (s *Server) servedKind(gvk schema.GroupVersionKind) (*resource, *version) {
 	for _, r := range s.resources {
 		if r.group == gvk.Group && r.kind == gvk.Kind {

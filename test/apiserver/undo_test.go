@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestUndoToARevisionThatNeverBecameReady checks that undo warns if, and only if, pods of an older
-// revision show that the pod template to be restored was never rolled out completely.
+// TestUndoToARevisionThatNeverBecameReady checks that undo warns only if pods of an older revision
+// show that the pod template to restore was never completely rolled out.
 func TestUndoToARevisionThatNeverBecameReady(t *testing.T) {
 	deployment, statefulSet := workloads()[0], workloads()[1]
 	for _, test := range []struct {
@@ -25,7 +25,7 @@ func TestUndoToARevisionThatNeverBecameReady(t *testing.T) {
 		{deployment, "never:1 pull:1", true},
 		{deployment, "never:1 pull:1 never:2", true},
 		{deployment, "app:2 pull:1", false},
-		{deployment, "app:2 never:1 app:3", false}, // the last rollout has replaced all older pods
+		{deployment, "app:2 never:1 app:3", false}, // the last rollout replaced all older pods
 		{statefulSet, "never:1 pull:1", true},
 		{statefulSet, "app:2 pull:1", false},
 	} {
@@ -47,7 +47,7 @@ func TestUndoToARevisionThatNeverBecameReady(t *testing.T) {
 	}
 }
 
-// TestWaitForObjectsOfDifferentKinds checks that the last line of a wait describes all objects.
+// TestWaitForObjectsOfDifferentKinds checks that the last line of wait describes all objects.
 func TestWaitForObjectsOfDifferentKinds(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := apiserver.New(t)
@@ -66,13 +66,13 @@ func TestWaitForObjectsOfDifferentKinds(t *testing.T) {
 }
 
 // TestWaitForPodsThatNeedNoReplacement checks that --wait ends after a change back to the old
-// template, although no pods are replaced and their controller does not label revisions.
+// template. No pods are replaced, and their controller does not label revisions.
 func TestWaitForPodsThatNeedNoReplacement(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := apiserver.New(t)
 		play.Cluster(s)
 		s.CreateYAML(widgets)
-		s.OnWrite(func(c apiserver.Change) { // an operator that replaces no pods
+		s.OnWrite(func(c apiserver.Change) { // an operator that does not replace pods
 			if c.Resource.Resource != "widgets" || c.After == nil || c.Before != nil && c.Before.GetGeneration() == c.After.GetGeneration() {
 				return
 			}

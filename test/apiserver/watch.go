@@ -19,11 +19,10 @@ type stream struct {
 	request Request
 	selects func(*unstructured.Unstructured) bool
 	to      http.ResponseWriter
-	// since is the revision up to which all changes were sent.
+	// since is the revision of the last sent change.
 	since     int
 	bookmarks bool
-	// end receives the error that ends the watch, or nil to close the watch without
-	// an event.
+	// end receives the error that ends the watch. A nil error closes the watch without an event.
 	end chan error
 }
 
@@ -91,7 +90,7 @@ func (s *Server) begin(st *stream) ([]*unstructured.Unstructured, error) {
 
 func errExpired() error { return apierrors.NewResourceExpired("too old resource version") }
 
-// follow sends changes as they occur, until ctx is done or the server ends the watch.
+// follow sends changes until ctx is done or the server ends the watch.
 func (s *Server) follow(ctx context.Context, st *stream) {
 	for {
 		s.mu.Lock()
@@ -122,8 +121,8 @@ func (s *Server) follow(ctx context.Context, st *stream) {
 	}
 }
 
-// tellChange sends a change of a selected object, and reports whether it did. An object
-// that is no longer selected is sent as deleted.
+// tellChange sends a change of a selected object, and reports whether it did. An object that is no
+// longer selected is sent as deleted.
 func (st *stream) tellChange(c Change) bool {
 	if c.Resource != st.request.resource.gr() {
 		return false
@@ -160,8 +159,8 @@ func (st *stream) send(kind watch.EventType, object any) {
 	}
 }
 
-// EndWatches ends the watches of a resource, such as "pods", or all if resource is
-// empty. A non-nil error is sent as the last event.
+// EndWatches ends the watches of a resource, such as "pods", or all watches if resource is empty. A
+// non-nil error is sent as the last event.
 func (s *Server) EndWatches(resource string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,11 +172,11 @@ func (s *Server) EndWatches(resource string, err error) {
 	}
 }
 
-// Expire expires all revisions so far. Clients that watch from one of them or continue
-// a list get 410 Gone, and open watches end with that error.
+// Expire expires all revisions so far. Clients that watch from an expired revision or continue a
+// list get 410 Gone. Open watches end with this error.
 func (s *Server) Expire() {
 	s.mu.Lock()
-	// Add an empty change so that the latest revision expires, too.
+	// Add an empty change to expire the latest revision, too.
 	s.history = append(s.history, Change{revision: s.revision() + 1})
 	s.compacted = s.revision()
 	clear(s.pages)
@@ -185,7 +184,7 @@ func (s *Server) Expire() {
 	s.EndWatches("", errExpired())
 }
 
-// Stall holds back the events of these resources until the next call of Stall.
+// Stall delays the events of these resources until the next call of Stall.
 func (s *Server) Stall(resources ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -70,19 +70,19 @@ func Deployments(s *apiserver.Server) {
 	})
 }
 
-// rollout is one reconciliation of a Deployment.
+// rollout is one reconcile of a Deployment.
 type rollout struct {
 	s        *apiserver.Server
 	a        apiserver.Actor
 	d        *unstructured.Unstructured
 	replicas int
-	// now is the ReplicaSet of the current template, or nil if there is none. old
-	// lists the others, sorted by revision.
+	// now is the ReplicaSet of the current template, or nil. old lists the other ReplicaSets,
+	// sorted by revision.
 	now *unstructured.Unstructured
 	old []*unstructured.Unstructured
 }
 
-// find sets r.now and r.old. Unless the Deployment is paused, find also creates a missing
+// find sets r.now and r.old. If the Deployment is not paused, find also creates a missing
 // ReplicaSet for the current template, and updates the revisions.
 func (r *rollout) find(paused bool) {
 	template, _, _ := unstructured.NestedMap(r.d.Object, "spec", "template")
@@ -153,7 +153,7 @@ func hashOf(value any) string {
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
-// active returns the newest ReplicaSet that is not scaled to zero, or r.now if there is none.
+// active returns the newest ReplicaSet that is not scaled to zero, or else r.now.
 func (r *rollout) active() *unstructured.Unstructured {
 	if r.now != nil && number(r.now, 0, "spec", "replicas") > 0 {
 		return r.now
@@ -195,8 +195,7 @@ func (r *rollout) roll() {
 		r.scale(r.now, size+up)
 		total += up
 	}
-	// Remove unavailable pods first, then available ones, as long as enough
-	// remain.
+	// Remove unavailable pods first, and then available pods while enough remain.
 	size = number(r.now, 0, "spec", "replicas")
 	down := total - (r.replicas - unavailable) - (size - min(size, number(r.now, 0, "status", "availableReplicas")))
 	for _, broken := range []bool{true, false} {
@@ -212,7 +211,7 @@ func (r *rollout) roll() {
 	}
 }
 
-// bound returns maxSurge or maxUnavailable in pods, rounded up if up is set, or else down.
+// bound returns maxSurge or maxUnavailable as a number of pods. up means to round up.
 func (r *rollout) bound(name string, up bool) int {
 	value, _, _ := unstructured.NestedFieldNoCopy(r.d.Object, "spec", "strategy", "rollingUpdate", name)
 	either := intstr.Parse(fmt.Sprint(value))
@@ -223,7 +222,7 @@ func (r *rollout) bound(name string, up bool) int {
 	return n
 }
 
-// report writes the status, and returns the time until the next reconciliation.
+// report writes the status, and returns the time until the next reconcile.
 func (r *rollout) report(paused bool) time.Duration {
 	count := func(sets []*unstructured.Unstructured, field string) (n int64) {
 		for _, rs := range sets {
@@ -251,8 +250,8 @@ func (r *rollout) report(paused bool) time.Duration {
 	return again
 }
 
-// progress returns the condition Progressing and the time until its deadline, or 0 if there is
-// none. The lastUpdateTime of the condition is the time of the last progress.
+// progress returns the condition Progressing and the time until its deadline, or 0 without a
+// deadline. The lastUpdateTime of the condition is the time of the last progress.
 func (r *rollout) progress(done, paused bool, counts string) (map[string]any, time.Duration) {
 	if done {
 		c := condition(r.d, "Progressing", true, "NewReplicaSetAvailable", "ReplicaSet has successfully progressed.")

@@ -20,10 +20,10 @@ const (
 	podEnds   = 500 * time.Millisecond
 )
 
-// Kubelet creates a node, and simulates its kubelet and the scheduler. The base name
-// of an image determines how its pod behaves. A pod with "never" does not become ready,
-// "crash" crash-loops, "pull" fails to pull, and "slow" takes as long as its tag, as in
-// example.com/slow:30s. All other pods are ready after a second.
+// Kubelet creates a node, and simulates its kubelet and the scheduler. The base name of an image
+// determines how its pod behaves: "never" does not become ready, "crash" crash-loops, "pull" fails
+// to pull, and "slow" takes as long as its tag, such as example.com/slow:30s. All other pods are
+// ready after a second.
 func Kubelet(s *apiserver.Server) {
 	s.CreateYAML("{apiVersion: v1, kind: Node, metadata: {name: " + node + "}}")
 	s.OnWrite(func(c apiserver.Change) {
@@ -51,8 +51,8 @@ const (
 
 const fateAnnotation = "example.com/fate"
 
-// SetFate makes all pods that start from now on behave as if they also had a container
-// with this image, such as "never:1". Stuck and Away are allowed, too.
+// SetFate makes all pods that start later behave as if they also had a container with this image,
+// such as "never:1". Stuck and Away are allowed, too.
 func SetFate(s *apiserver.Server, image string) {
 	s.As("kubelet").Update("nodes", "", node, func(obj *unstructured.Unstructured) {
 		obj.SetAnnotations(map[string]string{fateAnnotation: image})
@@ -66,7 +66,7 @@ func fate(s *apiserver.Server) string {
 	return ""
 }
 
-// stop removes a deleted pod later, unless it has finalizers or the fate is Stuck.
+// stop removes a deleted pod after a delay, but not if it has finalizers or the fate is Stuck.
 func stop(s *apiserver.Server, pod *unstructured.Unstructured) {
 	if fate(s) == Stuck {
 		return
@@ -79,7 +79,7 @@ func stop(s *apiserver.Server, pod *unstructured.Unstructured) {
 	})
 }
 
-// start binds a pod to the node, and later sets its final status.
+// start binds a pod to the node, and sets its final status after a delay.
 func start(s *apiserver.Server, pod *unstructured.Unstructured) {
 	update := func(manager string, change func(*unstructured.Unstructured)) {
 		s.As(manager).Update("pods", pod.GetNamespace(), pod.GetName(), func(now *unstructured.Unstructured) {
@@ -106,11 +106,11 @@ func start(s *apiserver.Server, pod *unstructured.Unstructured) {
 	})
 }
 
-// unready is the reason that fateOf returns if a pod runs without becoming ready.
+// unready is the reason from fateOf for a pod that runs but does not become ready.
 const unready = "-"
 
-// fateOf returns why a pod will not become ready, or "" if it will, and the time until
-// its status is final.
+// fateOf returns the reason why a pod will not become ready, or "", and the time until its status
+// is final.
 func fateOf(s *apiserver.Server, pod *unstructured.Unstructured) (reason string, takes time.Duration) {
 	takes = podStarts
 	images := []string{fate(s)}
@@ -147,8 +147,8 @@ func containers(pod *unstructured.Unstructured) []map[string]any {
 	return all
 }
 
-// setPodStatus sets the status of a pod. waiting is the reason for which its containers
-// wait, or "" if they run.
+// setPodStatus sets the status of a pod. waiting is the reason why its containers are waiting, or
+// "" if they are running.
 func setPodStatus(pod *unstructured.Unstructured, phase corev1.PodPhase, ready bool, waiting string) {
 	now := time.Now().UTC().Format(time.RFC3339)
 	var statuses []any

@@ -13,10 +13,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// Operator simulates the operator of a kind with spec.replicas and spec.template,
-// such as ImoocPods. It maintains the pods, replaces outdated ones, records a
-// revision of each template, and writes a status like the controller of this
-// program. It leaves the pods of a paused object alone.
+// Operator simulates the operator of a kind with spec.replicas and spec.template, such as
+// ImoocPods. It creates and deletes pods, replaces outdated pods, records a revision of each
+// template, and writes a status like the controller of this program. It does not touch the pods of
+// a paused object.
 func Operator(s *apiserver.Server, resource, kind string) {
 	a := s.As(resource + "-operator")
 	control(s, resource, kind, func(obj *unstructured.Unstructured) time.Duration {

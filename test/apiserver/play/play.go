@@ -1,6 +1,6 @@
-// Package play simulates the controllers of a cluster for tests with package
-// apiserver, as far as users can observe them. The call that adds a controller to
-// a server also starts it. Controllers stop with the test.
+// Package play simulates the controllers of a cluster for tests with package apiserver. It
+// simulates only what users can observe. A call that adds a controller to a server also starts the
+// controller. Controllers stop with the test.
 package play
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// reaction is how long a controller takes to act on a change.
+// reaction is the delay between a change and the reconcile.
 const reaction = 10 * time.Millisecond
 
 // Cluster adds Kubelet, ReplicaSets, Deployments, and StatefulSets to a server.
@@ -26,8 +26,8 @@ func Cluster(s *apiserver.Server) {
 	StatefulSets(s)
 }
 
-// control calls reconcile for the objects of a resource, one at a time, shortly after
-// each change of an object or its dependents, and again after the returned time.
+// control calls reconcile for the objects of a resource, one at a time, shortly after each change
+// of an object or its dependents, and again after the returned time.
 func control(s *apiserver.Server, resource, kind string, reconcile func(*unstructured.Unstructured) (again time.Duration)) {
 	var mu, working sync.Mutex
 	due := map[string]bool{}
@@ -68,8 +68,8 @@ func control(s *apiserver.Server, resource, kind string, reconcile func(*unstruc
 	})
 }
 
-// owned returns the objects of a resource that an owner controls and that are not
-// being deleted, oldest first.
+// owned returns the objects of a resource that an owner controls, oldest first. It omits objects
+// that are being deleted.
 func owned(s *apiserver.Server, resource string, owner *unstructured.Unstructured) []*unstructured.Unstructured {
 	all := slices.DeleteFunc(s.List(resource, owner.GetNamespace()), func(obj *unstructured.Unstructured) bool {
 		return !metav1.IsControlledBy(obj, owner) || obj.GetDeletionTimestamp() != nil
@@ -112,7 +112,7 @@ func labelsIn(template map[string]any) map[string]string {
 	return labels
 }
 
-// number returns an integer field of an object, or the given default if the field is not set.
+// number returns an integer field of an object, or the default if the field is not set.
 func number(obj *unstructured.Unstructured, otherwise int, path ...string) int {
 	if obj == nil { // deleted in the meantime
 		return otherwise
@@ -123,7 +123,7 @@ func number(obj *unstructured.Unstructured, otherwise int, path ...string) int {
 	return otherwise
 }
 
-// setStatus writes fields of the status of an object, unless the object was replaced.
+// setStatus writes fields of the status of an object if the object was not replaced.
 func setStatus(a apiserver.Actor, resource string, of *unstructured.Unstructured, status map[string]any) {
 	a.Update(resource, of.GetNamespace(), of.GetName(), func(obj *unstructured.Unstructured) {
 		if obj.GetUID() != of.GetUID() {
@@ -135,7 +135,7 @@ func setStatus(a apiserver.Actor, resource string, of *unstructured.Unstructured
 	})
 }
 
-// condition returns a condition. It keeps lastTransitionTime if the status has not changed.
+// condition returns a condition. If the status is unchanged, it keeps lastTransitionTime.
 func condition(of *unstructured.Unstructured, kind string, met bool, reason, message string) map[string]any {
 	status := "False"
 	if met {

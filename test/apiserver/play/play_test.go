@@ -32,7 +32,7 @@ func setImage(s *apiserver.Server, resource, image string) {
 	})
 }
 
-// pods returns the number of pods of each image, and the number of ready pods, as text.
+// pods returns the number of pods of each image and the number of ready pods as text.
 func pods(s *apiserver.Server) string {
 	images, ready := map[string]int{}, 0
 	for _, pod := range s.List("pods", "default") {
@@ -64,7 +64,7 @@ func status(s *apiserver.Server, resource, name string, fields ...string) string
 	return strings.Join(all, " ")
 }
 
-// reasons returns the type, status, and reason of each condition of an object, as text.
+// reasons returns the type, status, and reason of each condition of an object as text.
 func reasons(s *apiserver.Server, resource, name string) (all string) {
 	list, _, _ := unstructured.NestedSlice(s.Get(resource, "default", name).Object, "status", "conditions")
 	for _, c := range list {
@@ -75,7 +75,7 @@ func reasons(s *apiserver.Server, resource, name string) (all string) {
 	return all
 }
 
-// TestDeployment checks the pods and conditions of a Deployment through a rollout, a stalled
+// TestDeployment checks the pods and conditions of a Deployment during a rollout, a stalled
 // rollout, a rollback, and its deletion.
 func TestDeployment(t *testing.T) {
 	t.Parallel()
@@ -111,8 +111,8 @@ func TestDeployment(t *testing.T) {
 	})
 }
 
-// TestStatefulSet checks that pods are replaced in order, and that a stalled
-// update continues once the unready pod is deleted.
+// TestStatefulSet checks that pods are replaced in order, and that a stalled update continues after
+// the unready pod is deleted.
 func TestStatefulSet(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -32,8 +32,8 @@ func StatefulSets(s *apiserver.Server) {
 	})
 }
 
-// revise creates the ControllerRevision of the template, or makes it the newest, and returns its
-// name. It adds the labels in own. If own is nil, the data of the revision is a patch.
+// revise creates the ControllerRevision of the template, or makes an existing one the newest, and
+// returns its name. It adds the labels in own. If own is nil, the data of the revision is a patch.
 func revise(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructured, own map[string]string) string {
 	template, _, _ := unstructured.NestedMap(set.Object, "spec", "template")
 	hash := hashOf(template)

@@ -14,7 +14,7 @@ import (
 // auditLog is the audit log of the API server, one JSON event per line.
 type auditLog struct{ path string }
 
-// request is the part of an audit event that is read.
+// request holds the used fields of an audit event.
 type request struct {
 	Verb      string `json:"verb"`
 	UserAgent string `json:"userAgent"`
@@ -45,11 +45,11 @@ func (r request) writes() bool {
 	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb)
 }
 
-// end returns the current size of the log.
+// end returns the current size of the audit log.
 func (a auditLog) end() int64 { return must(os.Stat(a.path)).Size() }
 
-// since returns the completed requests of the account that were logged after an offset and whose
-// user agent has the given prefix.
+// since returns completed requests of the account that were logged after an offset, if their user
+// agent has the prefix.
 func (a auditLog) since(place int64, agent string) []request {
 	f := must(os.Open(a.path))
 	defer f.Close()
@@ -58,14 +58,14 @@ func (a auditLog) since(place int64, agent string) []request {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<22)
 	for lines.Scan() {
-		// Skip the requests of the scheduler and the kubelets early because most lines
-		// are theirs.
+		// Skip the requests of the scheduler and the kubelets early, because most lines are from
+		// them.
 		if !strings.Contains(lines.Text(), account) {
 			continue
 		}
 		var r request
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			continue // the last line may be incomplete
+			continue // the last line can be incomplete
 		}
 		// Count a watch when it starts.
 		answered := r.Stage == "ResponseComplete" && r.Verb != "watch" || r.Stage == "ResponseStarted" && r.Verb == "watch"
@@ -80,7 +80,7 @@ func (a auditLog) since(place int64, agent string) []request {
 // counts holds the numbers of requests by verb and resource.
 type counts map[string]int
 
-// count counts the requests that match, or all if match is nil.
+// count counts the matching requests, or all requests if match is nil.
 func count(requests []request, match func(request) bool) counts {
 	c := counts{}
 	for _, r := range requests {

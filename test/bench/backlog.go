@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// probe is the name prefix of objects that change, and the run label of their pods.
+// probe is the name prefix of changing objects, and the run label of their pods.
 const probe = "probe"
 
 // measureBacklog measures how long a change takes while a new loop creates many pods.

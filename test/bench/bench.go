@@ -16,31 +16,30 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// account is the user of all subjects, so that API priority and fairness treats
-// them alike.
+// account is the user of all subjects, so that API priority and fairness treats them equally.
 const account = "system:serviceaccount:kube-system:bench"
 
-// namespace is the namespace of all subjects, unless a question has its own.
+// namespace is the namespace of all subjects, except for questions with their own namespace.
 const namespace = "bench"
 
 // bench is the environment of a benchmark.
 type bench struct {
 	plugin, source string
 	rollouts       rollouts
-	// quick is set if all sizes are small, to see that the benchmark works.
+	// quick means that all sizes are small, to test the benchmark itself.
 	quick      bool
 	scratch    string // a temporary directory
-	kubeconfig string // of the account
+	kubeconfig string // for the account
 	audit      auditLog
-	// logs lists the log files of all processes, in the order of their start.
+	// logs lists the log files of all processes in the order of their start.
 	logs []string
 
-	// witness watches as an administrator, so its requests are not queued; account
-	// sends the measured requests.
+	// witness watches as an administrator, so its requests are not queued. account sends the
+	// measured requests.
 	witness, account client
 }
 
-// sized returns the size of a measurement: full, or quick if the benchmark is quick.
+// sized returns full, or quick for a quick benchmark.
 func sized[T any](b *bench, full, quick T) T {
 	if b.quick {
 		return quick
@@ -63,8 +62,8 @@ func newClient(kubeconfig string) client {
 	return client{must(corev1client.NewForConfig(typed)), must(dynamic.NewForConfig(config))}
 }
 
-// copyPrograms copies the plugin and kubectl in the same way because the way in which
-// a file is written affects how much of it stays in the page cache. It sets b.plugin.
+// copyPrograms copies the plugin and kubectl in the same way, because this affects how much of a
+// file stays in the page cache. It sets b.plugin.
 func (b *bench) copyPrograms(plugin string) {
 	kubectl := must(exec.LookPath("kubectl"))
 	bin := filepath.Join(b.scratch, "bin")
@@ -77,7 +76,7 @@ func (b *bench) copyPrograms(plugin string) {
 
 func (b *bench) close() { _ = os.RemoveAll(b.scratch) }
 
-// prepare creates the account, the CRDs, and a namespace in which pods can be created.
+// prepare creates the account, the CRDs, and a namespace that is ready for pods.
 func (b *bench) prepare(ctx context.Context, plugin string) {
 	b.audit.path = os.Getenv("IMOOCPOD_CLUSTER_AUDIT_LOG")
 	if b.audit.path == "" {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Each object is scaled to besideMany pods, and down to besideFew.
+// Each object is scaled up to besideMany pods, and down to besideFew pods.
 const besideMany, besideFew = 25, 5
 
 const besideNamespace = "bench-beside"
 
-// measureBeside scales many objects up at the same time, and then down. It counts the pods
-// that were created beyond the desired ones.
+// measureBeside scales many objects up and down at the same time. It counts the surplus pods that
+// were created.
 func (b *bench) measureBeside(ctx context.Context) []goal {
 	b.makeNamespaces(ctx, besideNamespace)
 	var surplus []float64
@@ -23,8 +23,8 @@ func (b *bench) measureBeside(ctx context.Context) []goal {
 	return []goal{{what: "pods created beyond the desired ones", wanted: "0", measured: s.text("%.0f"), held: s.most == 0}}
 }
 
-// scaleMany creates objects without pods, scales all of them up, and then down, and removes
-// them. It returns how many pods were created beyond the desired ones.
+// scaleMany creates objects without pods, scales all of them up and down, and removes them. It
+// returns the number of surplus pods that were created.
 func (b *bench) scaleMany(ctx context.Context, run string, objects int) (surplus int) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

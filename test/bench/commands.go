@@ -25,9 +25,8 @@ type timing struct {
 func wall(t timing) float64 { return t.Wall.Seconds() }
 func peak(t timing) float64 { return float64(t.Peak) / (1 << 20) }
 
-// timeVerb is the argument with which this program times a command line in a separate
-// process. The kernel attributes the memory of the parent to a new process, so the
-// parent has to be small.
+// timeVerb is the argument that makes this program time a command line in a separate process. The
+// kernel attributes the memory of the parent to a new process, so the parent has to be small.
 const timeVerb = "time-command"
 
 // timeCommand runs a command line, prints its timing, and returns the exit code.
@@ -61,7 +60,7 @@ func (b *bench) time(ctx context.Context, line ...string) (t timing) {
 	return t
 }
 
-// caller is how a command is called.
+// caller is the way to call a command.
 type caller string
 
 const (
@@ -70,14 +69,14 @@ const (
 	kubectl caller = "kubectl"
 )
 
-// cost is the measured cost of a command with one caller.
+// cost is the measured cost of a command for one caller.
 type cost struct {
 	timings  []timing
 	requests int // of one call
 }
 
-// compare times a command of the plugin alternately with its equivalent in kubectl. %d stands for a
-// replica count that differs from call to call.
+// compare times a command of the plugin and its equivalent in kubectl alternately. %d is a replica
+// count that differs in each call.
 func (b *bench) compare(ctx context.Context, ours, theirs string) map[caller]*cost {
 	callers := []caller{direct, through, kubectl}
 	costs := map[caller]*cost{direct: {}, through: {}, kubectl: {}}
@@ -101,8 +100,8 @@ func (b *bench) compare(ctx context.Context, ours, theirs string) map[caller]*co
 	return costs
 }
 
-// compareScales compares "scale" with that of kubectl. No loop runs meanwhile because its work would
-// be measured, too. Instead, the commands find a lease as if a loop ran.
+// compareScales compares "scale" with kubectl's scale. A loop would affect the measurement, so none
+// is running. Instead, the commands find a lease, as if a loop was running.
 func (b *bench) compareScales(ctx context.Context) []goal {
 	b.makeThree(ctx, b.ours(), "foo")
 	b.makeLease(ctx)
@@ -124,7 +123,7 @@ func (b *bench) compareScales(ctx context.Context) []goal {
 	}
 }
 
-// makeThree creates an object with three ready pods, and keeps it.
+// makeThree creates an object with three ready pods. It does not delete the object.
 func (b *bench) makeThree(ctx context.Context, s subject, name string) {
 	l := b.launch(ctx, s)
 	defer l.stop()
@@ -132,7 +131,7 @@ func (b *bench) makeThree(ctx context.Context, s subject, name string) {
 	b.run(ctx, b.plugin, "wait", s.typeWord()+"/"+name, "--timeout", "2m")
 }
 
-// typeWord returns the type of a subject as written in a command.
+// typeWord returns the type of a subject for a command line.
 func (s subject) typeWord() string { return s.resource.GroupResource().String() }
 
 // makeLease creates a lease that is valid for an hour, as if a controller reconciled

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// lease is the lease duration in seconds (pkg/controller/lease). A standby takes over
-// when the active loop has been silent for that long.
+// lease is the lease duration in seconds (pkg/controller/lease). A standby takes over if the active
+// loop does not renew its lease for this time.
 const lease = 15.0
 
-// measureFailover measures how long a change takes when the active loop has just failed. The loop is
-// killed, or it is frozen, as if its machine became unreachable.
+// measureFailover measures how long a change takes when the active loop has just failed. The loop
+// is killed, or frozen as if its machine became unreachable.
 func (b *bench) measureFailover(ctx context.Context) (goals []goal) {
 	objects, podsEach := sized(b, 1000, 5), sized(b, 5, 2)
 	s := b.oursIn("bench-failover")
@@ -43,8 +43,8 @@ func (b *bench) measureFailover(ctx context.Context) (goals []goal) {
 			var ready string
 			leader, ready = b.launchStandby(ctx, s.namespace)
 			awaitStandby(ctx, leader, ready)
-			// The lease is renewed every two seconds. Vary the moment of the failure in
-			// that period.
+			// The lease is renewed every two seconds. Vary the time of the failure within this
+			// period.
 			pause(ctx, time.Second+time.Duration(round)*370*time.Millisecond)
 			start := time.Now()
 			failure.stop(failed)
@@ -64,9 +64,9 @@ func (b *bench) launchStandby(ctx context.Context, namespace string) (_ *loop, r
 	return b.launch(ctx, b.oursIn(namespace, "--health-probe-bind-address="+address)), "http://" + address + "/readyz"
 }
 
-// awaitStandby waits until a loop waits for the lease.
+// awaitStandby waits until a loop is a standby.
 func awaitStandby(ctx context.Context, l *loop, ready string) {
-	const waiting = "waiting until it stops" // printed once the loop has read the holder
+	const waiting = "waiting until it stops" // printed after the loop has read the holder
 	await(ctx, 50*time.Millisecond, "the loop is a standby", func() bool {
 		return strings.Contains(page(ready), "waiting for the lease") && strings.Contains(l.words(), waiting)
 	})

@@ -7,20 +7,19 @@ import (
 	"time"
 )
 
-// The replica count of an object flaps between these numbers, at this interval.
+// The replica count of an object alternates between these numbers at this interval.
 const (
 	flapFew, flapMany = 5, 15
 	flapPeriod        = 50 * time.Millisecond
 )
 
-// flapBurst is how many status writes are allowed at once before they are
-// throttled.
+// flapBurst is the allowed number of immediate status writes before throttling.
 const flapBurst = 5
 
 const flappingNamespace = "bench-flapping"
 
-// measureFlapping changes a replica count continuously, counts the status writes and
-// pods of the loop, and measures when the status is correct again.
+// measureFlapping changes a replica count continuously, counts the status writes and pods of the
+// loop, and measures when the status is correct again.
 func (b *bench) measureFlapping(ctx context.Context) []goal {
 	const run, name = "flapping", "flapping-0"
 	s := b.oursIn(flappingNamespace)

@@ -14,15 +14,15 @@ import (
 
 // rollouts is an installation of Argo Rollouts.
 type rollouts struct {
-	// programs is the directory of its binaries, and crds is the directory of its CRDs.
-	// If programs is empty, Argo Rollouts is not measured.
+	// programs is the directory of its binaries, and crds is the directory of its CRDs. If programs
+	// is empty, Argo Rollouts is not measured.
 	programs, crds string
 }
 
 const rolloutKind = "Rollout"
 
-// rollout returns the subject for Rollouts, whose controller creates ReplicaSets. The
-// built-in controller of ReplicaSets creates the pods, without rate limits.
+// rollout returns the subject for Rollouts, whose controller creates ReplicaSets. The built-in
+// ReplicaSet controller creates the pods without rate limits.
 func (b *bench) rollout() subject {
 	s := b.lifted()
 	s.resource = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"}
@@ -30,8 +30,7 @@ func (b *bench) rollout() subject {
 	return s
 }
 
-// startRollouts installs the CRDs, and starts the controller once the kind is
-// served.
+// startRollouts installs the CRDs, and starts the controller when the kind is served.
 func (b *bench) startRollouts(ctx context.Context) *process {
 	files := must(filepath.Glob(filepath.Join(b.rollouts.crds, "*-crd.yaml")))
 	args := []string{"apply", "--server-side"}
@@ -40,7 +39,7 @@ func (b *bench) startRollouts(ctx context.Context) *process {
 	}
 	b.run(ctx, "kubectl", args...)
 	b.untilServed(ctx, b.rollout())
-	// Port -1 keeps the controller from listening on all addresses.
+	// With port -1, the controller does not listen on all addresses.
 	return b.start(b.command(ctx, filepath.Join(b.rollouts.programs, "rollouts-controller"),
 		"--kubeconfig="+b.kubeconfig, "--leader-elect=false", "--metricsPort=-1", "--healthzPort=-1", "--loglevel=warn"))
 }
@@ -69,8 +68,8 @@ type followedSize struct{ pods, others, rounds int }
 func received(f following) float64 { return float64(f.received) }
 func cpuTime(f following) float64  { return f.used.cpu }
 
-// compareFollowing follows objects while their pods start, alternating between our command, which
-// follows an object, and the command of kubectl that follows the pods of the object.
+// compareFollowing follows objects while their pods start. It alternates between the plugin, which
+// follows an object, and kubectl, which follows the pods of the object.
 func (b *bench) compareFollowing(ctx context.Context) []goal {
 	anything := map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
 	b.makeKind(ctx, cloneSet(), nil,
@@ -93,7 +92,7 @@ func (b *bench) compareFollowing(ctx context.Context) []goal {
 		for round := range size.rounds {
 			for _, s := range subjects {
 				for i := range callers {
-					by := callers[(i+round)%len(callers)] // alternate, so that drift affects both
+					by := callers[(i+round)%len(callers)] // alternate, so that drift affects both equally
 					f := b.followOne(ctx, s, size, by, fmt.Sprintf("followed-%d", len(all)))
 					say("%5d pods of a %s, followed by %s: received %d kB", size.pods, s.kind, by, f.received/1000)
 					all = append(all, f)
@@ -133,8 +132,8 @@ func followingGoals(all []following, sizes []followedSize, subjects []subject) (
 	return goals
 }
 
-// makeOthers creates unrelated pods, and waits until they are ready, so that they
-// do not change during the measurement.
+// makeOthers creates unrelated pods, and waits until they are ready, so that they do not change
+// during the measurement.
 func (b *bench) makeOthers(ctx context.Context, n int) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -149,12 +148,12 @@ func (b *bench) removeOthers(ctx context.Context) {
 	check(b.account.core.Pods(namespace).DeleteCollection(ctx, atZero(), others))
 }
 
-// errEnded is the error if a command that follows objects exits early. The server closes slow
-// watches, and kubectl exits with its watch.
+// errEnded means that a command that follows objects exited early. The server closes slow watches,
+// and kubectl exits when its watch is closed.
 var errEnded = errors.New("the command exited early")
 
-// followOne follows an object with one of the commands. If the command exits early, it retries with
-// another object.
+// followOne follows an object with one of the commands. If the command exits early, followOne
+// retries with another object.
 func (b *bench) followOne(ctx context.Context, s subject, size followedSize, by caller, run string) (f following) {
 	const most = 5
 	for attempts := 1; ; attempts++ {
@@ -167,7 +166,7 @@ func (b *bench) followOne(ctx context.Context, s subject, size followedSize, by 
 	}
 }
 
-// follow follows an object from zero pods until all are ready. It removes the object if remove is set.
+// follow follows an object from zero pods until all are ready. remove means to delete the object.
 func (b *bench) follow(
 	ctx context.Context, s subject, run string, size followedSize, by caller, remove bool,
 ) following {
@@ -198,7 +197,7 @@ func (b *bench) follow(
 	if remove {
 		b.delete(ctx, s, run)
 		w.untilReady(ctx, 0)
-		// Remaining events would burden later measurements.
+		// Remaining events would slow down later measurements.
 		ofOwners := metav1.ListOptions{FieldSelector: "involvedObject.kind!=Pod"}
 		check(b.account.core.Events(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, ofOwners))
 	}
@@ -206,8 +205,8 @@ func (b *bench) follow(
 	return f
 }
 
-// fill scales an object up from zero, and waits until its pods are ready. For a
-// CloneSet, it also creates the pods, and updates the status at the end.
+// fill scales an object up from zero, and waits until its pods are ready. For a CloneSet, it also
+// creates the pods, and finally updates the status.
 func (b *bench) fill(ctx context.Context, s subject, run string, pods int, w *witness) {
 	b.setReplicas(ctx, s, run, pods)
 	if s.program != nil {
@@ -220,8 +219,8 @@ func (b *bench) fill(ctx context.Context, s subject, run string, pods int, w *wi
 	b.patch(ctx, s, run, status, "status")
 }
 
-// still waits until the meter is still, or fails with errEnded if p exits. A meter is still when the
-// server has sent something, and then nothing for a second. Lease renewals are further apart.
+// still waits until the meter is still, or fails with errEnded if p exits. A meter is still when
+// the server has sent data, and then nothing for a second. Lease renewals are less frequent.
 func (m *meter) still(ctx context.Context, p *process) {
 	const while = time.Second
 	last, since := m.received.Load(), time.Now()
@@ -236,8 +235,8 @@ func (m *meter) still(ctx context.Context, p *process) {
 	})
 }
 
-// measureEndings scales a Deployment by one pod repeatedly. It measures how long each command
-// continued after the pod was ready.
+// measureEndings scales a Deployment by one pod repeatedly. It measures the time from the ready pod
+// to the exit of each command.
 func (b *bench) measureEndings(ctx context.Context) []goal {
 	const run = "ended"
 	s := b.deployment()
@@ -264,7 +263,7 @@ func (b *bench) measureEndings(ctx context.Context) []goal {
 	}}
 }
 
-// compareLooks compares "status" and "kubectl get" on ready objects.
+// compareLooks compares "status" with "kubectl get" on ready objects.
 func (b *bench) compareLooks(ctx context.Context) (goals []goal) {
 	for _, look := range []struct {
 		what         string
@@ -287,8 +286,8 @@ func (b *bench) compareLooks(ctx context.Context) (goals []goal) {
 	return goals
 }
 
-// measureRest follows one object, and then all objects. It does so while they are ready, and again
-// after a change that is not reconciled because no loop runs.
+// measureRest follows one object, and then all objects: first while they are ready, and then after
+// a change that is not reconciled because no loop is running.
 func (b *bench) measureRest(ctx context.Context) []goal {
 	objects := sized(b, 100, 3)
 	s := b.ours()
@@ -322,8 +321,8 @@ func (b *bench) measureRest(ctx context.Context) []goal {
 	return []goal{atRest, watches}
 }
 
-// rest runs a command that follows objects. It returns the watches since the start, and the requests
-// in a window that begins later.
+// rest runs a command that follows objects. It returns the watches since the start, and the
+// requests in a window that starts later.
 func (b *bench) rest(ctx context.Context, args []string) (watches, requests counts) {
 	window := sized(b, 8*time.Second, 2*time.Second)
 	place := b.audit.end()
@@ -339,8 +338,8 @@ func (b *bench) rest(ctx context.Context, args []string) (watches, requests coun
 	return watches, count(b.audit.since(settled, string(direct)), nil)
 }
 
-// measureMany measures the memory of a command that follows an object with very many pods. It keeps
-// the object.
+// measureMany measures the memory of a command that follows an object with very many pods. It does
+// not delete the object.
 func (b *bench) measureMany(ctx context.Context) []goal {
 	pods := sized(b, 10_000, 20)
 	used := b.follow(ctx, b.ours(), "many", followedSize{pods: pods}, direct, false).used

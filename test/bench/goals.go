@@ -11,12 +11,12 @@ import (
 type goal struct {
 	what, wanted, measured string
 	held                   bool
-	// lenient is set if a miss is not an error. Such a goal depends on how fast and idle the
-	// machine is, or docs/benchmarks.md explains the miss.
+	// lenient means that a miss is not an error, because the goal depends on the speed and load of
+	// the machine, or docs/benchmarks.md explains the miss.
 	lenient bool
 }
 
-// add adds a measurement, which holds the goal or not.
+// add adds a measurement. held means that it meets the goal.
 func (g *goal) add(measured string, held bool) {
 	if g.measured != "" {
 		g.measured += ", "
@@ -25,7 +25,7 @@ func (g *goal) add(measured string, held bool) {
 	g.held = g.held && held
 }
 
-// missed returns an error that lists the missed goals, except the lenient ones.
+// missed returns an error with the missed goals, except lenient goals.
 func missed(goals []goal) error {
 	var all []string
 	for _, g := range goals {
@@ -39,7 +39,7 @@ func missed(goals []goal) error {
 	return nil
 }
 
-// ratio is a measured ratio, with the format of its text.
+// ratio is a measured ratio with its text format.
 type ratio struct {
 	format string
 	value  float64
@@ -59,8 +59,8 @@ func ratioGoal(what string, most float64, all ...ratio) goal {
 	return g
 }
 
-// medianGoal returns the lenient goal that the median of values is at most a limit. unit follows a
-// value, whose text has the given format.
+// medianGoal returns the lenient goal that the median of values is at most a limit. format is the
+// format of a value, and unit follows it.
 func medianGoal(what string, most float64, format, unit string, values ...float64) goal {
 	s := spreadOf(values)
 	return goal{
@@ -102,7 +102,7 @@ func (s spread) text(format string) string {
 	return fmt.Sprintf(format+" ("+format+"–"+format+")", s.median, s.least, s.most)
 }
 
-// valuesOf returns a value of each measurement.
+// valuesOf returns one value for each measurement.
 func valuesOf[T any](measurements []T, value func(T) float64) []float64 {
 	var all []float64
 	for _, m := range measurements {

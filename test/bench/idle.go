@@ -9,7 +9,7 @@ import (
 // stillness is the work of a converged loop in a window.
 type stillness struct {
 	reconciles float64
-	writes     int // without writes of its lease
+	writes     int // without writes of the lease
 }
 
 // work returns the number of reconciles and writes.
@@ -18,8 +18,7 @@ func (s stillness) work() float64 { return s.reconciles + float64(s.writes) }
 // reconcileCost is the cost per reconcile after a change of one object.
 type reconcileCost struct{ cpu, requests float64 }
 
-// measureIdle creates many small objects, and measures their loop. The objects
-// stay.
+// measureIdle creates many small objects, and measures their loop. It does not delete the objects.
 func (b *bench) measureIdle(ctx context.Context) []goal {
 	objects, podsEach, window := sized(b, 1000, 5), sized(b, 5, 2), sized(b, time.Minute, 2*time.Second)
 	s := b.ours()
@@ -34,7 +33,7 @@ func (b *bench) measureIdle(ctx context.Context) []goal {
 	many := b.changeOne(ctx, s, l, "few-1")
 	l.stop()
 
-	// Start the loop again while nothing needs to change.
+	// Restart the loop while there is nothing to do.
 	place := b.audit.end()
 	again := b.launch(ctx, s)
 	defer again.stop()

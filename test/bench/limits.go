@@ -20,7 +20,7 @@ type limit struct {
 	// make creates the objects while a loop runs. The field loop holds the arguments of the loop.
 	make func(ctx context.Context)
 	loop []string
-	// then holds the command lines to run when all pods exist.
+	// then holds the command lines to run after all pods exist.
 	then [][]string
 }
 
@@ -74,8 +74,7 @@ func (b *bench) limits() []limit {
 	}
 }
 
-// measureLimits measures the limits, and writes the results into a section of a
-// document.
+// measureLimits measures the limits, and writes the results to a section of a document.
 func (b *bench) measureLimits(ctx context.Context, document string) {
 	report := b.describe(ctx)
 	var rows [][]string
@@ -86,7 +85,8 @@ func (b *bench) measureLimits(ctx context.Context, document string) {
 	report.write(document, "limits", table(2, header, rows))
 }
 
-// measureLimit returns the rows of a limit: for a loop until all pods are ready, and for each command.
+// measureLimit returns the rows of a limit: one for the loop, and one for each command.
+// command.
 func (b *bench) measureLimit(ctx context.Context, l limit) [][]string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -117,7 +117,7 @@ func (b *bench) makeLimit(ctx context.Context, l limit) []string {
 	return b.limitRow(l.what, append([]string{"run-controller"}, l.loop...), took, running.usage(), place)
 }
 
-// limitRow returns the row of a command, which began at a place in the audit log.
+// limitRow returns the row of a command. place is the start of the command in the audit log.
 func (b *bench) limitRow(what string, args []string, took time.Duration, used usage, place int64) []string {
 	requests := count(b.audit.since(place, b.ours().agent), func(r request) bool { return r.Object.Resource != "leases" })
 	row := []string{

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// loop is the process of a subject, or empty for a subject without a program.
+// loop is the process of a subject. It is empty for a subject without a program.
 type loop struct {
 	*process
 
@@ -34,7 +34,7 @@ func freeAddress() string {
 	return l.Addr().String()
 }
 
-// reconciles returns the number of finished reconciles, including those that failed.
+// reconciles returns the number of finished reconciles, including failed ones.
 func (l *loop) reconciles() (float64, error) {
 	client := http.Client{Timeout: 10 * time.Second}
 	resp, err := client.Get("http://" + l.address + "/metrics")
@@ -59,7 +59,7 @@ func (l *loop) untilReconciled(ctx context.Context, n int) {
 	})
 }
 
-// untilStill waits until a loop has reconciled nothing for a while.
+// untilStill waits until a loop has not reconciled anything for a while.
 func (l *loop) untilStill(ctx context.Context) {
 	for before := -1.0; ; {
 		now := must(l.reconciles())

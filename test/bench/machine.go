@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// describe begins a report with the machine and the programs.
+// describe starts a report with the machine and the programs.
 func (b *bench) describe(ctx context.Context) report {
 	proc := must(procfs.NewDefaultFS())
 	r := report{spare: spare(ctx, proc), began: time.Now()}
@@ -28,7 +28,7 @@ func (b *bench) describe(ctx context.Context) report {
 	return r
 }
 
-// spare measures the idle share of the processors for a few seconds, in percent.
+// spare measures the idle share of the processors over a few seconds, in percent.
 func spare(ctx context.Context, proc procfs.FS) float64 {
 	times := func() (idle, all float64) {
 		t := must(proc.Stat()).CPUTotal

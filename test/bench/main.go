@@ -1,8 +1,7 @@
 // Bench measures one part of the benchmark on the control plane of test/cluster, and
 // writes its section of docs/benchmarks.md. test/bench/run starts it.
 //
-// ReplicaSets are reconciled by separate controller managers, with configurable
-// rate limits.
+// Separate controller managers reconcile ReplicaSets with configurable rate limits.
 package main
 
 import (

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestQuick runs "make bench" for each part with small numbers, and checks that the
-// section of the document is complete. The program itself fails if it misses a goal
-// that does not depend on the speed of the machine.
+// TestQuick runs "make bench" for each part with small numbers, and checks that the section of the
+// document is complete. The program itself fails if it misses a goal that does not depend on the
+// speed of the machine.
 func TestQuick(t *testing.T) {
 	for part, has := range map[string][]string{
 		"commands": {"| exactly as many creates as pods | in every run | in every run | held |", "| reconciles and writes with 10 converged pods | 0 |", "| requests of `scale`: object, count, leases | 3 |"},

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// meter is a proxy between one program and the API server. It counts the encrypted
-// bytes that the server sends.
+// meter is a proxy between one program and the API server. It counts the encrypted bytes from the
+// server.
 type meter struct {
 	listener net.Listener
 	server   string
@@ -27,7 +27,7 @@ type meter struct {
 func (b *bench) newMeter() *meter {
 	config := must(clientcmd.LoadFromFile(b.kubeconfig))
 	l := must(net.Listen("tcp", "127.0.0.1:0"))
-	// The name must not contain a colon because KUBECONFIG is a list.
+	// The name must not contain a colon, because KUBECONFIG is a list.
 	name := "metered-" + strings.ReplaceAll(l.Addr().String(), ":", "-")
 	m := &meter{listener: l, kubeconfig: filepath.Join(b.scratch, name)}
 	for _, cluster := range config.Clusters {
@@ -51,14 +51,14 @@ func (m *meter) accept() {
 
 // relay copies the data in both directions until one side closes its connection.
 func (m *meter) relay(client net.Conn) {
-	defer func() { _ = client.Close() }() // fails if the program has closed it
+	defer func() { _ = client.Close() }() // fails if the program already closed the connection
 	server, err := net.Dial("tcp", m.server)
 	if err != nil {
 		return // the program gets a connection error
 	}
 	defer func() { _ = server.Close() }()
 	m.running.Go(func() {
-		_, _ = io.Copy(server, client) // the program notices errors in the other direction
+		_, _ = io.Copy(server, client) // the program gets errors in the other direction
 		_ = server.Close()
 	})
 	_, _ = io.Copy(client, io.TeeReader(server, counter{&m.received}))

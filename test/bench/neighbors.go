@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// measureNeighbors scales many objects by one pod, one after the other. It does so
-// while nothing else happens, and again while one object gets very many pods.
+// measureNeighbors scales many objects by one pod, one after the other: first without other work,
+// and then while one object gets very many pods.
 func (b *bench) measureNeighbors(ctx context.Context) []goal {
 	bigPods, others := sized(b, 10_000, 60), sized(b, 100, 4)
 	s := b.oursIn("bench-neighbors")
@@ -27,11 +27,11 @@ func (b *bench) measureNeighbors(ctx context.Context) []goal {
 	return []goal{ratioGoal(what, 2, beside("%.2f ×", busy, alone))}
 }
 
-// neighbor is the name prefix of the objects that change, and the run label of their pods.
+// neighbor is the name prefix of the changing objects, and the run label of their pods.
 const neighbor = "neighbor"
 
-// changeNeighbors scales objects up by one pod, one after the other, and returns the
-// seconds until each had its pod.
+// changeNeighbors scales objects up by one pod, one after the other, and returns the seconds until
+// each object had its pod.
 func (b *bench) changeNeighbors(ctx context.Context, s subject, n, to int, w *witness) (took []float64) {
 	for i := range n {
 		start := time.Now()

@@ -13,13 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// churnPeriod is the interval at which a node is added or removed.
+// churnPeriod is the interval between changes of nodes.
 const churnPeriod = 100 * time.Millisecond
 
 const nodesNamespace = "bench-nodes"
 
-// measureNodes runs a pod on each of many nodes, alternately with a MyDaemonSet
-// and a DaemonSet. In the last round, it also adds and removes nodes.
+// measureNodes runs a pod on each of many nodes, alternately with a MyDaemonSet and a DaemonSet. In
+// the last round, it also adds and removes nodes.
 func (b *bench) measureNodes(ctx context.Context) []goal {
 	added, rounds, churn := sized(b, 1000, 10), sized(b, 2, 1), sized(b, 20*time.Second, 2*time.Second)
 	b.makeNamespaces(ctx, nodesNamespace)
@@ -30,7 +30,7 @@ func (b *bench) measureNodes(ctx context.Context) []goal {
 	seconds, percent := map[string][]float64{}, map[string]float64{}
 	for round := range rounds {
 		for i := range subjects {
-			s := subjects[(i+round)%len(subjects)] // alternate, so that drift affects both
+			s := subjects[(i+round)%len(subjects)] // alternate, so that drift affects both equally
 			last := time.Duration(0)
 			if round == rounds-1 {
 				last = churn
@@ -49,9 +49,9 @@ func (b *bench) measureNodes(ctx context.Context) []goal {
 	}
 }
 
-// spreadOut creates an object, waits for its pods, and removes the object. If churn is not zero, it
-// adds and removes nodes for that long in between. It returns the seconds until all pods were ready,
-// and the CPU usage while nodes were added and removed, in percent of a core.
+// spreadOut creates an object, waits for its pods, and deletes the object. If churn is not zero, it
+// adds and removes nodes for this time before the deletion. It returns the seconds until all pods
+// were ready, and the CPU usage during the churn in percent of a core.
 func (b *bench) spreadOut(
 	ctx context.Context, s subject, run string, nodes int, churn time.Duration,
 ) (seconds, percent float64) {
@@ -74,7 +74,7 @@ func (b *bench) spreadOut(
 	b.churnNodes(ctx, run, churn)
 	percent = 100 * (l.usage().cpu - before.cpu) / time.Since(start).Seconds()
 	b.delete(ctx, s, run)
-	// The pods of removed nodes are garbage collected late, so delete all pods.
+	// Garbage collection of pods on removed nodes takes long, so delete all pods.
 	check(b.witness.core.Pods(nodesNamespace).DeleteCollection(ctx, atZero(), metav1.ListOptions{}))
 	return seconds, percent
 }
@@ -119,8 +119,8 @@ func (b *bench) churnNodes(ctx context.Context, run string, d time.Duration) {
 	}
 }
 
-// makeNodes creates nodes, waits until pods can be scheduled to all, and returns
-// their total number.
+// makeNodes creates nodes, waits until pods can be scheduled to all of them, and returns the total
+// number of nodes.
 func (b *bench) makeNodes(ctx context.Context, n int) (all int) {
 	parallel(atOnce, n, func(i int) { b.createNode(ctx, fmt.Sprintf("bench-%d", i)) })
 	await(ctx, time.Second, "pods can be scheduled to all nodes", func() bool {

@@ -14,10 +14,10 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// atOnce is the number of concurrent requests that prepare a measurement.
+// atOnce is the number of concurrent requests to prepare a measurement.
 const atOnce = 16
 
-// objects returns a client of the owners of a subject.
+// objects returns a client for the owners of a subject.
 func (b *bench) objects(s subject) dynamic.ResourceInterface {
 	return b.account.dynamic.Resource(s.resource).Namespace(s.namespace)
 }
@@ -26,7 +26,7 @@ func (b *bench) create(ctx context.Context, s subject, object *unstructured.Unst
 	return must(b.objects(s).Create(ctx, object, metav1.CreateOptions{}))
 }
 
-// makeObjects creates n objects of a run, which are named after it, with pods each.
+// makeObjects creates n objects of a run, named after the run, with the given number of pods.
 func (b *bench) makeObjects(ctx context.Context, s subject, run string, n, pods int) {
 	parallel(atOnce, n, func(i int) {
 		object := s.owner(run, pods)
@@ -49,7 +49,7 @@ func (b *bench) delete(ctx context.Context, s subject, name string) {
 	check(b.objects(s).Delete(ctx, name, metav1.DeleteOptions{}))
 }
 
-// createPods creates n pods of a run with concurrent requests. owner controls them, unless it is nil.
+// createPods creates n pods of a run with concurrent requests. A non-nil owner controls them.
 func (b *bench) createPods(ctx context.Context, concurrency int, run string, owner *unstructured.Unstructured, n int) {
 	pod := podOf(run, owner)
 	parallel(concurrency, n, func(i int) {
@@ -59,8 +59,8 @@ func (b *bench) createPods(ctx context.Context, concurrency int, run string, own
 	})
 }
 
-// makeNamespaces creates namespaces, and waits until pods can be created in them, which is when the
-// default service account exists.
+// makeNamespaces creates namespaces, and waits for their default service accounts, so that pods can
+// be created.
 func (b *bench) makeNamespaces(ctx context.Context, names ...string) {
 	parallel(atOnce, len(names), func(i int) {
 		one := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: names[i]}}
@@ -82,8 +82,7 @@ func (b *bench) makeNamespaces(ctx context.Context, names ...string) {
 	})
 }
 
-// makeKind creates the CRD of a subject. Its objects have a replica count, and further fields in the
-// spec.
+// makeKind creates the CRD of a subject. The spec of its objects has a replica count and fields.
 func (b *bench) makeKind(ctx context.Context, s subject, annotations, subresources, fields map[string]any) {
 	count := map[string]any{"type": "integer", "format": "int32", "minimum": int64(0)}
 	subresources["status"], fields["replicas"] = map[string]any{}, count
@@ -116,7 +115,7 @@ func (b *bench) untilServed(ctx context.Context, s subject) {
 	})
 }
 
-// declared returns the subject of a declared kind with a number.
+// declared returns the subject of the declared kind number i.
 func (b *bench) declared(i int, namespace string) subject {
 	s := b.ours("--declared-kinds").in(namespace)
 	s.kind = fmt.Sprintf("Limit%d", i)
@@ -126,8 +125,8 @@ func (b *bench) declared(i int, namespace string) subject {
 	return s
 }
 
-// declareKinds declares n kinds, and waits until they are served. The run label of a pod is the name
-// of its owner.
+// declareKinds declares n kinds, and waits until they are served. The run label of a pod is the
+// name of its owner.
 func (b *bench) declareKinds(ctx context.Context, n int) {
 	parallel(atOnce, n, func(i int) {
 		s := b.declared(i, namespace)

@@ -18,7 +18,7 @@ type process struct {
 	cmd  *exec.Cmd
 	log  string
 	done chan struct{}
-	// ended is the exit time, valid once done is closed.
+	// ended is the exit time, which is valid after done is closed.
 	ended time.Time
 }
 
@@ -29,7 +29,7 @@ type usage struct {
 	resident, peak uint64
 }
 
-// start starts a program that writes its output to a file of its own.
+// start starts a program that writes its output to a separate file.
 func (b *bench) start(cmd *exec.Cmd) *process {
 	name := fmt.Sprintf("%d-%s.log", len(b.logs), filepath.Base(cmd.Path))
 	p := &process{cmd: cmd, log: filepath.Join(b.scratch, name), done: make(chan struct{})}
@@ -46,8 +46,8 @@ func (b *bench) start(cmd *exec.Cmd) *process {
 	return p
 }
 
-// lastWords returns the output of the last two programs that were started: two loops, or a loop and
-// a command that follows its object.
+// lastWords returns the output of the last two started programs: two loops, or a loop and a command
+// that follows its object.
 func (b *bench) lastWords() string {
 	var said strings.Builder
 	for _, log := range b.logs[max(0, len(b.logs)-2):] {
@@ -63,22 +63,22 @@ func (p *process) usage() usage {
 	return usage{cpu: stat.CPUTime(), resident: status.VmRSS, peak: status.VmHWM}
 }
 
-// stop sends SIGTERM to the process, and waits until it has exited. It does nothing without a
+// stop sends SIGTERM to the process, and waits until it has exited. stop does nothing for a nil
 // process.
 func (p *process) stop() { p.end(syscall.SIGTERM) }
 
-// kill is stop with SIGKILL.
+// kill is like stop, but with SIGKILL.
 func (p *process) kill() { p.end(syscall.SIGKILL) }
 
 func (p *process) end(signal syscall.Signal) {
 	if p != nil {
-		_ = p.cmd.Process.Signal(signal) // fails if it has exited
+		_ = p.cmd.Process.Signal(signal) // fails if the process has exited
 		<-p.done
 	}
 }
 
-// freeze sends SIGSTOP, and waits until the process is stopped. On a busy machine, the
-// process may run for a while after the signal.
+// freeze sends SIGSTOP, and waits until the process is stopped. On a busy machine, this can take a
+// while.
 func (p *process) freeze(ctx context.Context) {
 	const stopped = "T"
 	proc := must(procfs.NewProc(p.cmd.Process.Pid))
@@ -96,7 +96,7 @@ func (p *process) exited() bool {
 	}
 }
 
-// words returns the beginning of the output so far, for an error message.
+// words returns the beginning of the output for an error message.
 func (p *process) words() string { return wordsIn(p.log) }
 
 func wordsIn(log string) string {

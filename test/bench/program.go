@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// measureProgram measures the size of the program, and the heap of the pods in its cache, which the Go
-// benchmarks of the rules measure.
+// measureProgram measures the size of the program. It also runs the Go benchmarks, which measure
+// the heap of the pods in the cache.
 func (b *bench) measureProgram(ctx context.Context) []goal {
 	cmd := b.command(ctx, "go", "test", "-run", "^$", "-bench", ".", "-benchmem",
 		"-benchtime", sized(b, "0.2s", "1x"), "-p", "1", "./pkg/inspect/status", "./pkg/controller/...")

@@ -14,26 +14,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// question is a question about the program, with the measurement that answers it.
+// question is a question about the program, and the measurement that answers it.
 type question struct {
 	name    string
 	measure func(context.Context) []goal
-	// place is the place of the goals in the report.
+	// place is the position of the goals in the report.
 	place int
-	// limit limits the time of the measurement.
+	// limit is the timeout of the measurement.
 	limit time.Duration
-	// emptied is the namespace to be emptied afterwards, or "" if there is none.
+	// emptied is the namespace to empty afterwards, or "".
 	emptied string
 }
 
-// questions returns the questions of a part, in the order of measuring.
+// questions returns the questions of a part, in the order of measurement.
 //
-// Of the part "loop", the first questions are those whose objects are deleted afterwards. Then comes
-// Wide, whose loop sees all namespaces. Wide and those after it keep their objects, because deleting
-// them takes as long as creating them. The loops after Wide do not see the objects of earlier
-// questions.
+// In the part "loop", questions whose objects are deleted come first. Then comes Wide, whose loop
+// sees all namespaces. Wide and the later questions keep their objects, because a deletion takes as
+// long as a creation. The loops after Wide do not see the objects of earlier questions.
 func (b *bench) questions(part string) []question {
-	// The limit for a question about the loop is about twice the time needed on two cores.
+	// The limit for a question about the loop is about twice the time that two cores need.
 	const short, long = 5 * time.Minute, time.Hour
 	switch part {
 	case "commands":
@@ -67,8 +66,8 @@ func (b *bench) questions(part string) []question {
 	return nil
 }
 
-// answer answers the questions of a part with the given names, or all if none are given, and writes
-// the goals into the section of the part. It fails if a goal is missed.
+// answer answers the named questions of a part, or all without names, and writes the goals to the
+// section of the part. It fails if a goal is missed.
 func (b *bench) answer(ctx context.Context, part string, only []string, document string) {
 	questions := b.questions(part)
 	if len(only) > 0 {
@@ -88,7 +87,7 @@ func (b *bench) answer(ctx context.Context, part string, only []string, document
 	check(missed(all))
 }
 
-// ask answers a question by its measurement, and then empties the namespace q.emptied. If the
+// ask measures the answer to a question, and then empties the namespace q.emptied. If the
 // measurement fails, the answer is a missed goal.
 func (b *bench) ask(ctx context.Context, q question) (goals []goal) {
 	began := time.Now()
@@ -116,7 +115,7 @@ func (b *bench) ask(ctx context.Context, q question) (goals []goal) {
 	return goals
 }
 
-// empty deletes the pods of a namespace and their owners at once.
+// empty immediately deletes the pods of a namespace and their owners.
 func (b *bench) empty(ctx context.Context, namespace string) {
 	pods := corev1.SchemeGroupVersion.WithResource("pods")
 	var failed []error
@@ -127,5 +126,5 @@ func (b *bench) empty(ctx context.Context, namespace string) {
 	check(errors.Join(failed...))
 }
 
-// atZero returns the options to delete pods at once.
+// atZero returns the options to delete pods immediately.
 func atZero() metav1.DeleteOptions { return metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))} }

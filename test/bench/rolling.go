@@ -11,8 +11,7 @@ import (
 
 const rollingNamespace = "bench-rolling"
 
-// measureRolling replaces the pods of an ImoocPod and of a StatefulSet,
-// alternately.
+// measureRolling replaces the pods of an ImoocPod and of a StatefulSet alternately.
 func (b *bench) measureRolling(ctx context.Context) []goal {
 	pods := sized(b, 500, 12)
 	b.makeNamespaces(ctx, rollingNamespace)
@@ -21,7 +20,7 @@ func (b *bench) measureRolling(ctx context.Context) []goal {
 	took := map[string][]float64{}
 	for round := range sized(b, 3, 1) {
 		for i := range subjects {
-			s := subjects[(i+round)%len(subjects)] // alternate, so that drift affects both
+			s := subjects[(i+round)%len(subjects)] // alternate, so that drift affects both equally
 			took[s.kind] = append(took[s.kind], b.roll(ctx, s, fmt.Sprintf("rolled-%d-%d", round, i), pods))
 		}
 	}
@@ -29,8 +28,8 @@ func (b *bench) measureRolling(ctx context.Context) []goal {
 	return []goal{ratioGoal(what, 1.1, beside("%.2f ×", took["ImoocPod"], took["StatefulSet"]))}
 }
 
-// rolledObject returns an object that replaces a quarter of its pods at a time,
-// which is the default of an ImoocPod.
+// rolledObject returns an object that replaces a quarter of its pods at a time, the default of an
+// ImoocPod.
 func rolledObject(s subject, run string, pods int) *unstructured.Unstructured {
 	object := s.owner(run, pods)
 	if spec, ok := object.Object["spec"].(map[string]any); ok && s.kind == "StatefulSet" {
@@ -42,8 +41,8 @@ func rolledObject(s subject, run string, pods int) *unstructured.Unstructured {
 	return object
 }
 
-// roll creates an object, and changes its template. It returns the seconds until
-// all pods were new and ready.
+// roll creates an object, and changes its template. It returns the seconds until all pods are new
+// and ready.
 func (b *bench) roll(ctx context.Context, s subject, run string, pods int) float64 {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

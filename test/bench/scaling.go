@@ -9,13 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// size is a number of pods. Each run scales an object from zero to this number, and back.
+// size is a number of pods. Each run scales an object from zero to this number and back.
 type size struct {
 	pods int
-	// rounds is the number of runs of each subject. shipped is the number of runs of the
-	// ReplicaSet as shipped, which creates 20 pods per second.
+	// rounds is the number of runs of each subject. shipped is the number of runs of the unchanged
+	// ReplicaSet controller, which creates 20 pods per second.
 	rounds, shipped int
-	// growth is set if only raw requests and our loop run at this size, to measure how the time
+	// growth means that only raw requests and our loop run at this size, to measure how the time
 	// grows.
 	growth bool
 }
@@ -31,21 +31,22 @@ func (b *bench) sizes() []size {
 	}, []size{{pods: 1, rounds: 1, shipped: 1}, {pods: 15, rounds: 1, growth: true}, {pods: 30, rounds: 1}})
 }
 
-// sample is one run of a subject from zero to a number of pods, and back.
+// sample is one run of a subject from zero to a number of pods and back.
 type sample struct {
 	subject     string
 	concurrency int // of raw requests
 	pods        int
-	// up is the change to that number. down is the change back to zero.
+	// up is the change from zero to this number, and down is the change back to zero.
 	up, down way
 }
 
 // way is the change of an object from one number of pods to another.
 type way struct {
-	// done is the time from the request until the last pod was created, or was gone.
-	// status is the time until the status reported that; zero without a program.
+	// done is the time from the request until all pods are created or deleted. status is the time
+	// until the status reports this, or zero without a program.
 	done, status time.Duration
-	// counts holds the requests except for events, leases, and watches. events counts event writes.
+	// counts holds the requests except events, leases, and watches. events counts event writes.
+	// writes.
 	counts counts
 	events int
 }
@@ -53,10 +54,10 @@ type way struct {
 func created(s sample) float64 { return s.up.done.Seconds() }
 func gone(s sample) float64    { return s.down.done.Seconds() }
 
-// compareScaling runs the subjects alternately, at each size. Every second round
-// runs in reverse, so that drift affects all of them.
+// compareScaling runs the subjects alternately at each size. Every second round runs in reverse
+// order, so that drift affects all subjects.
 func (b *bench) compareScaling(ctx context.Context) []goal {
-	// Every round measures each number of concurrent raw requests.
+	// Every round measures each concurrency of raw requests.
 	concurrencies := sized(b, []int{32, 64, 128}, []int{4, 8})
 	var all samples
 	for _, size := range b.sizes() {
@@ -138,12 +139,12 @@ func (b *bench) deletePods(ctx context.Context, s subject, run string) {
 	})
 }
 
-// state is the work and usage of a subject at some time.
+// state is the work and the usage of a subject at a certain time.
 type state struct {
 	place      int64 // in the audit log
 	usage      usage
 	reconciles float64
-	// counts, events, and writes hold the requests of the subject since an earlier place.
+	// counts, events, and writes hold the requests of the subject since an earlier position.
 	counts         counts
 	events, writes int
 }
@@ -159,7 +160,7 @@ func (b *bench) stateOf(s subject, l *loop) state {
 	return now
 }
 
-// A subject is done when it has sent nothing for this long. Use veryQuiet for a subject that may
+// A subject is done when it has sent nothing for this time. Use veryQuiet for a subject that can
 // delay a status write by a second.
 const (
 	quiet     = 400 * time.Millisecond
@@ -167,7 +168,7 @@ const (
 )
 
 // settle waits until a subject has sent only lease renewals for the given time. It returns the
-// state, with the requests since a place in the audit log.
+// state with the requests since a position in the audit log.
 func (b *bench) settle(ctx context.Context, s subject, l *loop, place int64, quiet time.Duration) state {
 	for sent := -1; ; pause(ctx, quiet) {
 		requests := slices.DeleteFunc(b.audit.since(place, s.agent), func(r request) bool {
@@ -185,11 +186,11 @@ func (b *bench) settle(ctx context.Context, s subject, l *loop, place int64, qui
 	}
 }
 
-// samples are the runs of all subjects.
+// samples holds the runs of all subjects.
 type samples []sample
 
-// of returns the runs of a subject at a size. For raw requests, it returns those with the concurrency
-// that has the lowest median of value.
+// of returns the runs of a subject at a size. For raw requests, it returns the runs at the
+// concurrency with the lowest median of value.
 func (all samples) of(subject string, pods int, value func(sample) float64) []float64 {
 	byConcurrency := map[int][]float64{}
 	for _, s := range all {
@@ -208,7 +209,7 @@ func (all samples) of(subject string, pods int, value func(sample) float64) []fl
 
 // speed returns the goals on the time of a scale.
 func (all samples) speed(sizes []size) []goal {
-	// The loop is compared with other subjects at sizes from large, or at the last one.
+	// The loop is compared with other subjects at sizes from large, or at the last size.
 	const large = 500
 	var compared []int
 	small, big := 0, sizes[len(sizes)-1].pods
@@ -246,7 +247,7 @@ func (all samples) speed(sizes []size) []goal {
 	return append(goals, ratioGoal(what, 1.30, ratio{"%.2f ×", at(big) / at(small)}))
 }
 
-// counted returns the goals on numbers of requests, which every run of our loop has to meet.
+// counted returns the goals for numbers of requests, which every run of our loop has to meet.
 func (all samples) counted() []goal {
 	creates, deletes, statuses, events := true, true, true, 0
 	mostStatuses, allowed := 0, 0

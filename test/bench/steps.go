@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A measurement is a list of steps. A step that fails ends the whole measurement, as t.Fatal ends a
-// test, so the steps return no errors.
+// A measurement is a list of steps. Like t.Fatal in a test, a failed step ends the whole
+// measurement, so the steps return no errors.
 
-// failure is the value of the panic by which a step ends its measurement.
+// failure is the panic value of a step that ends its measurement.
 type failure struct{ error }
 
 // check ends the measurement if err is not nil.
@@ -27,7 +27,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// attempt runs steps, and returns the error of the step that failed.
+// attempt runs steps, and returns the error of a failed step.
 func attempt(steps func()) (err error) {
 	defer func() {
 		switch reason := recover().(type) {
@@ -61,11 +61,11 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// patience limits each wait. A ReplicaSet as shipped is slow, and so are ten thousand
-// pods on a busy machine.
+// patience limits each wait. It is long, because a ReplicaSet with default limits and ten thousand
+// pods on a busy machine are slow.
 const patience = 30 * time.Minute
 
-// patiently returns a context for waiting until something is the case.
+// patiently returns a context to wait for a condition.
 func patiently(ctx context.Context, what string) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, patience, fmt.Errorf("waited in vain until %s", what))
 }

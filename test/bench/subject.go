@@ -21,8 +21,8 @@ type subject struct {
 	resource  schema.GroupVersionResource
 	kind      string
 	namespace string
-	// program returns a command that reconciles the owner, and serves metrics at an
-	// address if it can. If program is nil, this process sends the requests.
+	// program returns a command that reconciles the owner, and serves metrics at an address if it
+	// can. If program is nil, this process sends the requests.
 	program     func(ctx context.Context, metrics string) *exec.Cmd
 	concurrency int
 }
@@ -43,7 +43,7 @@ func raw(concurrency int) subject {
 	}
 }
 
-// builtIn returns a kind of the group apps with a built-in controller, which has extra arguments.
+// builtIn returns a kind of the group apps with its built-in controller and extra arguments for it.
 func (b *bench) builtIn(name, kind, controller string, args ...string) subject {
 	return subject{
 		name: name, agent: "kube-controller-manager/", kind: kind, namespace: namespace,
@@ -57,7 +57,7 @@ func (b *bench) builtIn(name, kind, controller string, args ...string) subject {
 	}
 }
 
-// unlimited is builtIn without rate limits.
+// unlimited is like builtIn, but without rate limits.
 func (b *bench) unlimited(name, kind, controller string) subject {
 	return b.builtIn(name, kind, controller, "--kube-api-qps=100000", "--kube-api-burst=100000")
 }
@@ -70,7 +70,7 @@ func (b *bench) lifted() subject {
 	return b.unlimited(nameLifted, "ReplicaSet", "replicaset-controller")
 }
 
-// deployment returns a Deployment, without rate limits for its ReplicaSets.
+// deployment returns a Deployment. Its ReplicaSets have no rate limits.
 func (b *bench) deployment() subject {
 	return b.unlimited("Deployment", "Deployment", "replicaset-controller")
 }
@@ -85,12 +85,12 @@ func (b *bench) ours(args ...string) subject {
 	}
 }
 
-// oursIn returns the loop of this project in another namespace.
+// oursIn returns the loop of this project in a different namespace.
 func (b *bench) oursIn(namespace string, args ...string) subject {
 	return b.ours(append(args, "-n", namespace)...).in(namespace)
 }
 
-// in returns the subject with the owners in a namespace.
+// in returns the subject with its owners in a namespace.
 func (s subject) in(namespace string) subject {
 	s.namespace = namespace
 	return s
@@ -100,7 +100,7 @@ func imoocPods() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "batch.tutorial.kubebuilder.io", Version: "v1alpha1", Resource: "imoocpods"}
 }
 
-// object returns an object of the kind of a subject, without a spec.
+// object returns an object of a subject's kind without a spec.
 func (s subject) object(name string) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: map[string]any{}}
 	object.SetGroupVersionKind(s.resource.GroupVersion().WithKind(s.kind))
@@ -108,7 +108,7 @@ func (s subject) object(name string) *unstructured.Unstructured {
 	return object
 }
 
-// owner returns the owner of the pods of a run. Its name is that of the run.
+// owner returns the owner of the pods of a run. It is named after the run.
 func (s subject) owner(run string, replicas int) *unstructured.Unstructured {
 	object := s.object(run)
 	spec := map[string]any{"replicas": int64(replicas), "template": podTemplate(run)}
@@ -140,7 +140,7 @@ func podTemplate(run string) map[string]any {
 	}
 }
 
-// podOf returns an unnamed pod with the template of a run. owner controls it, unless owner is nil.
+// podOf returns an unnamed pod from the template of a run. A non-nil owner controls it.
 func podOf(run string, owner *unstructured.Unstructured) *corev1.Pod {
 	pod := &corev1.Pod{}
 	check(json.Unmarshal(must(json.Marshal(podTemplate(run))), pod))

@@ -8,15 +8,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A loop is allowed to use this many more bytes of memory than an idle controller.
+// Limits of the memory that a loop may use in addition to an idle controller, in bytes.
 const (
 	perPod    = 1200
 	perObject = 1000
 	perKind   = 300_000
 )
 
-// measureWide measures the memory and the start of a loop with objects of many kinds
-// in many namespaces, at most one of each kind per namespace.
+// measureWide measures the memory and the start of a loop with objects of many kinds in many
+// namespaces, at most one object of each kind per namespace.
 func (b *bench) measureWide(ctx context.Context) []goal {
 	objects, kinds := sized(b, 10_000, 12), sized(b, 100, 3)
 	namespaces := make([]string, sized(b, 200, 4))
@@ -43,7 +43,7 @@ func (b *bench) measureWide(ctx context.Context) []goal {
 	l.untilStill(ctx)
 	l.stop()
 
-	// Start the loop again while nothing needs to change.
+	// Restart the loop while there is nothing to do.
 	start := time.Now()
 	l = b.launch(ctx, s)
 	l.untilReconciled(ctx, objects)

@@ -16,8 +16,8 @@ import (
 	retry "k8s.io/client-go/tools/watch"
 )
 
-// witness watches the pods of a run and their owner without a cache, and records
-// when events arrive. Times are monotonic.
+// witness watches the pods of a run and their owner without a cache, and records the arrival times
+// of events. Times are monotonic.
 type witness struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed at every change
@@ -31,18 +31,18 @@ type witness struct {
 	lost error
 }
 
-// seen is an existing pod, with the time of its creation.
+// seen is an existing pod with its creation time.
 type seen struct {
 	since time.Time
 	ready bool
 }
 
-// watchRun starts a watch of the pods of a run of a subject.
+// watchRun starts a watch of the pods of a subject's run.
 func (b *bench) watchRun(ctx context.Context, s subject, run string) *witness {
 	return b.watch(ctx, s.namespace, runLabel+"="+run)
 }
 
-// watch starts a watch of the pods that a selector selects, in a namespace or in all.
+// watch starts a watch of the selected pods in one namespace or in all.
 func (b *bench) watch(ctx context.Context, namespace, selector string) *witness {
 	w := &witness{changed: make(chan struct{}), pods: map[types.UID]*seen{}}
 	pods := b.witness.core.Pods(namespace)
@@ -57,7 +57,7 @@ func (b *bench) watch(ctx context.Context, namespace, selector string) *witness 
 	return w
 }
 
-// watchOwner starts a watch of the owner of the pods, too.
+// watchOwner also starts a watch of the owner of the pods.
 func (b *bench) watchOwner(ctx context.Context, w *witness, s subject, name string) {
 	owners := b.witness.dynamic.Resource(s.resource).Namespace(s.namespace)
 	w.owner = must(owners.Get(ctx, name, metav1.GetOptions{}))
@@ -68,8 +68,8 @@ func (b *bench) watchOwner(ctx context.Context, w *witness, s subject, name stri
 	})
 }
 
-// start starts a watch from a revision. It retries because the server closes slow watches on a busy
-// machine.
+// start starts a watch from a revision. It retries, because the server closes slow watches on a
+// busy machine.
 func (w *witness) start(ctx context.Context, revision string, watch cache.WatchFuncWithContext) {
 	events := must(retry.NewRetryWatcherWithContext(ctx, revision, &cache.ListWatch{WatchFuncWithContext: watch}))
 	go w.follow(ctx, events)
@@ -140,7 +140,7 @@ func isReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// says reports whether the status of the owner is up to date and has n pods, all ready.
+// says reports whether the status of the owner is current and shows n pods, all ready.
 func (w *witness) says(n int) bool {
 	if w.owner == nil {
 		return false
@@ -164,7 +164,7 @@ func (w *witness) renewed(since time.Time) int {
 	return n
 }
 
-// until waits until condition is true, and returns the time. The lock is held while condition runs.
+// until waits until condition is true, and returns the time. condition is called with the lock held.
 func (w *witness) until(ctx context.Context, what string, condition func() bool) time.Time {
 	ctx, cancel := patiently(ctx, what)
 	defer cancel()
@@ -184,7 +184,7 @@ func (w *witness) until(ctx context.Context, what string, condition func() bool)
 	}
 }
 
-// untilReady waits until n pods exist, all ready, and returns the time.
+// untilReady waits until n pods exist and are ready, and returns the time.
 func (w *witness) untilReady(ctx context.Context, n int) time.Time {
 	return w.until(ctx, fmt.Sprintf("%d pods are ready", n), func() bool { return len(w.pods) == n && w.ready == n })
 }
@@ -194,7 +194,7 @@ func (w *witness) untilCreated(ctx context.Context, n int) time.Time {
 	return w.until(ctx, fmt.Sprintf("%d pods have been created", n), func() bool { return len(w.created) >= n })
 }
 
-// untilSaid waits until the status of the owner says that n pods are ready, and returns the time.
+// untilSaid waits until the status of the owner reports n ready pods, and returns the time.
 func (w *witness) untilSaid(ctx context.Context, n int) time.Time {
 	return w.until(ctx, fmt.Sprintf("the status says that %d pods are ready", n), func() bool { return w.says(n) })
 }

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 )
 
-// bubbles counts the bubbles that run, and keeps the number of processors to
-// restore when the last of them ends.
+// bubbles counts the running bubbles, and keeps the number of processors to restore after the last
+// bubble ends.
 type bubbles struct {
 	mu         sync.Mutex
 	running    int
@@ -18,10 +18,10 @@ type bubbles struct {
 
 var all bubbles //nolint:gochecknoglobals // the number of processors is global, too
 
-// Test calls synctest.Test on one processor. Several processors may run timers of one bubble
-// at the same time (https://go.dev/issue/78156), which sometimes crashes the race detector
-// or, without the detector, makes the bubble hang. The detector finds races by the order of
-// events, so it still finds them on one processor.
+// Test calls synctest.Test on one processor. With several processors, timers of one bubble can run
+// at the same time (https://go.dev/issue/78156). This sometimes crashes the race detector or,
+// without the detector, makes the bubble hang. The detector still finds races on one processor,
+// because it depends on the order of events.
 func Test(t *testing.T, f func(*testing.T)) {
 	t.Helper()
 	all.enter()

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// apiClient is an administrator's client of the API server. The launcher sends too
-// few requests to justify a dependency on client-go.
+// apiClient is an administrator's client of the API server. The launcher sends only a few requests,
+// which do not justify a dependency on client-go.
 type apiClient struct {
 	server string
 	http   *http.Client
@@ -42,7 +42,7 @@ func newAPIClient(server string, ca *authority) (*apiClient, error) {
 	}, nil
 }
 
-// get decodes the response to a GET request into result, unless result is nil.
+// get sends a GET request, and decodes the response into result if result is not nil.
 func (c *apiClient) get(ctx context.Context, path string, result any) error {
 	return c.do(ctx, http.MethodGet, path, nil, result)
 }

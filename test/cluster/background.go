@@ -65,14 +65,13 @@ func upCommand(ctx context.Context, args []string) error {
 	return nil
 }
 
-// up starts the control plane unless it is running, and returns its endpoint when
-// it is ready. args are the arguments from which the options come.
+// up starts the control plane if it is not running, and returns its endpoint when it is ready. args
+// are the arguments that o was parsed from.
 func (b background) up(ctx context.Context, o options, args []string) (endpoint, error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return endpoint{}, fmt.Errorf("create the directory: %w", err)
 	}
-	// Run one up at a time, so that a second one finds the control plane of the
-	// first.
+	// Run only one up at a time. A second one then finds the control plane of the first.
 	lock, err := openLock(filepath.Join(b.dir, "up.lock"), os.O_CREATE)
 	if err != nil {
 		return endpoint{}, fmt.Errorf("open the lock: %w", err)
@@ -95,7 +94,7 @@ func (b background) up(ctx context.Context, o options, args []string) (endpoint,
 		launcher.release()
 	}
 
-	// Build here, so that users see the progress. The launcher would only log it.
+	// Build here to show the progress to users. The launcher would only log it.
 	if _, _, err := ensureAll(ctx, o); err != nil {
 		return endpoint{}, err
 	}
@@ -104,7 +103,7 @@ func (b background) up(ctx context.Context, o options, args []string) (endpoint,
 }
 
 // start starts the launcher in a new session with the arguments of up, and waits until the control
-// plane is ready. If that fails, it stops the launcher.
+// plane is ready. On an error, it stops the launcher.
 func (b background) start(ctx context.Context, args []string) (endpoint, error) {
 	executable, err := os.Executable()
 	if err != nil {
@@ -115,7 +114,7 @@ func (b background) start(ctx context.Context, args []string) (endpoint, error) 
 		return endpoint{}, fmt.Errorf("create the log of the launcher: %w", err)
 	}
 	defer log.Close()
-	// The last --dir counts.
+	// The last --dir wins.
 	cmd := exec.Command(executable, slices.Concat([]string{"serve"}, args, []string{"--detached", "--dir=" + b.stateDir()})...)
 	cmd.Stdout = log
 	cmd.Stderr = log
@@ -136,7 +135,7 @@ func (b background) start(ctx context.Context, args []string) (endpoint, error) 
 		}
 	})
 	if err != nil {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have exited already
+		_ = cmd.Process.Signal(syscall.SIGTERM) // fails if it already exited
 		<-done
 		return endpoint{}, err
 	}

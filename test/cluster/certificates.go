@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// certificateLifetime is longer than any control plane runs.
+// certificateLifetime exceeds the lifetime of any control plane.
 const certificateLifetime = 10 * 365 * 24 * time.Hour
 
 // authority is the certificate authority of a control plane. It signs the
@@ -60,7 +60,7 @@ func (a *authority) server() (keyPair, error) {
 	})
 }
 
-// client returns a client certificate for a user who is in the given groups.
+// client returns a client certificate for a user in the given groups.
 func (a *authority) client(user string, groups ...string) (keyPair, error) {
 	return a.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: user, Organization: groups},
@@ -69,8 +69,8 @@ func (a *authority) client(user string, groups ...string) (keyPair, error) {
 	})
 }
 
-// issue completes and signs a certificate, and returns it with a new key. The first certificate of an
-// authority is its own.
+// issue completes and signs a certificate, and returns it with a new key. The first certificate of
+// an authority is the certificate of the authority itself.
 func (a *authority) issue(template *x509.Certificate) (pair keyPair, err error) {
 	fail := func(err error) (keyPair, error) {
 		return keyPair{}, fmt.Errorf("create the certificate of %s: %w", template.Subject.CommonName, err)
@@ -82,7 +82,7 @@ func (a *authority) issue(template *x509.Certificate) (pair keyPair, err error) 
 	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
 		return fail(err)
 	}
-	// Tolerate a clock that is set back a little.
+	// Tolerate a clock that is set back slightly.
 	template.NotBefore = time.Now().Add(-time.Hour)
 	template.NotAfter = template.NotBefore.Add(certificateLifetime)
 	if a.certificate == nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
-// readyTimeout limits the time until a component is ready. It is generous for busy
-// machines.
+// readyTimeout limits the time until a component is ready. It is long enough for busy machines.
 const readyTimeout = 2 * time.Minute
 
 // cluster is a control plane.
@@ -57,8 +56,8 @@ func withCluster(ctx context.Context, o options, use func(context.Context, *clus
 }
 
 // ensureAll builds missing programs, and returns the directories of the programs. nodeBin is ""
-// without real nodes. Because a build takes minutes, ensureAll first checks that real nodes can
-// run.
+// without real nodes. ensureAll first checks whether real nodes can run, because a build takes
+// minutes.
 func ensureAll(ctx context.Context, o options) (bin, nodeBin string, err error) {
 	version, err := o.version(ctx)
 	if err != nil {
@@ -87,8 +86,8 @@ func ensureAll(ctx context.Context, o options) (bin, nodeBin string, err error) 
 	return bin, nodeBin, err
 }
 
-// startCluster starts a control plane. It tries up to three times if another
-// process takes one of the chosen ports in the meantime.
+// startCluster starts a control plane. If another process takes one of the chosen ports in the
+// meantime, it tries up to three times.
 func startCluster(ctx context.Context, o options, dir, bin, nodeBin string, ca *authority, starter *starter) (*cluster, error) {
 	for attempt := 1; ; attempt++ {
 		c, err := newCluster(o, dir, bin, nodeBin, ca, starter)
@@ -187,8 +186,8 @@ func (c *cluster) start(ctx context.Context, nodes int) error {
 	})
 }
 
-// startComponent starts a component. If the component is etcd or the API server,
-// on which others depend, it also waits until the component is ready.
+// startComponent starts a component. Other components depend on etcd and the API server, so for
+// these two, it also waits until the component is ready.
 func (c *cluster) startComponent(ctx context.Context, name string) error {
 	if err := c.supervisor.start(c.components[name]); err != nil {
 		return err
@@ -232,8 +231,7 @@ func (c *cluster) await(ctx context.Context, component string, check func(contex
 	return err
 }
 
-// removeData removes the data of the components, so that they can start from
-// scratch.
+// removeData removes the data of the components, so that they start from scratch.
 func (c *cluster) removeData() error {
 	logs, err := filepath.Glob(c.layout.file("*.log"))
 	if err != nil {

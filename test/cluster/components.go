@@ -18,8 +18,7 @@ const (
 	kwok              = "kwok"
 )
 
-// Nothing listens on the addresses of services and pods. They only have to be
-// distinct.
+// Nothing listens on the addresses of services and pods. They only have to be different.
 const (
 	loopback       = "127.0.0.1"
 	serviceRange   = "10.0.0.0/24"
@@ -70,8 +69,8 @@ func url(scheme string, port int) string {
 // layout locates the programs, files, and ports of a control plane.
 type layout struct {
 	bin string
-	// assets is the directory of the programs that the function assets names, or "" if they are in
-	// bin.
+	// assets is the directory of the programs in the result of the function assets, or "" if they
+	// are in bin.
 	assets string
 	dir    string
 	ports  ports
@@ -126,7 +125,7 @@ func (l layout) etcdArgs() []string {
 		"--unsafe-no-fsync",
 		"--log-level=warn",
 		"--quota-backend-bytes=" + strconv.Itoa(8<<30),
-		// A single member elects itself, but waits a second by default.
+		// A single member elects itself, but by default only after a second.
 		"--heartbeat-interval=10",
 		"--election-timeout=100",
 	}
@@ -154,7 +153,7 @@ func (l layout) apiServerArgs() []string {
 		"--audit-policy-file=" + l.file("audit-policy.json"),
 		"--audit-log-path=" + l.auditLog(),
 		"--audit-log-mode=blocking",
-		// The limit, in megabytes, is so high that the log stays in a single file.
+		// The limit in megabytes is high, so that the log stays in a single file.
 		"--audit-log-maxsize=1048576",
 		// Otherwise, open watches delay the exit of the API server for a minute.
 		"--shutdown-watch-termination-grace-period=2s",
@@ -178,8 +177,8 @@ func (l layout) controllerManagerArgs() []string {
 		"--kube-api-burst=2000",
 		// The taint of a new node is removed at this interval.
 		"--node-monitor-period=1s",
-		// kwok sends a heartbeat every ten minutes. A busy machine or a stopped
-		// component must not make a node unreachable.
+		// kwok sends a heartbeat every ten minutes. A node must not become unreachable because of a
+		// busy machine or a stopped component.
 		"--node-monitor-grace-period=1h",
 		// The controller manager creates this directory. The default is a system
 		// directory.
@@ -200,9 +199,9 @@ func (l layout) schedulerArgs() []string {
 	}
 }
 
-// realNodeArgs returns the arguments with which the API server authorizes the
-// kubelets of real nodes, and connects to them for logs and exec. The values of
-// a list flag are appended to the values in apiServerArgs.
+// realNodeArgs returns the arguments that let the API server authorize the kubelets of real nodes,
+// and connect to them for logs and exec. The values of a list flag are appended to the values in
+// apiServerArgs.
 func (l layout) realNodeArgs() []string {
 	if len(l.ports.kubelets) == 0 {
 		return nil

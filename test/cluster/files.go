@@ -40,7 +40,7 @@ func (l layout) writeFiles(ca *authority) error {
 	return l.writeCredentials(ca)
 }
 
-// superusers is the group that RBAC allows to do everything.
+// superusers is the group with all permissions in RBAC.
 const superusers = "system:masters"
 
 func (l layout) writeCredentials(ca *authority) error {
@@ -85,7 +85,7 @@ type stage struct {
 	file, content string
 }
 
-// The stages of failing pods, named after their images.
+// The stages of failing pods are named after their images.
 var (
 	//go:embed stages/no-such-image.yaml
 	noSuchImage string
@@ -118,8 +118,8 @@ func kwokConfiguration() object {
 		"metadata":   object{"name": "kwok"},
 		"options": object{
 			"cidr": podRange,
-			// There are no node leases, because a restarted kwok would do nothing until
-			// the leases of its predecessor expire.
+			// There are no node leases, because a restarted kwok would wait until the leases of the
+			// previous kwok expire.
 			//
 			// If one of these parallelisms is set, the others default to zero.
 			"podPlayStageParallelism":   64,

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// writeKubeconfig writes a self-contained kubeconfig, as JSON, which is also YAML.
+// writeKubeconfig writes a self-contained kubeconfig as JSON, which is valid YAML.
 func writeKubeconfig(path, server string, ca []byte, user string, client keyPair) error {
 	config := object{
 		"apiVersion": "v1",

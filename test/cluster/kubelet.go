@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// holdKwokToKubelet creates an admission policy under which kwok, like a kubelet,
-// can delete only pods that are being deleted already. kwok deletes by name, not
-// by UID, so a repeated deletion could otherwise delete the next pod of that name.
+// holdKwokToKubelet creates an admission policy that lets kwok, like a kubelet, delete only
+// terminating pods. kwok deletes by name instead of UID, so a repeated deletion could otherwise
+// delete the next pod with the same name.
 func holdKwokToKubelet(ctx context.Context, api *apiClient) error {
 	const name = "kwok-as-kubelet"
 	for path, o := range map[string]object{

@@ -35,7 +35,7 @@ func kubernetesVersions() ([]string, error) {
 	for _, match := range regexp.MustCompile(`(?m)^`+kubernetesModule+` ([^\s/]+) `).FindAllStringSubmatch(kubernetesSum, -1) {
 		all = append(all, match[1])
 	}
-	slices.Sort(all) // as strings, because all minor versions have two digits
+	slices.Sort(all) // the order of strings is correct, because all minor versions have two digits
 	return all, err
 }
 
@@ -60,7 +60,7 @@ func findKubernetes(wanted string) (string, error) {
 }
 
 // version returns the Kubernetes version of a control plane. With --assets but without
-// --kubernetes, it has the same minor version as the API server in the assets.
+// --kubernetes, the minor version is that of the API server in the assets.
 func (o options) version(ctx context.Context) (string, error) {
 	if o.assets == "" || o.kubernetes != "" {
 		return findKubernetes(o.kubernetes)
@@ -97,8 +97,8 @@ func checksums(goSum, version string) string {
 // Kubernetes are published.
 func stagingVersion(version string) string { return strings.Replace(version, "v1.", "v0.", 1) }
 
-// complete returns the module with the go.mod and go.sum of k8s.io/kubernetes, which it downloads.
-// A module whose files are already complete is returned unchanged.
+// complete downloads k8s.io/kubernetes, and returns the module with its go.mod and go.sum. If the
+// files of the module are already complete, it returns the module unchanged.
 func (m module) complete(ctx context.Context) (module, error) {
 	if m.kubernetes == "" {
 		return m, nil
@@ -122,9 +122,9 @@ func (m module) complete(ctx context.Context) (module, error) {
 	return m, nil
 }
 
-// requireKubernetes turns the go.mod of k8s.io/kubernetes into one that requires
-// k8s.io/kubernetes. Published staging modules replace the staging directories, which are not
-// in the downloaded module.
+// requireKubernetes converts the go.mod of k8s.io/kubernetes to a go.mod that requires
+// k8s.io/kubernetes. It replaces the staging directories with published modules, because the
+// downloaded module does not have the directories.
 func requireKubernetes(goMod, version string) string {
 	goMod = regexp.MustCompile(`=> \./staging/src/(\S+)`).ReplaceAllString(goMod, "=> $1 "+stagingVersion(version))
 	return strings.Replace(goMod, "module "+kubernetesModule+"\n", "module programs\n\nrequire "+kubernetesModule+" "+version+"\n", 1)
@@ -140,7 +140,7 @@ func versionsCommand() error {
 	return err
 }
 
-// checksumsCommand prints the content of kubernetes.sum for versions of Kubernetes.
+// checksumsCommand prints the content of kubernetes.sum for the given versions.
 func checksumsCommand(ctx context.Context, versions []string) error {
 	for _, version := range versions {
 		version = "v" + strings.TrimPrefix(version, "v")

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// fileLock is an advisory file lock. The kernel releases it when its holder exits,
-// so unlike a recorded process ID it is never stale.
+// fileLock is an advisory file lock. The kernel releases it when its holder exits. So it is never
+// stale, unlike a recorded process ID.
 type fileLock struct {
 	file *os.File
 }
@@ -24,7 +24,7 @@ func openLock(path string, flag int) (*fileLock, error) {
 	return &fileLock{file: file}, nil
 }
 
-// try takes the lock if it is free, and reports whether it did.
+// try acquires the lock if it is free, and reports whether it did.
 func (l *fileLock) try() (bool, error) {
 	err := syscall.Flock(int(l.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -36,7 +36,7 @@ func (l *fileLock) try() (bool, error) {
 	return true, nil
 }
 
-// wait waits until the lock is free, and takes it.
+// wait waits until the lock is free, and acquires it.
 func (l *fileLock) wait(ctx context.Context) error {
 	return poll(ctx, func(context.Context) (bool, error) { return l.try() })
 }

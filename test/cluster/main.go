@@ -68,8 +68,7 @@ type exitCode int
 func (e exitCode) Error() string { return "exit code " + strconv.Itoa(int(e)) }
 
 func main() {
-	// Without this, writing to a closed pipe would kill a launcher before it has
-	// cleaned up.
+	// Without this, a write to a closed pipe would kill a launcher before it has cleaned up.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 	err := dispatch(ctx, os.Args[1:])
@@ -208,8 +207,8 @@ func newFlagSet(name string) *flag.FlagSet {
 	return flags
 }
 
-// parse parses args. If the help is requested, it prints the flags on stdout and
-// returns flag.ErrHelp. The error for an invalid argument has one line.
+// parse parses args. If help is requested, it prints the flags to stdout and returns flag.ErrHelp.
+// The error for an invalid argument has one line.
 func parse(flags *flag.FlagSet, args []string) error {
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -224,7 +223,7 @@ func parse(flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// parseAll is parse for a command without positional arguments.
+// parseAll is like parse, for a command without positional arguments.
 func parseAll(flags *flag.FlagSet, args []string) error {
 	if err := parse(flags, args); err != nil {
 		return err

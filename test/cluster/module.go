@@ -12,8 +12,7 @@ import (
 )
 
 // readModule returns the programs that the module in a directory declares as tools. A tool can be
-// in the directory itself, to replace the original command of a program if that command cannot run
-// here.
+// in the directory itself, if the original command of a program cannot run here.
 func readModule(dir string) (programSet, error) {
 	m := module{sources: map[string][]byte{}, args: []string{"-trimpath", "-buildvcs=false", "-ldflags", "-s -w"}}
 	for name, at := range map[string]*string{"go.mod": &m.goMod, "go.sum": &m.goSum} {

@@ -49,8 +49,8 @@ func createNode(ctx context.Context, api *apiClient, name string, annotations, s
 	return nil
 }
 
-// checkNodes returns an error about the first node to which pods cannot be
-// scheduled, because it has a taint or is not ready.
+// checkNodes returns an error for the first node that is not schedulable, because it has a taint or
+// is not ready.
 func checkNodes(ctx context.Context, api *apiClient) error {
 	var nodes struct {
 		Items []struct {

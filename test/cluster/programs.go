@@ -22,8 +22,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
-// cacheVariable is the environment variable that overrides the cache directory of
-// the programs.
+// cacheVariable is the environment variable that overrides the cache directory for the programs.
 const cacheVariable = "IMOOCPOD_CLUSTER_CACHE"
 
 // The module files are embedded, so that the launcher can build the programs from
@@ -37,19 +36,19 @@ var (
 
 // programSet is a set of programs that are built together, once per machine.
 type programSet struct {
-	// what names the set in messages. duration is the approximate time of a first build on two
-	// cores.
+	// what is the name of the set in messages. duration is the approximate time of a first build on
+	// two cores.
 	what, duration string
 	modules        []module
-	// omitted lists the programs that are not built because they exist elsewhere.
+	// omitted lists the programs that are not built, because they already exist.
 	omitted []string
 }
 
 // module is a Go module and the programs to build from it.
 type module struct {
 	goMod, goSum string
-	// kubernetes is the version of Kubernetes whose module files the method complete adds, or "" if
-	// goMod and goSum are complete.
+	// kubernetes is the version of Kubernetes whose module files complete adds, or "" if goMod and
+	// goSum are complete.
 	kubernetes string
 	// sources holds additional files by path.
 	sources  map[string][]byte
@@ -57,8 +56,8 @@ type module struct {
 	programs []node.Program
 }
 
-// kubernetesOfControlPlane returns the programs of Kubernetes in a control plane. The later
-// ones build faster because they share packages with the earlier ones.
+// kubernetesOfControlPlane returns the programs of Kubernetes in a control plane. Later programs
+// build faster, because they share packages with earlier ones.
 func kubernetesOfControlPlane() []node.Program {
 	return []node.Program{
 		{Name: "kube-apiserver", ImportPath: "k8s.io/kubernetes/cmd/kube-apiserver", Duration: "3 minutes"},
@@ -68,8 +67,8 @@ func kubernetesOfControlPlane() []node.Program {
 	}
 }
 
-// othersOfControlPlane returns the programs of a control plane that are the same for all
-// versions of Kubernetes.
+// othersOfControlPlane returns the programs of a control plane that do not depend on the version of
+// Kubernetes.
 func othersOfControlPlane() []node.Program {
 	return []node.Program{
 		{Name: "etcd", ImportPath: "go.etcd.io/etcd/server/v3", Duration: "1 minute"},
@@ -81,13 +80,13 @@ func kubelet() node.Program {
 	return node.Program{Name: "kubelet", ImportPath: "k8s.io/kubernetes/cmd/kubelet", Duration: "1 minute"}
 }
 
-// controlPlanePrograms returns the programs of a control plane of a version of Kubernetes,
-// except the existing ones.
+// controlPlanePrograms returns the programs of a control plane for a version of Kubernetes, except
+// the existing programs.
 func controlPlanePrograms(version string, existing ...string) (programSet, error) {
 	m, err := kubernetesPrograms(version, kubernetesOfControlPlane()...)
 	others := module{goMod: goMod, goSum: goSum, args: m.args, programs: othersOfControlPlane()}
 	set := programSet{what: "the control plane of Kubernetes " + version, duration: "6 minutes", modules: []module{others, m}, omitted: existing}
-	if m.kubernetes == "" { // both are built from the same module files
+	if m.kubernetes == "" { // all are built from the same module files
 		m.programs = slices.Concat(others.programs, m.programs)
 		set.modules = []module{m}
 	}
@@ -188,9 +187,8 @@ func cacheKey(parts ...string) string {
 	return hex.EncodeToString(hash.Sum(nil))[:16]
 }
 
-// linkerFlags returns linker flags that set the version of Kubernetes programs, as
-// in a release build. Without a version, clients cannot parse the version of the API
-// server.
+// linkerFlags returns linker flags that set the version of Kubernetes programs, as in a release
+// build. Without the flags, clients cannot parse the version of the API server.
 func linkerFlags(version string) string {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	minor, _, _ := strings.Cut(rest, ".")
@@ -221,8 +219,7 @@ func requiredVersion(goMod, module string) (string, error) {
 	return "", fmt.Errorf("no version of %s in go.mod", module)
 }
 
-// ensurePrograms builds programs unless they are cached, and returns their
-// directory.
+// ensurePrograms builds programs that are not in the cache, and returns their directory.
 func ensurePrograms(ctx context.Context, set programSet) (string, error) {
 	cache, err := cacheDir()
 	if err != nil {
@@ -230,7 +227,7 @@ func ensurePrograms(ctx context.Context, set programSet) (string, error) {
 	}
 	key := set.key()
 	bin := filepath.Join(cache, key, "bin")
-	// If the directory exists, it is complete, because a build renames it into place at the end.
+	// If the directory exists, it is complete, because a build renames it at the end.
 	if _, err := os.Stat(bin); err == nil {
 		markUsed(filepath.Join(cache, key))
 		return bin, nil
@@ -258,13 +255,13 @@ func ensurePrograms(ctx context.Context, set programSet) (string, error) {
 		return bin, nil
 	}
 
-	// Remove the remains of a killed build. No other build is running, because this process holds
-	// the lock.
+	// Remove the files of a killed build. This process holds the lock, so no other build is
+	// running.
 	work := filepath.Join(cache, "building")
 	if err := os.RemoveAll(work); err != nil {
 		return "", fmt.Errorf("remove the rest of an unfinished build: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(work) }() // otherwise the next build does it
+	defer func() { _ = os.RemoveAll(work) }() // if this fails, the next build removes it
 	if err := set.build(ctx, work); err != nil {
 		return "", err
 	}
@@ -350,7 +347,7 @@ func (m module) build(ctx context.Context, dir, work string, p node.Program) err
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	// Ignore Go settings that the user has made for other builds.
+	// Ignore the user's Go settings for other builds.
 	cmd.Env = append(os.Environ(), cgo, "GOFLAGS=", "GOWORK=off", "GOTMPDIR="+temp, "PWD="+dir)
 	// Interrupt the process group, which includes the compilers that go starts.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -367,18 +364,18 @@ func (m module) build(ctx context.Context, dir, work string, p node.Program) err
 	return err
 }
 
-// unusedTimeout is how long unused programs are kept. Other checkouts on this
-// machine may use programs of other module files or another Go version.
+// unusedTimeout is how long unused programs are kept. Other checkouts on this machine can use
+// programs of other module files or Go versions.
 const unusedTimeout = 30 * 24 * time.Hour
 
 // markUsed updates the time of the last use of programs.
 func markUsed(dir string) {
 	now := time.Now()
-	_ = os.Chtimes(dir, now, now) // at worst, they are built again
+	_ = os.Chtimes(dir, now, now) // if this fails, the programs can be built again
 }
 
-// removeUnused removes programs with other keys that have not been used for a long
-// time. Each set takes hundreds of megabytes.
+// removeUnused removes programs with other keys that have not been used for a long time. Each set
+// takes hundreds of megabytes.
 func removeUnused(cache, key string) error {
 	entries, err := os.ReadDir(cache)
 	if err != nil {
@@ -390,7 +387,7 @@ func removeUnused(cache, key string) error {
 		}
 		info, err := entry.Info()
 		if err != nil || time.Since(info.ModTime()) < unusedTimeout {
-			continue // just removed, or still used
+			continue // just removed, or still in use
 		}
 		if err := os.RemoveAll(filepath.Join(cache, entry.Name())); err != nil {
 			return fmt.Errorf("remove old programs: %w", err)

@@ -112,8 +112,8 @@ func TestProgramsAreTools(t *testing.T) {
 		}
 		for _, m := range set.modules {
 			for _, p := range m.programs {
-				// The kubelet is built from the module of the control plane, but is not a tool of that
-				// module.
+				// The kubelet is built from the module of the control plane, but it is not a tool
+				// of the module.
 				tool := p.Name == "kubelet" || strings.HasPrefix(p.ImportPath, "./") || strings.Contains(m.goMod, "\t"+p.ImportPath+"\n")
 				if !tool {
 					t.Errorf("%s is not a tool in the module file of %s", p.ImportPath, set.what)
@@ -123,7 +123,7 @@ func TestProgramsAreTools(t *testing.T) {
 	}
 }
 
-// TestKeysOfProgramSetsDiffer checks that each set has its own key for each version of
+// TestKeysOfProgramSetsDiffer checks that each set has a different key for each version of
 // Kubernetes, and that the key of the nodes depends on their sources.
 func TestKeysOfProgramSetsDiffer(t *testing.T) {
 	versions, err := kubernetesVersions()
@@ -162,8 +162,8 @@ func otherNodePrograms(version string) (programSet, error) {
 	return set, err
 }
 
-// TestProgramsOfAssetsAreNotBuilt checks that the programs in --assets are left out, for the
-// version that is built from one module, and for those that are built from two.
+// TestProgramsOfAssetsAreNotBuilt checks that the programs in --assets are omitted, both for the
+// version that is built from one module and for the versions that are built from two.
 func TestProgramsOfAssetsAreNotBuilt(t *testing.T) {
 	versions, err := kubernetesVersions()
 	if err != nil {

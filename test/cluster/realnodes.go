@@ -24,15 +24,13 @@ type realNode struct {
 	dir  string
 	// port is the port of its kubelet.
 	port int
-	// index is the number of the node, from 0. It selects the range of pod
-	// addresses.
+	// index is the number of the node, starting at 0. It selects the range of pod addresses.
 	index int
 }
 
 const realNodePrefix = "real-"
 
-// isRealNode reports whether a name has the form of a real node's name, such as
-// real-0.
+// isRealNode reports whether a name looks like the name of a real node, such as real-0.
 func isRealNode(name string) bool {
 	number, found := strings.CutPrefix(name, realNodePrefix)
 	_, err := strconv.ParseUint(number, 10, 8)
@@ -51,7 +49,7 @@ func (l layout) realNodes() []realNode {
 	return all
 }
 
-// component returns a component that runs this program as the node.
+// component returns a component that runs this program as a node.
 func (n realNode) component() (component, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -130,8 +128,8 @@ func nodeCommand(ctx context.Context, name string, args []string) error {
 	return node.Run(ctx, dir, []string{"node-inside", dir}, []string{"node-clean-up", dir})
 }
 
-// removeCgroupsOfStale removes the cgroups that the real nodes of a dead launcher
-// left behind. A node leaves them behind if its cleanup was killed, too.
+// removeCgroupsOfStale removes the cgroups of the real nodes of a dead launcher. They remain if the
+// cleanup of a node was killed, too.
 func removeCgroupsOfStale(stateDir string) error {
 	dirs, err := filepath.Glob(filepath.Join(stateDir, realNodePrefix+"*", node.Kubeconfig))
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // audit log.
 const auditLogVariable = "IMOOCPOD_CLUSTER_AUDIT_LOG"
 
-// graceTimeout is how long a command may take to exit after a signal.
+// graceTimeout is how long a command can take to exit after a signal.
 const graceTimeout = 30 * time.Second
 
 func runCommand(ctx context.Context, args []string) error {
@@ -51,10 +51,9 @@ func (c *cluster) run(ctx context.Context, command []string) error {
 		auditLogVariable+"="+c.layout.auditLog(),
 	)
 
-	// At a terminal, the command stays in the process group of the launcher, so
-	// that it can read from the terminal and be suspended. It receives Ctrl-C
-	// directly, and may ignore it, as a shell does. Otherwise, the command gets its
-	// own group, so that all of its processes can be stopped.
+	// At a terminal, the command stays in the process group of the launcher, so that it can read
+	// from the terminal and be suspended. It receives Ctrl-C directly, and can ignore it, as in a
+	// shell. Otherwise, the command gets its own group, so that all its processes can be stopped.
 	interactive := inForeground()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !interactive}
 
@@ -70,8 +69,7 @@ func (c *cluster) run(ctx context.Context, command []string) error {
 	target := cmd.Process.Pid
 	if !interactive {
 		target = -target
-		// Kill the background processes of the command, because the control plane stops
-		// now.
+		// Kill the background processes of the command, because the control plane is about to stop.
 		defer kill(target, syscall.SIGKILL)
 	}
 	done := make(chan error, 1)
@@ -100,16 +98,16 @@ func (c *cluster) run(ctx context.Context, command []string) error {
 	}
 }
 
-// kill sends a signal to a process, or to a group if target is negative. It
-// ignores errors because the process may have exited.
+// kill sends a signal to a process, or to a group if target is negative. It ignores errors, because
+// the process may have exited.
 func kill(target int, signal os.Signal) {
 	if signal, ok := signal.(syscall.Signal); ok {
 		_ = syscall.Kill(target, signal)
 	}
 }
 
-// lookPath returns the path of a program. It searches the programs of the control
-// plane before $PATH, unless the name contains a separator.
+// lookPath returns the path of a program. If the name has no separator, it searches the programs of
+// the control plane before $PATH.
 func (c *cluster) lookPath(name string) (string, error) {
 	if !strings.ContainsRune(name, filepath.Separator) {
 		path := filepath.Join(c.layout.bin, name)
@@ -124,8 +122,8 @@ func (c *cluster) lookPath(name string) (string, error) {
 	return path, nil
 }
 
-// commandError converts the error of Wait into the exitCode that a shell would return, or nil if
-// the command succeeded. To any other error, it adds the name of the command.
+// commandError converts the error of Wait to the exitCode of a shell, or nil if the command
+// succeeded. It adds the name of the command to other errors.
 func commandError(name string, err error) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {

@@ -27,7 +27,7 @@ func serveCommand(ctx context.Context, args []string) error {
 	defer cancel(nil)
 	lines := make(chan string)
 	if !*detached {
-		// If stdin ends, the client is gone, so cancel even a start in progress.
+		// The end of stdin means that the client is gone, so cancel even an unfinished start.
 		go func() { cancel(readLines(ctx, os.Stdin, lines)) }()
 	}
 	return withCluster(ctx, o, func(ctx context.Context, c *cluster) error {
@@ -45,8 +45,8 @@ func serveCommand(ctx context.Context, args []string) error {
 func readLines(ctx context.Context, input io.Reader, lines chan<- string) error {
 	scanner := bufio.NewScanner(input)
 	for scanner.Scan() {
-		// Clients wait for the answer to each command. If a client does not wait, the
-		// end of the input is noticed only after its commands were executed.
+		// Clients wait for the response to each command. If a client does not wait, the end of the
+		// input is detected only after its commands were executed.
 		select {
 		case lines <- scanner.Text():
 		case <-ctx.Done():
@@ -59,9 +59,8 @@ func readLines(ctx context.Context, input io.Reader, lines chan<- string) error 
 	return errStdinEnded
 }
 
-// obey executes commands, and prints an answer to each, until ctx is done. It
-// returns an error if a component has exited unexpectedly or an answer cannot be
-// printed.
+// obey executes commands, and prints a response to each, until ctx is done. It returns an error if
+// a component has exited unexpectedly or a response cannot be printed.
 func (c *cluster) obey(ctx context.Context, lines <-chan string) error {
 	for {
 		select {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// tempPrefix is the prefix of temporary state directories. A later launcher finds
-// stale ones by this prefix.
+// tempPrefix is the prefix of temporary state directories. Later launchers use it to find stale
+// directories.
 const tempPrefix = "imoocpod-cluster-"
 
 // Files of a state directory.
@@ -25,8 +25,8 @@ const (
 	pidSuffix = ".pid"          // contains the process id of a component
 )
 
-// stateDir is the directory of one control plane. It belongs to the launcher that
-// holds its lock. Its components stop with that launcher.
+// stateDir is the directory of one control plane. It belongs to the launcher that holds its lock.
+// Its components stop with the launcher.
 type stateDir struct {
 	path string
 	lock *fileLock
@@ -40,8 +40,8 @@ type endpoint struct {
 	AuditLog   string `json:"auditLog"`
 }
 
-// claimStateDir makes path, or a new temporary directory, the state directory of
-// this launcher. It cleans up after killed launchers.
+// claimStateDir makes path or a new temporary directory the state directory of this launcher. It
+// cleans up after killed launchers.
 func claimStateDir(ctx context.Context, path string) (*stateDir, error) {
 	if path == "" {
 		if err := removeStaleTemporaries(ctx); err != nil {
@@ -75,8 +75,8 @@ func claimStateDir(ctx context.Context, path string) (*stateDir, error) {
 }
 
 func lockStateDir(path string) (*stateDir, error) {
-	// Rename the lock into place once it is held. Otherwise another launcher could
-	// treat the directory as stale.
+	// Rename the lock file after it is locked. Otherwise, another launcher could treat the
+	// directory as stale.
 	temporary := filepath.Join(path, lockName+".new")
 	lock, err := openLock(temporary, os.O_CREATE)
 	if err != nil {
@@ -107,8 +107,8 @@ func lockStateDir(path string) (*stateDir, error) {
 
 func (s *stateDir) file(name string) string { return filepath.Join(s.path, name) }
 
-// announce writes the endpoint atomically, which signals to other processes that
-// the control plane is ready.
+// announce writes the endpoint atomically. The file tells other processes that the control plane is
+// ready.
 func (s *stateDir) announce(e endpoint) error {
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -124,8 +124,8 @@ func (s *stateDir) announce(e endpoint) error {
 	return nil
 }
 
-// release releases the directory after all components have stopped, and removes it
-// unless keep is set.
+// release releases the directory after all components have stopped, and removes it if keep is not
+// set.
 func (s *stateDir) release(keep bool) error {
 	defer s.lock.release()
 	if !keep {
@@ -143,7 +143,7 @@ func (s *stateDir) release(keep bool) error {
 	return nil
 }
 
-// inUseError is returned if another running launcher uses a state directory.
+// inUseError means that another running launcher uses a state directory.
 type inUseError struct {
 	path string
 	pid  int
@@ -153,9 +153,8 @@ func (e *inUseError) Error() string {
 	return fmt.Sprintf("state directory %s is in use by process %d", e.path, e.pid)
 }
 
-// openStateLock opens the lock of a state directory, and takes it if it is free.
-// free reports whether this process holds the lock now. lock is nil if there is no
-// lock file.
+// openStateLock opens the lock of a state directory, and acquires it if it is free. free reports
+// whether this process now holds the lock. lock is nil if the lock file does not exist.
 func openStateLock(path string) (lock *fileLock, free bool, err error) {
 	name := filepath.Join(path, lockName)
 	lock, err = openLock(name, 0)
@@ -167,8 +166,7 @@ func openStateLock(path string) (lock *fileLock, free bool, err error) {
 	}
 	free, err = lock.try()
 	if err == nil && free {
-		// Another launcher may have removed or replaced the directory in the
-		// meantime.
+		// Another launcher may have removed or replaced the directory in the meantime.
 		var opened, named os.FileInfo
 		if opened, err = lock.file.Stat(); err == nil {
 			named, err = os.Stat(name)
@@ -185,9 +183,8 @@ func openStateLock(path string) (lock *fileLock, free bool, err error) {
 	return lock, free, nil
 }
 
-// removeStale stops the remaining components of a dead launcher, and removes its
-// state directory. It returns an inUseError if the launcher is running, and does
-// nothing if the directory has no lock file.
+// removeStale stops the remaining components of a dead launcher, and removes its state directory.
+// It returns an inUseError if the launcher is running. It does nothing without a lock file.
 func removeStale(ctx context.Context, path string) error {
 	lock, free, err := openStateLock(path)
 	if lock == nil {
@@ -202,8 +199,7 @@ func removeStale(ctx context.Context, path string) error {
 		return &inUseError{path: path, pid: pid}
 	}
 
-	// Components remain only where the kernel does not kill them with their
-	// launcher.
+	// Components remain only on systems whose kernel does not kill them with their launcher.
 	pidFiles, err := filepath.Glob(filepath.Join(path, "*"+pidSuffix))
 	if err != nil {
 		return fmt.Errorf("look for components: %w", err)
@@ -227,7 +223,7 @@ func removeStale(ctx context.Context, path string) error {
 }
 
 // endStray stops a process if it is a component of the state directory. Process IDs are reused, so
-// endStray checks that the command line contains the directory. Every component has it there.
+// endStray checks the command line, which contains the directory for every component.
 func endStray(ctx context.Context, pid int, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -119,7 +119,7 @@ func startSleeper(t *testing.T, arg string) sleeper {
 		close(s.done)
 	}()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have been killed already
+		_ = cmd.Process.Kill() // fails if it was already killed
 		<-s.done
 	})
 	return s

@@ -16,8 +16,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
-// stopTimeout is how long a component may take to exit after SIGTERM. The API
-// server waits for its open requests.
+// stopTimeout is how long a component can take to exit after SIGTERM. The API server waits for its
+// open requests.
 const stopTimeout = 90 * time.Second
 
 // component is a program and its configuration.
@@ -25,13 +25,12 @@ type component struct {
 	name string
 	path string
 	args []string
-	// tidies is set if the component has to clean up when it is stopped.
+	// tidies means that the component has to clean up when it is stopped.
 	tidies bool
 }
 
-// starter starts processes from a single thread that lives as long as the
-// launcher. Linux kills a process with PDEATHSIG when the thread that started it
-// exits.
+// starter starts processes from a single thread that lives as long as the launcher. If PDEATHSIG is
+// set, Linux kills a process when the thread that started it exits.
 type starter struct {
 	commands chan *exec.Cmd
 	results  chan error
@@ -67,15 +66,15 @@ type process struct {
 	cmd     *exec.Cmd
 	logPath string
 	tidies  bool
-	// stopped is closed when the process is about to be stopped on purpose.
+	// stopped is closed immediately before the process is stopped on purpose.
 	stopped  chan struct{}
 	stopOnce sync.Once
-	// done is closed when the process has exited. err is valid from then on.
+	// done is closed when the process has exited. Then err is valid.
 	done chan struct{}
 	err  error
 }
 
-// diedError is returned when a component exits unexpectedly.
+// diedError means that a component exited unexpectedly.
 type diedError struct {
 	component string
 	err       error
@@ -95,8 +94,8 @@ func (e *diedError) Error() string {
 type supervisor struct {
 	dir     string
 	starter *starter
-	// died is closed when a component has exited unexpectedly. From then on, death is
-	// the error about the first such exit.
+	// died is closed when a component has exited unexpectedly. Then death is the error for the
+	// first such exit.
 	died     chan struct{}
 	death    *diedError
 	diedOnce sync.Once
@@ -114,7 +113,7 @@ func newSupervisor(dir string, starter *starter) *supervisor {
 	}
 }
 
-// start starts a component and returns without waiting for it to be ready.
+// start starts a component, but does not wait until it is ready.
 func (s *supervisor) start(c component) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -130,12 +129,12 @@ func (s *supervisor) start(c component) error {
 	defer log.Close()
 	cmd := exec.Command(c.path, c.args...)
 	cmd.Dir = s.dir
-	// Components such as etcd and kwok must not read the settings of the user, except PATH and
-	// GOGC. With GOGC, the caller can trade memory for CPU time.
+	// Components such as etcd and kwok must not read settings of the user, except PATH and GOGC.
+	// With GOGC, the caller can trade memory for CPU time.
 	cmd.Env = []string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "GOGC=" + os.Getenv("GOGC")}
 	cmd.Stdout = log
 	cmd.Stderr = log
-	// Ctrl-C at the terminal is only for the launcher, which stops the components.
+	// At a terminal, only the launcher should receive Ctrl-C. It stops the components.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := s.starter.start(cmd); err != nil {
 		return fmt.Errorf("start %s: %w", c.name, err)
@@ -166,15 +165,15 @@ func (s *supervisor) watch(p *process) {
 		return
 	default:
 	}
-	// The first exit is the cause; others may follow from it.
+	// The first exit is the cause. It can cause other exits.
 	s.diedOnce.Do(func() {
 		s.death = &diedError{component: p.name, err: p.err, log: node.LogTail(p.logPath)}
 		close(s.died)
 	})
 }
 
-// untilDeath returns a context that is canceled with ctx or when a component exits
-// unexpectedly. In the latter case, its cause is a diedError.
+// untilDeath returns a context that is canceled with ctx or when a component exits unexpectedly. In
+// the second case, its cause is a diedError.
 func (s *supervisor) untilDeath(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -215,8 +214,8 @@ func (s *supervisor) stop(ctx context.Context, name string, signal syscall.Signa
 	return errors.Join(err, p.kill())
 }
 
-// stopAll stops all components at once. It kills those that do not have to clean
-// up, because their data is not used again.
+// stopAll stops all components at the same time. It kills components that do not have to clean up,
+// because their data is not used again.
 func (s *supervisor) stopAll() error {
 	s.mutex.Lock()
 	processes := s.processes

@@ -18,12 +18,12 @@ const (
 	cgroup2Magic = 0x63677270
 )
 
-// neededControllers returns the cgroup controllers that the kubelet requires. The list omits the
-// controller for devices, which only version 1 has.
+// neededControllers returns the cgroup controllers that the kubelet requires. It omits the devices
+// controller, which exists only in version 1.
 func neededControllers() []string { return []string{"cpu", "cpuset", "memory", "pids"} }
 
-// hierarchies holds the cgroup trees. Version 1 has trees for single controllers
-// or groups of them, and version 2 has one tree.
+// hierarchies holds the cgroup trees. Version 1 has trees for one or more controllers, and version
+// 2 has one tree.
 type hierarchies struct {
 	roots []string
 	v2    bool
@@ -66,8 +66,7 @@ func (h hierarchies) missing() ([]string, error) {
 	return slices.DeleteFunc(neededControllers(), func(c string) bool { return slices.Contains(have, c) }), nil
 }
 
-// create creates a cgroup in each hierarchy, unless it exists, and makes its
-// controllers usable.
+// create creates a missing cgroup in each hierarchy, and enables its controllers.
 func (h hierarchies) create(name string) error {
 	if h.v2 {
 		if err := delegate(cgroupRoot); err != nil {
@@ -130,8 +129,8 @@ func delegate(dir string) error {
 	return nil
 }
 
-// remove removes a cgroup and its descendants from each hierarchy. It retries
-// because the last processes may still be exiting.
+// remove removes a cgroup and its descendants from each hierarchy. It retries, because processes in
+// it can take a while to exit.
 func (h hierarchies) remove(name string) error {
 	const patience, interval = 30 * time.Second, 20 * time.Millisecond
 	var errs []error
@@ -141,7 +140,7 @@ func (h hierarchies) remove(name string) error {
 			if err == nil && entry.IsDir() {
 				dirs = append(dirs, path)
 			}
-			return nil // it is already gone
+			return nil // it was already removed
 		})
 		errs = append(errs, err)
 		// Remove children before their parents.

@@ -10,8 +10,7 @@ import (
 	"syscall"
 )
 
-// Check returns an error that explains what a node lacks on this machine, or
-// nil if a node can run.
+// Check returns an error that explains what is missing on this machine for a node, or nil.
 func Check() error {
 	if os.Geteuid() != 0 {
 		return errors.New("a real node needs root, because containers need namespaces, mounts and cgroups: run this with sudo, or as root")
@@ -38,8 +37,8 @@ func Check() error {
 	return checkNamespaces()
 }
 
-// checkNamespaces returns an error unless this process can create the
-// namespaces of a node and mount something in them.
+// checkNamespaces returns an error if this process cannot create the namespaces of a node and mount
+// file systems in them.
 func checkNamespaces() error {
 	cmd := exec.Command("mount", "-t", "tmpfs", "tmpfs", "/run")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces, Unshareflags: syscall.CLONE_NEWNS}

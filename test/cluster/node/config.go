@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// Addresses and names inside a node. They only have to be distinct.
+// Addresses and names inside a node. They only have to be different.
 const (
 	registryAddress  = "127.0.0.1:5000"
 	bridgeName       = "pods0"
 	containerdSocket = "/run/containerd/containerd.sock"
 )
 
-// settings returns sysctls with the values that the kubelet expects. They are not namespaced, so
-// the kubelet would set them on the whole machine. Files with these values are mounted over the
-// sysctls, so that the kubelet leaves the machine unchanged.
+// settings returns sysctls with the values that the kubelet expects. The sysctls are not
+// namespaced, so the kubelet would set them on the whole machine. To prevent this, files with these
+// values are mounted over the sysctls.
 func settings() map[string]string {
 	return map[string]string{
 		"vm/overcommit_memory":      "1",
@@ -60,7 +60,7 @@ func (l layout) writeFiles() error {
 "type":"bridge","bridge":%q,"isGateway":true,"ipMasq":false,"hairpinMode":true,
 "ipam":{"type":"host-local","dataDir":"/run/cni","ranges":[[{"subnet":%q,"gateway":%q}]],"routes":[{"dst":"0.0.0.0/0"}]}}]}
 `, bridgeName, l.PodRange, l.Gateway),
-		// Pull all images from this registry, whatever registry they name.
+		// Pull all images from this registry, even if their names contain a different registry.
 		l.file("registries", "_default", "hosts.toml"): fmt.Sprintf("server = \"http://%[1]s\"\n[host.\"http://%[1]s\"]\n  capabilities = [\"pull\", \"resolve\"]\n", registryAddress),
 	}
 	for setting, value := range settings() {
@@ -103,16 +103,16 @@ func (l layout) kubeletConfig() (string, error) {
 
 		"cgroupDriver": "cgroupfs",
 		"cgroupRoot":   cgroup(l.dir),
-		"failCgroupV1": false, // the kubelet refuses version 1 by default
+		"failCgroupV1": false, // by default, the kubelet rejects version 1
 		"failSwapOn":   false,
 		"oomScoreAdj":  0, // lower values need privileges
 
 		"resolvConf":             "",
-		"clusterDNS":             []string{"10.0.0.10"}, // does not exist, but without an address each pod gets a warning event
+		"clusterDNS":             []string{"10.0.0.10"}, // does not exist; without it, each pod gets a warning event
 		"clusterDomain":          "cluster.local",
 		"makeIPTablesUtilChains": false,
 
-		// Disable the limits that protect large clusters, because they slow tests down.
+		// Disable limits that protect large clusters, because they slow down tests.
 		"registryPullQPS":           0,
 		"eventRecordQPS":            0,
 		"serializeImagePulls":       false,
@@ -122,7 +122,7 @@ func (l layout) kubeletConfig() (string, error) {
 		"crashLoopBackOff":          map[string]any{"maxContainerRestartPeriod": "3s"},
 		"featureGates":              gates,
 
-		// The node does not own the disk and the memory of the machine.
+		// The disk and the memory of the machine do not belong to the node.
 		"evictionHard": map[string]string{
 			"memory.available": "0%", "nodefs.available": "0%", "nodefs.inodesFree": "0%",
 			"imagefs.available": "0%", "imagefs.inodesFree": "0%",
@@ -137,9 +137,8 @@ func (l layout) kubeletConfig() (string, error) {
 	return string(data), nil
 }
 
-// featureGates returns the features that the configuration needs and that the kubelet
-// supports. A kubelet ignores unknown fields, but it refuses unknown features, and fields of
-// features that are disabled.
+// featureGates returns the features that the configuration needs and the kubelet supports. A
+// kubelet ignores unknown fields, but it rejects unknown features, and fields of disabled features.
 func (l layout) featureGates() (map[string]bool, error) {
 	const backOff = "KubeletCrashLoopBackOffMax"
 	help, err := exec.Command(l.KubeletPath, "--help").Output()

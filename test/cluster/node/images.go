@@ -40,8 +40,8 @@ type index struct {
 	Manifests     []descriptor `json:"manifests"`
 }
 
-// MakeImages creates the images that samples and tests name, as OCI image layouts
-// in the directory of a registry, from a program in bin.
+// MakeImages creates the images for samples and tests as OCI image layouts in the directory of a
+// registry, from a program in bin.
 func MakeImages(registry, bin string) error {
 	program, err := os.ReadFile(filepath.Join(bin, containerProgram))
 	if err != nil {
@@ -61,9 +61,8 @@ func MakeImages(registry, bin string) error {
 	return nil
 }
 
-// AddImage links an OCI image layout into the directory of a registry, under the
-// name that pods use. It returns an error if the layout does not contain
-// the image.
+// AddImage links an OCI image layout into the directory of a registry, with the name that pods use.
+// It returns an error if the layout does not contain the image.
 func AddImage(registry, name, layout string) error {
 	layout, err := filepath.Abs(layout)
 	if err != nil {
@@ -82,7 +81,7 @@ func AddImage(registry, name, layout string) error {
 	return nil
 }
 
-// imageDir returns the directory of an image. The registry in the name is ignored.
+// imageDir returns the directory of an image. It ignores the registry in the name.
 func imageDir(registry, name string) string {
 	repository, tag := name, "latest"
 	if colon := strings.LastIndexByte(name, ':'); colon > strings.LastIndexByte(name, '/') {
@@ -98,8 +97,8 @@ func imageDir(registry, name string) string {
 	return filepath.Join(registry, filepath.FromSlash(repository), tag)
 }
 
-// manifestOf returns the only manifest of a layout, or the one with the given tag
-// if there are several, and its digest.
+// manifestOf returns the only manifest of a layout and its digest. If there are several manifests,
+// it returns the one with the given tag.
 func manifestOf(layout, tag string) (digest string, data []byte, err error) {
 	data, err = os.ReadFile(filepath.Join(layout, "index.json"))
 	if err != nil {
@@ -129,8 +128,8 @@ func blobPath(layout, digest string) string {
 	return filepath.Join(layout, "blobs", "sha256", strings.TrimPrefix(digest, "sha256:"))
 }
 
-// layerOf returns a tar archive of a root file system, in which the program is
-// bin/busybox and the applets are links to it.
+// layerOf returns a tar archive of a root file system. The program is bin/busybox, and the applets
+// are links to it.
 func layerOf(program []byte, applets []string) ([]byte, error) {
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)
@@ -159,8 +158,7 @@ func layerOf(program []byte, applets []string) ([]byte, error) {
 	return layer.Bytes(), errors.Join(append(errs, w.Close())...)
 }
 
-// makeImage writes an OCI layout of an image that has a single layer and runs a
-// command in /bin.
+// makeImage writes the OCI layout of an image with a single layer, which runs a command in /bin.
 func makeImage(layout string, layer []byte, command string) error {
 	if err := os.MkdirAll(filepath.Join(layout, "blobs", "sha256"), 0o755); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 // overlayMagic identifies overlayfs, which cannot be nested (linux/magic.h).
 const overlayMagic = 0x794c7630
 
-// RunInside runs the node that is configured in dir as process 1 of the node's namespaces. It
-// returns only on an error, for example when one of the node's programs exits.
+// RunInside runs the node with the configuration in dir as process 1 of the node's namespaces. It
+// returns only on an error, for example if one of the node's programs exits.
 func RunInside(dir string) error {
 	c, err := readConfig(dir)
 	if err != nil {
@@ -59,8 +59,8 @@ func RunInside(dir string) error {
 		"--kubeconfig=" + l.file(Kubeconfig),
 		"--cert-dir=" + l.file("var", "lib", "kubelet", "pki"),
 		"--hostname-override=" + c.Name,
-		// With an external provider, the kubelet does not detect the addresses of the
-		// node. Otherwise, it would refuse loopback addresses.
+		// With an external provider, the kubelet does not detect the addresses of the node.
+		// Otherwise, it would reject loopback addresses.
 		"--cloud-provider=external",
 		"--v=2",
 	}, c.KubeletArgs...)...); err != nil {
@@ -121,8 +121,8 @@ func (c children) start(l layout, path string, args ...string) error {
 	return nil
 }
 
-// wait waits until one of the programs exits, and returns an error about it.
-// Because this is process 1, wait also reaps orphans.
+// wait waits until one of the programs exits, and returns an error for it. It also reaps orphans,
+// because this is process 1.
 func (c children) wait(l layout) error {
 	for {
 		var status syscall.WaitStatus

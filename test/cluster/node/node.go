@@ -1,11 +1,11 @@
-// Package node runs a real Kubernetes node on this machine: containerd and a kubelet,
-// in namespaces of their own, with containers that run.
+// Package node runs a real Kubernetes node on this machine: containerd and a kubelet
+// with real containers, in separate namespaces.
 //
 // A node consists of three processes of one program. The outer process (Run) relays
-// connections to the API server and back to the kubelet, and there is no other
-// connection. The inner process (RunInside) is process 1 of the node's namespaces. It
-// ends with the outer process, and then the kernel ends everything in the namespaces.
-// The third process (CleanUp) outlives both, to remove their cgroups.
+// connections to the API server and to the kubelet. There are no other connections.
+// The inner process (RunInside) is process 1 of the node's namespaces. When the outer
+// process ends, the inner process ends, too, and the kernel ends all processes in the
+// namespaces. The third process (CleanUp) ends last, and removes their cgroups.
 //
 // A node needs Linux and root. Check reports what is missing.
 package node
@@ -69,8 +69,8 @@ func readConfig(dir string) (Config, error) {
 	return c, nil
 }
 
-// cgroup returns the parent cgroup of all containers of a node. Its name is unique
-// for the directory.
+// cgroup returns the parent cgroup of all containers of a node. Its name is unique for each
+// directory.
 func cgroup(dir string) string {
 	return fmt.Sprintf("/imoocpod-node-%x", sha256.Sum256([]byte(dir)))[:31]
 }

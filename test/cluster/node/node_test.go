@@ -28,8 +28,7 @@ func TestImageDir(t *testing.T) {
 	}
 }
 
-// TestRegistry pulls images like a container runtime, and requests images that
-// do not exist.
+// TestRegistry pulls images like a container runtime, and requests missing images.
 func TestRegistry(t *testing.T) {
 	dir, bin := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(bin, containerProgram), []byte("the program"), 0o755); err != nil {
@@ -86,8 +85,7 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// TestRelay checks that a relay forwards data, and the end of the data, in both
-// directions.
+// TestRelay checks that a relay forwards data and the end of the data in both directions.
 func TestRelay(t *testing.T) {
 	far, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -100,7 +98,7 @@ func TestRelay(t *testing.T) {
 			return
 		}
 		defer func() { _ = connection.Close() }()
-		question, err := io.ReadAll(connection) // until the client closes its half
+		question, err := io.ReadAll(connection) // until the client closes its write side
 		if err == nil {
 			_, _ = connection.Write(bytes.ToUpper(question))
 		}

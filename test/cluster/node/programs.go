@@ -6,11 +6,11 @@ import (
 )
 
 // The module files and sources of the programs of a node, except the kubelet. The
-// kubelet is built from the module of the control plane, because containerd
-// requires other versions of the Kubernetes modules.
+// kubelet is built from the module of the control plane, because containerd requires
+// different versions of the Kubernetes modules.
 //
-// The files are not called go.mod and go.sum, because Go does not embed files that
-// belong to another module.
+// The files are not named go.mod and go.sum, because Go does not embed files of
+// another module.
 var (
 	//go:embed programs.mod
 	goMod string
@@ -23,10 +23,10 @@ var (
 // Program is a program of a node.
 type Program struct {
 	Name, ImportPath string
-	// Duration is the approximate time of a first build on two cores, after the
-	// builds of the programs that are listed before this one.
+	// Duration is the approximate time of a first build on two cores, after the builds of the
+	// earlier programs in the list.
 	Duration string
-	// Cgo is set if the program needs a C compiler.
+	// Cgo means that the program needs a C compiler.
 	Cgo bool
 }
 
@@ -45,8 +45,7 @@ func Programs() (Module, error) {
 		GoMod:   goMod,
 		GoSum:   goSum,
 		Sources: map[string][]byte{},
-		// Leave out parts of containerd that a node on one disk does not need, or
-		// that need C.
+		// Omit parts of containerd that a node with one disk does not need, or that need C.
 		Tags: "no_btrfs,no_devmapper,no_zfs,no_aufs,no_erofs,no_blockio,no_rdt,no_tracing",
 		Programs: []Program{
 			{Name: "containerd", ImportPath: "github.com/containerd/containerd/v2/cmd/containerd", Duration: "2 minutes"},

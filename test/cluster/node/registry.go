@@ -58,8 +58,8 @@ func (r registry) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// find returns a manifest by its tag, or a manifest or blob by its digest. If
-// there is none, it returns fs.ErrNotExist.
+// find returns a manifest by its tag, or a manifest or blob by its digest. If it does not exist,
+// find returns fs.ErrNotExist.
 func (r registry) find(repository, what, reference string) (digest, mediaType string, data []byte, err error) {
 	dir := filepath.Join(r.dir, filepath.FromSlash(repository))
 	if !digestPattern.MatchString(reference) {

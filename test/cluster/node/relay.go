@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// relay listens at one address and forwards connections to another, in the
-// background, until the process exits. Networks and addresses are as in net.Dial.
+// relay listens on one address and forwards connections to another in the background until the
+// process exits. Networks and addresses are as in net.Dial.
 func relay(fromNetwork, from, toNetwork, to string) error {
 	if fromNetwork == "unix" {
 		if err := os.Remove(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +55,7 @@ func pass(to, from net.Conn) {
 		_ = half.CloseWrite()
 		return
 	}
-	// Close both directions; otherwise the other one may wait forever.
+	// Close both directions; otherwise, the other direction could wait forever.
 	_ = to.Close()
 	_ = from.Close()
 }

@@ -20,8 +20,8 @@ const (
 	kubeletSocket = "kubelet.sock"
 )
 
-// Run runs the node that is configured in dir until ctx is done. It starts this program twice more.
-// With the arguments inside, it must call RunInside. With those in cleanUp, it must call CleanUp.
+// Run runs the node with the configuration in dir until ctx is done. It starts this program twice.
+// The program must call RunInside for the arguments inside, and CleanUp for the arguments cleanUp.
 func Run(ctx context.Context, dir string, inside, cleanUp []string) (err error) {
 	c, err := readConfig(dir)
 	if err != nil {
@@ -35,15 +35,14 @@ func Run(ctx context.Context, dir string, inside, cleanUp []string) (err error) 
 	if err != nil {
 		return fmt.Errorf("find the cgroups: %w", err)
 	}
-	// The cleanup after a killed node may still be running in this directory. It
-	// would remove the new cgroups, too.
+	// The cleanup of a killed node may still be running in this directory. It would remove the new
+	// cgroups, too.
 	lock, err := lockCgroups(dir)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	// Remove the cgroups of a killed node. Otherwise the new kubelet would find
-	// them.
+	// Remove the cgroups of a killed node, so that the new kubelet does not find them.
 	if err := h.remove(cgroup(dir)); err != nil {
 		return err
 	}
@@ -77,16 +76,15 @@ func Run(ctx context.Context, dir string, inside, cleanUp []string) (err error) 
 	case err := <-done:
 		return fmt.Errorf("the node has exited: %w", err)
 	case <-ctx.Done():
-		// The kernel kills all processes in its namespaces, too.
+		// The kernel also kills all processes in its namespaces.
 		_ = cmd.Process.Kill()
 		<-done
 		return nil
 	}
 }
 
-// lockCgroups waits until no other node or cleanup uses the cgroups of the
-// directory, and returns the locked file. The lock is held as long as a process
-// has the file open.
+// lockCgroups waits until no other node or cleanup uses the cgroups of the directory, and returns
+// the locked file. The lock is held while any process has the file open.
 func lockCgroups(dir string) (*os.File, error) {
 	lock, err := os.OpenFile(filepath.Join(dir, "cgroups.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -98,9 +96,9 @@ func lockCgroups(dir string) (*os.File, error) {
 	return lock, nil
 }
 
-// startCleanUp starts a cleanup process, which removes the cgroups when this process exits, even if
-// this process is killed. finish makes the cleanup process remove them at once, and waits until it
-// has exited. The cleanup process holds the lock until it exits.
+// startCleanUp starts a cleanup process, which removes the cgroups when this process exits or is
+// killed. finish makes the cleanup process remove the cgroups immediately, and waits until it has
+// exited. The cleanup process holds the lock until then.
 func startCleanUp(self string, args []string, lock *os.File) (finish func() error, err error) {
 	cmd := exec.Command(self, args...)
 	cmd.ExtraFiles = []*os.File{lock}

@@ -1,8 +1,8 @@
-// Command container is the only program in the images of a real node. The name by
-// which it is called selects one of the programs that samples and tests use,
-// reduced to what they need.
+// Command container is the only program in the images of a real node. It implements
+// several programs that samples and tests use, with only the required functions. The
+// name of the command selects the program.
 //
-// Called as "act", it behaves as its flags describe, like a container in a test.
+// As "act", it behaves like a container in a test. Its flags describe the behavior.
 package main
 
 import (
@@ -71,8 +71,8 @@ func sleep(args []string) error {
 		}
 		duration = time.Duration(seconds * float64(time.Second))
 	}
-	// The kernel drops signals that process 1 does not handle, such as SIGTERM for the
-	// sleep of busybox. A Go program handles SIGTERM by default, so ignore it.
+	// The kernel drops signals that process 1 does not handle, such as SIGTERM for the sleep
+	// command of busybox. A Go program handles SIGTERM by default, so ignore it.
 	if os.Getpid() == 1 {
 		signal.Ignore(syscall.SIGTERM)
 	}
@@ -101,7 +101,7 @@ func pause() error {
 		if s != syscall.SIGCHLD {
 			return nil
 		}
-		// Reap the zombies of a pod that shares its process namespace.
+		// Reap zombies if the containers of the pod share a process namespace.
 		for {
 			if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
 				break
@@ -184,8 +184,8 @@ func (r role) play() error {
 	return nil
 }
 
-// count prints a numbered line at once, and another at each interval r.print. It prints nothing if
-// r.print is not set. last prints a final line, and waits until it is printed.
+// count prints a numbered line immediately, and another line at each interval r.print. If r.print
+// is not set, it prints nothing. last prints a final line, and waits until it is printed.
 func (r role) count(begin time.Time) (last func()) {
 	if r.print == 0 {
 		return func() {}
@@ -211,9 +211,8 @@ func (r role) count(begin time.Time) (last func()) {
 	}
 }
 
-// becomeReady waits for r.readyAfter, creates the file r.touch, and then accepts
-// connections at r.tcp, as far as they are set. It returns an error or, without
-// r.tcp, nil.
+// becomeReady waits for r.readyAfter, creates the file r.touch, and then accepts connections at
+// r.tcp. It skips fields that are not set. It returns an error, or nil without r.tcp.
 func (r role) becomeReady() error {
 	time.Sleep(r.readyAfter)
 	if r.touch != "" {
@@ -233,7 +232,7 @@ func (r role) becomeReady() error {
 		if err != nil {
 			return err
 		}
-		_ = connection.Close() // enough for a probe
+		_ = connection.Close() // a connection is enough for a probe
 	}
 }
 

@@ -1,6 +1,6 @@
-// Command runc wraps a runc that was built without libseccomp, which is not a Go
-// module. It removes the seccomp profile of a container, which such a runc
-// rejects, and executes runc.real in the same directory.
+// Command runc wraps a runc without libseccomp, which is not a Go module. Such a
+// runc rejects seccomp profiles. So the command removes the seccomp profile of a
+// container, and executes runc.real in the same directory.
 package main
 
 import (

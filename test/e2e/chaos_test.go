@@ -35,21 +35,20 @@ var (
 )
 
 const (
-	// chaosRuns is the number of random runs if no duration is given. Nightly runs have
-	// many more.
+	// chaosRuns is the number of random runs if no duration is given. Nightly runs have many more.
 	chaosRuns = 16
 	// chaosLanes is the number of concurrent runs.
 	chaosLanes = 4
 )
 
-// tally sums up the random runs. excess is the number of pods that two controllers
-// without a lease created beyond the wanted number.
+// tally counts the random runs and their events. excess is the number of surplus pods that two
+// controllers without a lease created.
 var tally struct{ runs, actions, faults, writes, excess atomic.Int64 }
 
-// In a random run, a user scales an object up and down, pods are deleted, evicted,
-// failed and modified, and one or two controllers without a lease run with an
-// unreliable network and server. At the end, the state is exactly as requested. At no
-// time are there too many pods, or too many deletions.
+// In a random run, a user scales an object up and down, pods are deleted, evicted, failed, and
+// modified, and one or two controllers without a lease run with an unreliable network and server.
+// The final state must be exactly as requested. There must never be too many pods or too many
+// deletions.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	if *chaosSeed != 0 {
@@ -88,14 +87,13 @@ type chaos struct {
 	namespace string
 	w         *harness.Witness
 	rand      *rand.Rand
-	stable    *harness.Faults // of controllers whose watches are never held back
-	stale     *harness.Faults // of controllers whose watches are sometimes held back
+	stable    *harness.Faults // for controllers whose watches are never delayed
+	stale     *harness.Faults // for controllers whose watches are sometimes delayed
 	most      int32
-	// alone means that one controller runs at a time, and its watches are not held back.
-	// Otherwise, two controllers without a lease may create extra pods for a while,
-	// because neither sees the latest pods of the other. They create at most one pod for
-	// each slot that was ever wanted. If slots are removed and reused, this can be more
-	// than the number of pods wanted at any moment.
+	// alone means that one controller runs at a time, and its watches are not delayed. Otherwise,
+	// two controllers without a lease can create extra pods for a while, because neither sees the
+	// latest pods of the other. They create at most one pod for each slot that was ever wanted.
+	// After slots were removed and reused, this can be more than the number of wanted pods.
 	alone bool
 	// earlier is the number of pods created by an earlier controller.
 	earlier int32
@@ -109,7 +107,7 @@ type chaos struct {
 }
 
 func chaosRun(t *testing.T, seed uint64) {
-	t.Cleanup(func() { // runs after the cleanups of the witness and the driver, which fail the test
+	t.Cleanup(func() { // runs after the cleanups of the witness and the driver, which can fail the test
 		if t.Failed() {
 			t.Logf("repeat with: go test -race ./test/e2e -run TestChaos -seed %d", seed)
 		}
@@ -141,9 +139,8 @@ func chaosRun(t *testing.T, seed uint64) {
 	c.stale.SetCalm(true)
 	last := int32(c.rand.IntN(7))
 	c.scaleTo(last)
-	// The removed slots are in an annotation, which does not change the generation. So
-	// when the status is current, one of two controllers may still fill a slot that was
-	// removed.
+	// The removed slots are in an annotation, which does not change the generation. So even if the
+	// status is current, one of two controllers can still fill a removed slot.
 	c.whileLettingGo(func() { w.AwaitConvergedPods(t, "foo", last, c.inWantedSlot) })
 	bound := int(c.most)
 	if !c.alone {
@@ -190,8 +187,7 @@ func (c *chaos) begin() {
 	}
 }
 
-// adopted creates n pods that are owned by foo but have no slot, as an earlier
-// controller did.
+// adopted creates n pods that foo owns, but without a slot, like pods of an earlier controller.
 func (c *chaos) adopted(n int) {
 	kind := kinds.ImoocPod()
 	owner := *metav1.NewControllerRef(&metav1.ObjectMeta{Name: "foo", UID: c.UID}, kind.GroupVersionKind())
@@ -208,7 +204,7 @@ func (c *chaos) adopted(n int) {
 	}
 }
 
-// comment adds a condition of another writer to foo, and expects that it is kept.
+// comment adds a condition of another writer to foo, which the controllers must keep.
 func (c *chaos) comment() {
 	foreign := map[string]any{"type": "Synced", "status": "Unknown", "reason": "Other", "message": "of somebody else", "lastTransitionTime": "2026-01-02T03:04:05Z"}
 	written := c.toStatus(func(obj *unstructured.Unstructured) error {
@@ -231,8 +227,7 @@ func (c *chaos) comment() {
 	}
 }
 
-// toStatus changes the status of foo as another writer. It gives up after several
-// conflicts.
+// toStatus changes the status of foo as another writer. After several conflicts, it gives up.
 func (c *chaos) toStatus(change func(*unstructured.Unstructured) error) (written bool) {
 	foos := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(c.namespace)
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -269,8 +264,8 @@ func (c *chaos) mustKeepTheForeignCondition() {
 	}
 }
 
-// start starts a controller as if it had regained its lease. Such a controller must not exit by
-// itself, whatever the server answers.
+// start starts a controller like one that regained its lease. Such a controller must not exit by
+// itself, whatever the server responds.
 func (c *chaos) start(f *harness.Faults) {
 	count := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if harness.IsWrite(r) {
@@ -298,8 +293,7 @@ func (c *chaos) start(f *harness.Faults) {
 	})
 }
 
-// someLoop returns a random one of the controllers that were started, running or
-// killed.
+// someLoop returns one of the started controllers at random. It can be running or killed.
 func (c *chaos) someLoop() *harness.Controller {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -365,15 +359,14 @@ func (c *chaos) act() {
 		c.comment()
 	case 18:
 		c.remove()
-	case 19: // set the count, and reuse all of the removed slots or none
+	case 19: // set the count, and reuse all removed slots or none
 		n := int32(c.rand.IntN(9))
 		c.most = max(c.most, n)
 		c.SetSlots(n, c.Removed()[:c.rand.IntN(2)*len(c.Removed())])
 	}
 }
 
-// remove removes a random wanted slot, if there is any, so that one pod fewer is
-// wanted.
+// remove removes a random wanted slot, if any, and reduces the count by one.
 func (c *chaos) remove() {
 	n := int32(0)
 	var wanted []int32
@@ -395,8 +388,7 @@ func (c *chaos) patch(pod *corev1.Pod, patch string, subresources ...string) err
 	return err
 }
 
-// onSomePod calls do with a random pod of foo, if it has any. The pod may be gone
-// already.
+// onSomePod calls do with a random pod of foo, if any. The pod may already be deleted.
 func (c *chaos) onSomePod(do func(*corev1.Pod) error) {
 	c.t.Helper()
 	pods := c.w.Owned("foo")
@@ -409,7 +401,7 @@ func (c *chaos) onSomePod(do func(*corev1.Pod) error) {
 	}
 }
 
-// whileLettingGo calls do, and meanwhile removes the finalizer from terminating pods.
+// whileLettingGo calls do, and removes the finalizer from terminating pods until do returns.
 func (c *chaos) whileLettingGo(do func()) {
 	if !c.slow {
 		do()
@@ -443,8 +435,7 @@ func (c *chaos) letGo() {
 	}
 }
 
-// bystanders creates and returns pods that have labels of foo's pods but are not owned
-// by foo.
+// bystanders creates and returns pods that have labels of foo's pods but do not belong to foo.
 func (c *chaos) bystanders() []*corev1.Pod {
 	var made []*corev1.Pod
 	for name, labels := range map[string]map[string]string{

@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// The verb check reports each problem together with a command that fixes it.
+// The verb check reports each problem with a command that fixes it.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -33,8 +33,7 @@ func TestCheck(t *testing.T) {
 		return byName, r
 	}
 
-	// Check as an unprivileged user, without a controller, and with an exhausted
-	// quota.
+	// Check as an unprivileged user, without a controller and with an exhausted quota.
 	quota(t, ns, "0")
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	alice := "alice-" + ns
@@ -61,8 +60,8 @@ func TestCheck(t *testing.T) {
 		t.Errorf("delete: %+v, install: %+v", checks["permission to delete"], checks["permission to install"])
 	}
 
-	// Check as an administrator, first without a controller, and then with one that
-	// has problems.
+	// Check as an administrator, first without a controller, and then with a controller that has
+	// problems.
 	checks, _ = run()
 	for name, c := range checks {
 		if passed := c[0].State == check.Passed; passed == (name == "controller") {

@@ -10,16 +10,16 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// completions completes the last word of "kubectl imoocpod …" with kubectl, as the
-// completion script of a shell does. It returns a line for each candidate and one for
-// the directive to the shell.
+// completions completes the last word of "kubectl imoocpod …" with kubectl, like the completion
+// script of a shell. It returns a line for each candidate and a line with the directive for the
+// shell.
 func completions(t *testing.T, env []string, args ...string) string {
 	t.Helper()
 	return harness.Must(t, cluster.KubectlWith(t, env, "", append([]string{"__complete", "imoocpod"}, args...)...))
 }
 
-// asKrew installs the plugin as krew does: the program in a store, and a link to it in a
-// directory on PATH. It returns that directory and the environment.
+// asKrew installs the plugin like krew: the program in a store, and a link to it in a directory on
+// PATH. It returns the directory and the environment.
 func asKrew(t *testing.T) (dir string, env []string) {
 	t.Helper()
 	home := t.TempDir()
@@ -39,8 +39,8 @@ func asKrew(t *testing.T) (dir string, env []string) {
 	return dir, []string{"PATH=" + strings.Join([]string{dir, cluster.Bin, os.Getenv("PATH")}, string(os.PathListSeparator))}
 }
 
-// The link that kubectl needs for completion is created on PATH, reported, and removed.
-// Files of others are left alone.
+// The verb creates and removes the link on PATH that kubectl needs for completion. It does not
+// touch files of others.
 func TestCompletionInstall(t *testing.T) {
 	t.Parallel()
 	dir, env := asKrew(t)
@@ -62,7 +62,7 @@ func TestCompletionInstall(t *testing.T) {
 	if out := completions(t, env, "sta"); !strings.HasPrefix(out, "status\tShow whether ") || !strings.HasSuffix(out, "\n:4\n") {
 		t.Errorf("it completes %q", out)
 	}
-	// A link of an older version is replaced.
+	// A link of an older version gets replaced.
 	if err := os.Remove(link); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestCompletionInstall(t *testing.T) {
 		t.Errorf("the link still exists: %v", err)
 	}
 
-	// The user has a program of that name.
+	// The user has a program with this name.
 	if err := os.WriteFile(link, []byte("#!/bin/sh\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestCompletionInstall(t *testing.T) {
 		t.Error("the file was changed")
 	}
 
-	// Call the program by its path, in a directory that is not on PATH.
+	// Call the program by its path in a directory that is not on PATH.
 	elsewhere := exec.Command(filepath.Join(filepath.Dir(dir), "store", "v1", "kubectl-imoocpod"), "completion", "install")
 	elsewhere.Env = append(cluster.Environment(), env...)
 	if out, err := elsewhere.CombinedOutput(); err != nil || !strings.Contains(string(out), "v1/kubectl_complete-imoocpod created\nWarning: ") {
@@ -101,13 +101,13 @@ func TestCompletionInstall(t *testing.T) {
 	}
 }
 
-// A kind whose counts are in the elements of a list.
+// A kind with replica counts in the elements of a list.
 const (
 	searches = "searches.array.example.com"
 	search   = `{apiVersion: array.example.com/v1, kind: Search, metadata: {name: it}, spec: {nodeSets: [{name: hot set, count: 2}]}}`
 )
 
-// wordsByRef replaces a function of bash-completion, which the scripts of kubectl and cobra call.
+// wordsByRef replaces a function of bash-completion that the scripts of kubectl and cobra call.
 const wordsByRef = `
 _get_comp_words_by_ref() { cur=${COMP_WORDS[COMP_CWORD]}; prev=${COMP_WORDS[COMP_CWORD-1]}; words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; }
 COMP_WORDBREAKS=${COMP_WORDBREAKS//[=:]/}
@@ -115,10 +115,10 @@ bind 'set enable-bracketed-paste off'
 PS1='ready> '
 `
 
-// Completion works in a terminal through kubectl's own script: it completes a name,
-// lists several with their states, and quotes special characters. bash is always
-// available, because make requires it. The other shells are tested where CI installs
-// them. Their scripts, which cobra generates, request the same candidates.
+// Completion works in a terminal through kubectl's own script: it completes a name, lists several
+// names with their states, and quotes special characters. bash is always available, because make
+// requires it. CI installs and tests other shells, too. Their scripts come from cobra, and request
+// the same candidates.
 func TestCompletionInShells(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
@@ -162,7 +162,7 @@ func TestCompletionInShells(t *testing.T) {
 			}
 			program := "kubectl imoocpod"
 			if script := cluster.Kubectl(t, "", "completion", "bash"); shell == "bash" && !strings.Contains(harness.Must(t, script), "%q") {
-				program = "kubectl-imoocpod" // an older kubectl does not quote what it completes
+				program = "kubectl-imoocpod" // an older kubectl does not quote candidates
 			}
 			s.Press(program + " scale --replicas 5 -n " + ns + " searches/it --replicas-path .spec.nod")
 			s.AwaitCompletion("\t", "count")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Within seconds after a connection breaks in any way, the screen shows that it is lost
-// and that the last known state may be outdated. The screen recovers by itself.
+// Within seconds after a connection breaks, the screen shows that the connection is lost and that
+// the state can be out of date. The screen recovers by itself.
 func TestLostConnection(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -53,7 +53,7 @@ func TestLostConnection(t *testing.T) {
 	piped.AwaitOutput("connected to the server again")
 }
 
-// A wait prints lines with its progress and its result.
+// A wait prints its progress and its result in lines.
 func TestProgressOnATerminal(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

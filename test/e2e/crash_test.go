@@ -15,11 +15,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// long selects the thorough variants of some tests, as "make chaos" does.
+// long selects the thorough variants of some tests. "make chaos" sets it.
 var long = flag.Bool("long", false, "run a longer scenario at every crash point, and let every write and request go wrong in every way")
 
-// If any write of a scenario fails in any way, a new controller reaches exactly the
-// requested state, and there is never an extra pod.
+// If any write of a scenario fails in any way, a new controller reaches exactly the requested
+// state, and never creates an extra pod.
 func TestEveryCrashPoint(t *testing.T) {
 	t.Parallel()
 	steps := []int32{5, 2, 3, 0}
@@ -44,11 +44,10 @@ func TestEveryCrashPoint(t *testing.T) {
 	})
 }
 
-// everyCrashPoint runs a story without a failure, which must take at least the given
-// number of writes. Then it runs the story again and again, each time with one failing
-// write. With -long, each write fails in each way. Otherwise, every third write, from
-// a random start, fails in one way. A story makes its k-th write fail in the given
-// way, and returns the number of its writes.
+// everyCrashPoint runs a story without a failure, which must need at least the given number of
+// writes. Then it repeats the story with one failing write each time. With -long, each write fails
+// in each way. Otherwise, every third write from a random start fails in one way. A story makes its
+// k-th write fail in the given way, and returns the number of its writes.
 func everyCrashPoint(t *testing.T, least int64, story func(t *testing.T, k int64, way string) int64) {
 	t.Helper()
 	total := story(t, 0, "")
@@ -57,7 +56,7 @@ func everyCrashPoint(t *testing.T, least int64, story func(t *testing.T, k int64
 	}
 	ways := []string{crashBeforeWrite, crashAfterWrite, replyLost}
 	drawn := harness.Draw(t, 3*len(ways))
-	// After a crash, a run may take more writes than the undisturbed one.
+	// After a crash, a run can need more writes than without it.
 	for k := 1; k <= int(total)+3; k++ {
 		for i, way := range ways {
 			if !*long && (k%3 != drawn%3 || (k/3+drawn/3)%len(ways) != i) {
@@ -71,8 +70,8 @@ func everyCrashPoint(t *testing.T, least int64, story func(t *testing.T, k int64
 	}
 }
 
-// startCrashing starts a controller whose k-th write fails in the given way, and a new
-// one if that kills the first. It returns the counter of the writes of both.
+// startCrashing starts a controller whose k-th write fails in the given way. If this kills the
+// controller, startCrashing starts a new one. It returns the counter of all writes.
 func startCrashing(t *testing.T, namespace string, d *harness.Driver, k int64, way string, interceptors ...harness.Interceptor) *atomic.Int64 {
 	t.Helper()
 	writes := &atomic.Int64{}
@@ -90,15 +89,15 @@ func startCrashing(t *testing.T, namespace string, d *harness.Driver, k int64, w
 
 var errCrashed = errors.New("the loop crashed")
 
-// The ways in which crashAt makes a write fail.
+// Ways in which crashAt makes a write fail.
 const (
 	crashBeforeWrite = "before" // the controller dies before the request is sent
 	crashAfterWrite  = "after"  // the controller dies after the response
 	replyLost        = "lost"   // the server applies the write, but the connection breaks before the response
 )
 
-// crashAt returns an interceptor that makes the k-th write fail in the given way, and
-// counts the writes in writes. It calls crash if the controller is to die.
+// crashAt returns an interceptor that counts writes and makes the k-th write fail in the given way.
+// If the controller must die, it calls crash.
 func crashAt(k int64, way string, writes *atomic.Int64, crash func()) harness.Interceptor {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if !harness.IsWrite(r) || writes.Add(1) != k {

@@ -13,8 +13,8 @@ import (
 
 const createdFoo = "imoocpod.batch.tutorial.kubebuilder.io/foo created"
 
-// The default pod is admitted under the strictest level of Pod Security. A pod that is
-// rejected is reported with the server's words.
+// The default pod is admitted at the strictest level of Pod Security. If a pod is rejected, the
+// report contains the message of the server.
 func TestCreateUnderPodSecurity(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

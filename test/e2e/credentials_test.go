@@ -15,9 +15,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// A controller whose token has expired continues once its token file, which a kubelet
-// would write, has a new token. The tokens expire when the secrets that they are bound
-// to are deleted.
+// A controller with an expired token continues when its token file contains a new token, which a
+// kubelet would write. The deletion of the bound secrets makes the tokens expire.
 func TestCredentialsAreRenewed(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// crdOf returns a CRD with the given properties of spec and status (flow YAML), and
+// crdOf returns a CRD with the given properties of spec and status (flow YAML), and with
 // subresources in addition to /status.
 func crdOf(group, kind, spec, status, subresources string, annotations ...string) string {
 	plural := strings.ToLower(kind) + "s"
@@ -66,14 +66,14 @@ func kindIn(t *testing.T, manifest string) kinds.Kind {
 	return kind
 }
 
-// gadget returns a CRD that declares the plan "pods", with a pod template and few status fields,
-// and without /scale.
+// gadget returns a CRD that declares the plan "pods". It has a pod template and few status fields,
+// but no /scale.
 func gadget(group string) string {
 	return crdOf(group, "Gadget", "size: {type: integer, format: int32, minimum: 0}, "+podTemplate, "live: {type: integer}, readyReplicas: {type: integer}", "",
 		"imoocpod.dev/plan: pods", "imoocpod.dev/replicas-path: .spec.size", "imoocpod.dev/template-path: .spec.pod", "imoocpod.dev/current-path: .status.live")
 }
 
-// site returns a CRD that declares the plan "deployment", with a command, an environment, and
+// site returns a CRD that declares the plan "deployment". It has a command, an environment, and
 // /scale.
 func site(group string) string {
 	return crdOf(group, "Site", sizeAndImage+", run: {type: array, items: {type: string}}, env: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}",
@@ -99,8 +99,8 @@ func images(pods []corev1.Pod) []string {
 	return slices.Compact(all)
 }
 
-// A kind for each plan, declared only by its CRD, can be created, scaled, updated,
-// restarted, described and deleted like the shipped kinds.
+// A kind for each plan that only its CRD declares can be created, scaled, updated, restarted,
+// described, and deleted like the shipped kinds.
 func TestDeclaredKinds(t *testing.T) {
 	t.Parallel()
 	const group = "declared.example.com"
@@ -172,11 +172,10 @@ func TestDeclaredKinds(t *testing.T) {
 	}
 }
 
-// A kind whose CRD was scaffolded by kubebuilder, with a size and an image, is declared
-// with kubectl annotate while the controller runs. The controller picks up changes of
-// the declaration. If the declaration is invalid, the controller reports that, and stops
-// reconciling only that kind. When the declaration is removed, the objects stay
-// unchanged.
+// A kind with a CRD from kubebuilder, with a size and an image, is declared with kubectl annotate
+// while the controller runs. The controller follows changes of the declaration. If the declaration
+// is invalid, the controller reports this, and stops reconciling only this kind. If the declaration
+// is removed, the objects stay unchanged.
 func TestAnnotateAKind(t *testing.T) {
 	t.Parallel()
 	const group = "annotated.example.com"

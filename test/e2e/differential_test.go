@@ -21,8 +21,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The intended differences between "kubectl imoocpod scale" and "kubectl scale". Each is
-// documented in docs/differences.md in these words.
+// The intended differences between "kubectl imoocpod scale" and "kubectl scale".
+// docs/differences.md documents each with the same text.
 const (
 	showsResult   = "The object is shown as it is after the change"
 	dryRunChecks  = "A client dry run checks the conditions"
@@ -37,14 +37,14 @@ type difference struct {
 	success, objects, output bool
 }
 
-// comparison holds the words after "scale" in a command line, and the intended
-// difference, if any. VERSION stands for the resource version of widget/one, and DIR/m
-// stands for a directory with the manifests of deployment/one and widget/one.
+// comparison holds the arguments of "scale", and the intended difference, if any. VERSION is
+// replaced with the resource version of widget/one, and DIR/m with a directory that has the
+// manifests of deployment/one and widget/one.
 type comparison struct {
 	args  string
 	stdin string
-	// fails means that both programs must fail. Without it, a comparison would pass even if
-	// both programs were wrong in the same way.
+	// fails means that both programs must fail. Otherwise, a comparison would pass even if both
+	// programs wrongly failed or succeeded.
 	fails  bool
 	differ difference
 }
@@ -201,12 +201,11 @@ func first(differ []difference) difference {
 	return differ[0]
 }
 
-// widgetOne begins with a separator, because older versions of kubectl take YAML that
-// begins with a brace for JSON.
+// widgetOne begins with a separator, because older versions of kubectl parse YAML that begins with
+// a brace as JSON.
 const widgetOne = "---\n{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: one}}"
 
-// stageObjects returns the manifests of the objects on which each command line runs, by
-// resource.
+// stageObjects returns the manifests of the objects for each command line, by resource.
 func stageObjects() map[string][]string {
 	workload := func(kind, name string, n int, more string) string {
 		return fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: {replicas: %d, %s selector: {matchLabels: {app: %[2]s}},
@@ -216,7 +215,7 @@ func stageObjects() map[string][]string {
 		return fmt.Sprintf("{apiVersion: %s/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: %s}", strings.SplitN(resource, ".", 2)[1], kind, name, spec)
 	}
 	return map[string][]string{
-		// The Deployments are paused, because creating their pods would only take time.
+		// The Deployments are paused, because their pods are not needed and would take time.
 		"deployments.apps":                    {workload("Deployment", "one", 2, "paused: true,"), workload("Deployment", "two", 1, "paused: true,")},
 		"statefulsets.apps":                   {workload("StatefulSet", "one", 0, "")},
 		"replicasets.apps":                    {workload("ReplicaSet", "one", 0, "")},
@@ -238,9 +237,8 @@ type outcome struct {
 	result  harness.Result
 }
 
-// kubectl scale and the plugin run the same command lines on equal objects. The exit
-// status, the objects afterwards and, on success, the output are equal, or differ for a
-// documented reason.
+// kubectl scale and the plugin run the same command lines on equal objects. The exit status, the
+// objects afterwards and, on success, the output must be equal, or differ for a documented reason.
 func TestScaleAsKubectlDoes(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
@@ -261,7 +259,7 @@ func TestScaleAsKubectlDoes(t *testing.T) {
 		}
 	}
 	differences := harness.ReadFile(t, "../../docs/differences.md")
-	// Each comparison takes a free pair of stages, so four comparisons run at a time.
+	// Each comparison uses a free pair of stages, so four comparisons run at a time.
 	type pair struct{ kubectl, plugin *stage }
 	free := make(chan pair, 4)
 	for range cap(free) {
@@ -287,8 +285,8 @@ func runKubectl(t *testing.T, ns, stdin string, args []string) harness.Result {
 	return cluster.KubectlFrom(t, stdin, nil, ns, args...)
 }
 
-// runPlugin runs the plugin in this process, which takes a fraction of the time of a real kubectl
-// that runs a real plugin.
+// runPlugin runs the plugin in this process, which is much faster than a real kubectl with a real
+// plugin.
 func runPlugin(t *testing.T, ns, stdin string, args []string) harness.Result {
 	t.Helper()
 	if slices.Contains(args, "-") { // kubectl's libraries read the standard input of the process
@@ -351,16 +349,16 @@ func (c comparison) compare(t *testing.T, kubectl, plugin outcome) {
 	}
 }
 
-// stable returns output without the values that are unique to an object.
+// stable returns output without values that are unique to an object.
 func stable(out string) string {
 	return regexp.MustCompile(`"?(uid|resourceVersion|creationTimestamp|namespace)"?: "?[^",\n]+"?`).ReplaceAllString(out, "$1")
 }
 
-// stage is a namespace that is reused for one run after the other.
+// stage is a namespace for several runs, one after the other.
 type stage struct {
 	namespace string
-	// wanted is the prepared state of the objects by resource; left is the state after
-	// the last run.
+	// wanted is the prepared state of the objects by resource. left is the state after the last
+	// run.
 	wanted, left map[string]any
 }
 
@@ -369,7 +367,7 @@ func newStage(t *testing.T) *stage {
 	return &stage{namespace: cluster.NewNamespace(t), wanted: map[string]any{}}
 }
 
-// set recreates the objects that have changed.
+// set recreates the objects that the last run changed.
 func (s *stage) set(t *testing.T) {
 	t.Helper()
 	background := metav1.DeletePropagationBackground
@@ -390,8 +388,7 @@ func (s *stage) set(t *testing.T) {
 	}
 }
 
-// lookAt returns the fields of the objects of a resource that a command could have
-// changed.
+// lookAt returns the fields that a command could have changed, for the objects of a resource.
 func lookAt(t *testing.T, ns, resource string) map[string]any {
 	t.Helper()
 	list, err := stageClient(resource, ns).List(t.Context(), metav1.ListOptions{})

@@ -19,8 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// newNode creates a node that kwok simulates, waits until it is ready, and deletes it when
-// the test ends. The taints should keep the pods of other tests away.
+// newNode creates a node that kwok simulates, waits until it is ready, and deletes it when the test
+// ends. The taints keep the pods of other tests away.
 func newNode(t *testing.T, name string, labels map[string]string, taints ...corev1.Taint) {
 	t.Helper()
 	room := corev1.ResourceList{"cpu": resource.MustParse("100"), "memory": resource.MustParse("1Ti"), "pods": resource.MustParse("500")}
@@ -48,9 +48,9 @@ func isReadyNode(node *corev1.Node) bool {
 	return false
 }
 
-// awaitBudget waits until the PodDisruptionBudget foo expects the given number of pods and
-// allows n evictions. The disruption controller discovers new CRDs only every half minute,
-// and backs off between retries unless the budget changes, so each try changes it.
+// awaitBudget waits until the PodDisruptionBudget foo expects the given number of pods and allows n
+// evictions. The disruption controller discovers new CRDs only every half minute. It backs off
+// between retries if the budget is unchanged, so awaitBudget changes the budget each time.
 func awaitBudget(t *testing.T, namespace string, pods, n int32) {
 	t.Helper()
 	var status policyv1.PodDisruptionBudgetStatus
@@ -69,8 +69,7 @@ func awaitBudget(t *testing.T, namespace string, pods, n int32) {
 }
 
 // kubectl drain moves the pods to another node without violating the budget. The budget has a
-// percentage, so it depends on the desired number of pods, which the disruption controller reads
-// from /scale.
+// percentage, which depends on the desired number of pods in /scale.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -95,8 +94,8 @@ spec:
 	awaitBudget(t, ns, 3, 1)
 	fewest := w.FewestHealthy()
 
-	// A budget records evicted pods by name. If the disruption controller does not see an evicted
-	// pod terminate, it counts the replacement of the same name as evicted for two minutes
+	// A budget records evicted pods by name. If the disruption controller misses the termination of
+	// an evicted pod, it counts the replacement with the same name as evicted for two minutes
 	// (k8s.io/kubernetes/pkg/controller/disruption, DeletionTimeout), so wait longer.
 	harness.Must(t, cluster.Kubectl(t, "", "drain", first, "--timeout=3m"))
 	w.AwaitConverged(t, "foo", 3)
@@ -110,7 +109,7 @@ spec:
 	}
 }
 
-// An autoscaler changes the count through /scale. Without metrics, it only enforces its
+// An autoscaler changes the replica count through /scale. Without metrics, it only enforces its
 // minimum and maximum.
 func TestAutoscaler(t *testing.T) {
 	t.Parallel()
@@ -122,7 +121,7 @@ func TestAutoscaler(t *testing.T) {
 		cluster.Apply(t, ns, fmt.Sprintf("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: %s}, spec: {minReplicas: %d, maxReplicas: %d, scaleTargetRef: {apiVersion: %s, kind: %s, name: foo}}}",
 			strings.ToLower(kind), least, most, apiVersion, kind))
 	}
-	// The manifest sets no count, so the autoscaler reads the default of the schema.
+	// The manifest has no replica count, so the autoscaler reads the default of the schema.
 	cluster.Apply(t, ns, harness.ImoocPodManifest("foo", ""))
 	cluster.Apply(t, ns, manifest(appService, "foo", "spec: {deploymentName: web}"))
 	w.AwaitConverged(t, "foo", 1)

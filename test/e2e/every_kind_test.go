@@ -18,13 +18,11 @@ import (
 // kindStory describes how to use one of the four kinds from the command line.
 type kindStory struct {
 	kind kinds.Kind
-	// create holds the arguments that create an object, with two pods if it has a count.
+	// create holds the arguments to create an object, with two pods if it has a replica count.
 	create string
-	// image is the format of a merge patch that sets the image, or "" if the image is
-	// fixed.
+	// image is the format of a merge patch that sets the image, or "" if the image cannot change.
 	image string
-	// deployment is the name of the Deployment that owns the pods, or "" if there is
-	// none.
+	// deployment is the name of the Deployment that owns the pods, or "".
 	deployment string
 }
 
@@ -37,9 +35,9 @@ func kindStories() []kindStory {
 	}
 }
 
-// Each kind is used from the command line with a real controller: created, scaled,
-// restarted, updated, broken and fixed, modified by others, and deleted in each of the
-// three ways. The controller is killed in between. A witness watches the pods.
+// TestEveryKind uses each kind from the command line with a real controller. It creates, scales,
+// restarts, updates, breaks, fixes, and modifies an object, and deletes it in each of three ways.
+// It kills the controller in between. A witness watches the pods.
 func TestEveryKind(t *testing.T) {
 	t.Parallel()
 	for _, story := range kindStories() {
@@ -84,7 +82,7 @@ func (s kindStory) run(t *testing.T) {
 		has(n, "scaled down")
 	}
 
-	// Restart, and kill the controller in the middle. All old pods are replaced nevertheless.
+	// Restart, and kill the controller in the middle. All old pods are still replaced.
 	before := uidsOf(foo.LivePods())
 	cluster.Imoocpod(t, ns, "restart", object)
 	harness.Eventually(t, "the first pod is replaced", func() bool {
@@ -106,8 +104,8 @@ func (s kindStory) run(t *testing.T) {
 	l.Stop()
 }
 
-// images changes the image to a good one, then to one that cannot be pulled, undoes that, and
-// changes the image once more. The broken rollout stops after the first pods.
+// images changes the image to a good one, then to one that cannot be pulled, undoes this, and
+// changes the image again. The broken rollout stops after the first pods.
 func (s kindStory) images(t *testing.T, w *harness.Witness, l *harness.Process, foo *harness.Owner, n int) {
 	t.Helper()
 	of := func(image string) int {
@@ -131,7 +129,7 @@ func (s kindStory) images(t *testing.T, w *harness.Witness, l *harness.Process, 
 		l.AwaitOutput("cannot pull its image")
 	}
 	w.AwaitQuiet(t, harness.QuietFor)
-	// A quarter of the pods, rounded down, but at least one, may be unavailable.
+	// A quarter of the pods can be unavailable, rounded down, but at least one.
 	if now := fewest(); now < n-max(1, n/4) {
 		t.Errorf("of %d pods %d were healthy at one moment of a broken change", n, now)
 	}
@@ -144,8 +142,7 @@ func (s kindStory) images(t *testing.T, w *harness.Witness, l *harness.Process, 
 	}
 }
 
-// tamper deletes a pod and, unless the pods belong to a Deployment, orphans a pod, as
-// users do.
+// tamper deletes a pod as a user might. If no Deployment owns the pods, it also orphans a pod.
 func (s kindStory) tamper(t *testing.T, foo *harness.Owner, n int) {
 	t.Helper()
 	pods := foo.LivePods()
@@ -159,7 +156,7 @@ func (s kindStory) tamper(t *testing.T, foo *harness.Owner, n int) {
 	if s.deployment != "" {
 		return // its pods belong to the Deployment
 	}
-	// An orphan has no owner. No other pod can have its name until the orphan is gone.
+	// An orphan has no owner. Its name is not free until it is deleted.
 	orphan := foo.LivePods()[0]
 	if _, err := cluster.Core.Pods(foo.Namespace).Patch(t.Context(), orphan.Name, types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
@@ -200,7 +197,7 @@ func (s kindStory) delete(t *testing.T, foo *harness.Owner, n int) {
 	cluster.Imoocpod(t, foo.Namespace, "delete", object, "--cascade=orphan")
 	again()
 	if s.deployment == "" {
-		// The pods of the new object have other names.
+		// The pods of the new object have different names.
 		harness.Eventually(t, "the new object has pods of its own", func() bool { return len(foo.LivePods()) == n+len(left) })
 		foo.AwaitReady("beside the orphans")
 	} else {

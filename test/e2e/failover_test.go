@@ -7,9 +7,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// Two copies of the controller run with the arguments and the service account of the
-// Deployment; one is active. When the active one is killed in the middle of its work,
-// freezes, or stops, the other takes over, and there is never an extra pod.
+// Two copies of the controller run with the arguments and the service account of the Deployment,
+// but only one is active. If it is killed during its work, freezes, or stops, the other copy takes
+// over, and no copy creates an extra pod.
 func TestSecondCopyTakesOver(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -40,8 +40,8 @@ func TestSecondCopyTakesOver(t *testing.T) {
 		t.Errorf("saw %d pods at once and %d ever, want %d and %d", most, made, n, n)
 	}
 
-	// A copy that hangs keeps the lease until the lease expires. When the copy resumes,
-	// it writes nothing.
+	// A frozen copy keeps the lease until the lease expires. When the copy resumes, it writes
+	// nothing.
 	third := d.start(t)
 	third.AwaitOutput("waiting until it stops")
 	second.Freeze(t)
@@ -52,7 +52,7 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	}
 	second.Thaw(t)
 	second.AwaitOutput("could not renew the lease in time")
-	// A copy that shuts down, as when a node is drained, releases the lease at once.
+	// A copy that shuts down, for example during a node drain, releases the lease immediately.
 	driver.Scale(n)
 	if code := third.Stop(); code != 0 {
 		t.Errorf("the third copy ended with exit code %d", code)

@@ -23,14 +23,14 @@ func removeCRD(t *testing.T, name string) {
 	})
 }
 
-// The server accepts the output of "kinds new" without warnings, and enforces its
-// defaults, rules, columns and /scale. Existing files are never overwritten.
+// The server accepts the output of "kinds new" without warnings, and enforces its defaults, rules,
+// columns, and /scale. The verb never overwrites existing files.
 func TestKindsNew(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	for _, test := range []struct {
 		args, plural string
-		// count is the path of the field that /scale sets, or "" if there is no /scale.
+		// count is the path of the field that /scale sets, or "" without /scale.
 		count string
 	}{
 		{"Podder --plan pods", "podders", ".spec.replicas"},

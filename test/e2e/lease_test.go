@@ -31,8 +31,8 @@ func leaseOf(t *testing.T, scope leaserecord.Scope) leaserecord.Loop {
 	return leaserecord.LoopOf(&lease)
 }
 
-// One controller of a scope is active at a time. The second names the active one, and waits
-// or exits. It takes over when the first stops, and at once if the first was killed.
+// Only one controller of a scope is active at a time. The second one names the active one, and
+// waits or exits. It takes over when the first one stops, and immediately if it was killed.
 func TestLease(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -62,8 +62,8 @@ func TestLease(t *testing.T) {
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "2")
 	cluster.AwaitConverged(t, ns, "foo", 2)
 
-	// A controller that was killed on this machine is not listed as running, although its lease has
-	// not expired.
+	// A killed controller on this machine is not listed as running, even though its lease has not
+	// expired.
 	second.Kill()
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3")
 	harness.Eventually(t, "the status says that no controller is running", func() bool {
@@ -74,7 +74,7 @@ func TestLease(t *testing.T) {
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "1")
 	cluster.AwaitConverged(t, ns, "foo", 1)
 
-	// A controller whose objects are converged writes only its lease.
+	// A controller with converged objects writes only its lease.
 	byLoop := func(lease bool) int {
 		return len(cluster.Requests(t, ns, func(r harness.Request) bool {
 			return harness.ByPlugin(r) && r.Writes() && (r.Object.Resource == "leases") == lease

@@ -13,8 +13,8 @@ import (
 	"github.com/moby/term"
 )
 
-// The live screen of an object is current and fits while the object is scaled and the
-// terminal is resized, and Ctrl-C ends it.
+// The live screen stays current and fits the terminal while the object is scaled and the terminal
+// is resized. Ctrl-C ends it.
 func TestLiveScreen(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -42,7 +42,7 @@ func TestLiveScreen(t *testing.T) {
 				strings.Contains(text, "NoFailure  no errors while creating pods") == (size[0] >= 80)
 		})
 	}
-	// Typed keys are not echoed and do not move the screen.
+	// Typed keys are not echoed, and do not scroll the screen.
 	s.Press(strings.Repeat("typed in vain\r", 30))
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "13")
 	s.AwaitScreen("the screen is whole", func(text string) bool {
@@ -74,8 +74,8 @@ func awaitRow(s *harness.Terminal, cells ...string) {
 	s.AwaitScreen(fmt.Sprintf("it shows a row %q", cells), row.MatchString)
 }
 
-// A wait ends by itself with the exit code of its result, and leaves the last frame
-// below the earlier output.
+// A wait ends by itself with the exit code of its result, and leaves the last frame on the screen
+// below earlier output.
 func TestLiveWait(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -116,7 +116,7 @@ func TestLiveWait(t *testing.T) {
 	cluster.Imoocpod(t, ns, "delete", "bar")
 	all.AwaitScreen("bar is off the screen", func(text string) bool { return !strings.Contains(text, "/bar") && strings.Contains(text, "/foo") })
 
-	// On a dumb terminal, a line is printed for every change.
+	// A dumb terminal shows a line for every change.
 	dumb := wait(100, 30, []string{"TERM=dumb"}, "foo --wait --fail-after 1s")
 	dumb.AwaitText("after 3")
 	if strings.Contains(dumb.Written(), "\x1b") {
@@ -130,7 +130,7 @@ func TestLiveWait(t *testing.T) {
 	}
 }
 
-// Ctrl-Z restores the terminal until the process continues.
+// Ctrl-Z restores the terminal while the process is suspended.
 func TestLiveScreenIsSuspended(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -157,8 +157,8 @@ func TestLiveScreenIsSuspended(t *testing.T) {
 	s.Wait()
 }
 
-// Ctrl-C restores the terminal at once, even if the program cannot exit yet because a
-// program that it called ignores the signal. A second Ctrl-C exits without waiting.
+// Ctrl-C restores the terminal immediately, even if the program cannot exit yet because a child
+// process ignores the signal. A second Ctrl-C exits without waiting.
 func TestLiveScreenIsInterruptedTwice(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -168,8 +168,7 @@ func TestLiveScreenIsInterruptedTwice(t *testing.T) {
 	token := strings.TrimSpace(harness.Must(t, cluster.Kubectl(t, ns, "create", "token", "looker")))
 	dir := t.TempDir()
 	plugin := filepath.Join(dir, "login")
-	// This credential plugin runs before each request, because its credentials have
-	// always expired.
+	// This credential plugin runs before each request, because its credentials are always expired.
 	script := fmt.Sprintf(`#!/bin/sh
 if [ -e %[1]s/deaf ]; then
 	trap '' INT

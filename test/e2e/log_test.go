@@ -10,7 +10,7 @@ import (
 func TestLogFormat(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
-	const token = "the-secret-of-a-person" // sent in addition to the certificate, which takes precedence
+	const token = "the-secret-of-a-person" // sent in addition to the certificate, which has precedence
 	l := cluster.StartRunController(t, ns, "--log-format", "json", "-v=8", "--kube-api-qps", "50", "--workers", "1", "--token", token)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	l.AwaitOutput(`"msg":"1 of 1 pods ready"`)

@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A controller restricted to some kinds and a selector leaves all other objects alone,
-// including one that no longer matches.
+// A controller with some kinds and a selector does not touch other objects, including objects that
+// no longer match.
 func TestKindsAndSelector(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -31,7 +31,7 @@ func TestKindsAndSelector(t *testing.T) {
 	harness.Must(t, cluster.Kubectl(t, ns, "label", "imoocpod", "foo", "team=b", "--overwrite"))
 	cluster.Owner(t, ns, kinds.ImoocPod(), "foo").Scale(1)
 	harness.Must(t, cluster.Kubectl(t, ns, "scale", "imoocpod", "baz", "--replicas", "4"))
-	cluster.AwaitConverged(t, ns, "baz", 4) // so foo's change has been seen, too
+	cluster.AwaitConverged(t, ns, "baz", 4) // now the change of foo has been seen, too
 	foo := cluster.ImoocPod(t, ns, "foo")
 	pod := podName(foo, 1)
 	harness.Must(t, cluster.Kubectl(t, ns, "label", "pod", pod, apis.LabelOwner+"-"))
@@ -52,14 +52,13 @@ func TestKindsAndSelector(t *testing.T) {
 	harness.Must(t, cluster.Kubectl(t, ns, "label", "imoocpod", "foo", "team=a", "--overwrite"))
 	cluster.AwaitConverged(t, ns, "foo", 1)
 
-	// Another team's controller does not wait for this one.
+	// The controller of another team does not wait for this one.
 	cluster.StartRunController(t, ns, "-l", "team=b")
 	cluster.AwaitConverged(t, ns, "bar", 2)
 }
 
-// A change causes only a limited number of reconciles. The tutorials count theirs, so
-// with -v this test prints the counts of this controller, which are also in
-// docs/how-it-works.md.
+// A change causes only a limited number of reconciles. The tutorials count reconciles, too. With
+// -v, this test prints the counts of this controller, which are also in docs/how-it-works.md.
 func TestReconcileCounts(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.HelloWorld()} {
@@ -110,7 +109,7 @@ func TestReconcileCounts(t *testing.T) {
 	}
 }
 
-// triggersOf returns how often a controller has queued an object for a reconcile.
+// triggersOf returns how often a controller added an object to its queue.
 func triggersOf(t *testing.T, l *harness.Controller) int {
 	t.Helper()
 	families, err := l.Metrics.Gather()

@@ -1,5 +1,5 @@
-// Package e2e drives the built plugin through a real kubectl against the
-// control plane of test/cluster. Only the kubelets are simulated.
+// Package e2e runs the built plugin through a real kubectl against the control plane of
+// test/cluster. Only the kubelets are simulated.
 package e2e
 
 import (

@@ -14,8 +14,8 @@ func imagesOf(t *testing.T, ns, label string) []string {
 	return strings.Fields(out)
 }
 
-// A wait for a built-in kind ends when all pods have the new template, or at once if a
-// user has paused the rollout.
+// A wait for a built-in kind ends when all pods have the new template, or immediately if a user has
+// paused the rollout.
 func TestBuiltInKindsAreNotReadyTooEarly(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -51,7 +51,7 @@ func TestBuiltInKindsAreNotReadyTooEarly(t *testing.T) {
 		if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, "is paused: ") || !strings.Contains(r.Stderr, "hint: kubectl imoocpod resume deployment/paused -n "+ns) {
 			t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 		}
-		// A scale takes effect although the rollout is paused.
+		// A scale takes effect even during a paused rollout.
 		harness.Must(t, cluster.Kubectl(t, ns, "imoocpod", "scale", "deployment/paused", "--replicas", "2", "--timeout", "2m"))
 		if r := cluster.Kubectl(t, ns, "imoocpod", "status", "deployment/paused", "--exit-code"); r.Code != harness.ExitFailed || !strings.Contains(r.Stdout, ": paused: ") {
 			t.Errorf("exit code %d, printed %q", r.Code, r.Stdout)

@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// The status of an object explains what the scheduler, a quota, and an admission plugin of a real
-// server refuse, in the words of the server. It does so for ImoocPods and for built-in kinds.
+// The status of an ImoocPod or a built-in kind explains what the scheduler, a quota, or an
+// admission plugin of a real server rejects, with the message of the server.
 func TestReasonsOfTheServer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

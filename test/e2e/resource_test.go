@@ -42,7 +42,7 @@ func send(t *testing.T, ns, head, name, rest string) error {
 	return nil
 }
 
-// Manifests written for the tutorials work unchanged, with kubectl alone.
+// Manifests from the tutorials work unchanged with kubectl alone.
 func TestTutorialObject(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -56,7 +56,7 @@ imoocpod-sample +3 +3 +3 +\d+\w*
 		t.Errorf("kubectl scale printed %q", out)
 	}
 	cluster.AwaitConverged(t, ns, "imoocpod-sample", 1)
-	// The selector that autoscalers and disruption budgets read matches the pods.
+	// The selector for autoscalers and disruption budgets matches the pods.
 	selector := harness.Must(t, cluster.Kubectl(t, ns, "get", "imp", "imoocpod-sample", "--subresource", "scale", "-o", "jsonpath={.status.selector}"))
 	if pods := harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-l", selector, "-o", "name")); selector == "" || strings.Count(pods, "\n") != 1 {
 		t.Errorf("the selector %q selects %q", selector, pods)
@@ -64,7 +64,7 @@ imoocpod-sample +3 +3 +3 +\d+\w*
 	harness.Must(t, cluster.Kubectl(t, ns, "wait", "imp/imoocpod-sample", "--for=condition=Ready"))
 }
 
-// The server adds the fields that a manifest omits, so that autoscalers find a count.
+// The server sets missing fields of a manifest, so that autoscalers find a replica count.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -100,7 +100,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// The server rejects manifests that can never work, with a reason.
+// The server rejects manifests that can never work, and gives a reason.
 func TestServerRejectsShippedKinds(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

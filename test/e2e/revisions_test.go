@@ -38,10 +38,10 @@ func revisionOf(u *unstructured.Unstructured) int64 {
 	return n
 }
 
-// The template is changed from A to B and back to A, either after the rollout of B, or
-// in the middle of it and with a second controller. If any write fails in any way, no
-// pod of A is replaced while A is wanted, and the count does not change. At the end, the
-// history consists of A as the newest revision, and B.
+// The template is changed from A to B and back to A, either after the rollout of B, or in the
+// middle of it and with a second controller. If any write fails in any way, no pod of A is replaced
+// while A is wanted, and the number of pods does not change. The final history is A as the newest
+// revision, and B.
 func TestEveryCrashPointOfAHistory(t *testing.T) {
 	t.Parallel()
 	const n = 2
@@ -50,7 +50,7 @@ func TestEveryCrashPointOfAHistory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// There are three writes of revisions, n of pods of A, and at least one of a pod of B.
+			// The minimum is three writes of revisions, n of pods of A, and one of a pod of B.
 			everyCrashPoint(t, 3+n+1, func(t *testing.T, k int64, way string) int64 {
 				ns := cluster.NewNamespace(t)
 				w := cluster.WatchPods(t, ns)
@@ -117,9 +117,8 @@ func TestEveryCrashPointOfAHistory(t *testing.T) {
 	}
 }
 
-// changesHistory removes the label of a revision, and then creates more revisions than
-// are kept, so that a controller writes the history in every way. It waits for these
-// writes.
+// changesHistory removes the label of a revision, and then creates more revisions than the limit,
+// so that a controller writes the history in every way. It waits for these writes.
 func changesHistory(t *testing.T, ns string, owner *unstructured.Unstructured) {
 	t.Helper()
 	unlabelRevisions(t, ns)
@@ -139,7 +138,7 @@ func unlabelRevisions(t *testing.T, ns string) {
 	harness.Must(t, cluster.Kubectl(t, ns, "label", "controllerrevisions", "--all", apis.LabelOwner+"-"))
 }
 
-// addRevisions creates twelve revisions of an object, as a controller does.
+// addRevisions creates twelve revisions of an object, like a controller.
 func addRevisions(t *testing.T, ns string, owner *unstructured.Unstructured) {
 	t.Helper()
 	for n := int64(1); n <= 12; n++ {

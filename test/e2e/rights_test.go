@@ -30,8 +30,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// deployed is a controller that runs on this machine with the arguments, the service
-// account, and the rights that the manifests give to it.
+// deployed is a controller that runs on this machine with the arguments, the service account, and
+// the rights in its manifests.
 type deployed struct {
 	namespace string
 	// kubeconfig is the path of a kubeconfig with the credentials and the namespace of the
@@ -42,7 +42,7 @@ type deployed struct {
 	rules      []rbacv1.PolicyRule
 }
 
-// deployAs creates what the controller needs besides its Deployment.
+// deployAs creates everything that the controller needs except its Deployment.
 func deployAs(t *testing.T, settings deploy.Settings) *deployed {
 	t.Helper()
 	d := &deployed{namespace: settings.Namespace}
@@ -120,8 +120,8 @@ func argsOf(t *testing.T, deployment *unstructured.Unstructured) []string {
 	return args
 }
 
-// localArgs returns the arguments of a pod with free ports on loopback, so that several
-// copies can run on one machine.
+// localArgs returns the arguments of a pod with free ports on loopback, so that several copies can
+// run on one machine.
 func localArgs(t *testing.T, args []string) []string {
 	t.Helper()
 	local := slices.Clone(args)
@@ -136,8 +136,7 @@ func localArgs(t *testing.T, args []string) []string {
 	return local
 }
 
-// signIn requests a token of the service account, and sets d.kubeconfig and d.client, which
-// use it.
+// signIn requests a token of the service account, and sets d.kubeconfig and d.client to use it.
 func (d *deployed) signIn(t *testing.T) {
 	t.Helper()
 	request, err := cluster.Core.ServiceAccounts(d.namespace).CreateToken(t.Context(), deploy.ControllerName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
@@ -163,8 +162,8 @@ func (d *deployed) signIn(t *testing.T) {
 	}
 }
 
-// mayDo returns the rules, in the format of ruleSet, that the server reports for the
-// controller in a namespace.
+// mayDo returns the rules that the server reports for the controller in a namespace, in the format
+// of ruleSet.
 func (d *deployed) mayDo(t *testing.T, namespace string) map[string]bool {
 	t.Helper()
 	reviews := d.client.Resource(schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectrulesreviews"})
@@ -184,14 +183,14 @@ func (d *deployed) mayDo(t *testing.T, namespace string) map[string]bool {
 	var rules []rbacv1.PolicyRule
 	for _, r := range review.Status.ResourceRules {
 		if slices.Equal(r.Resources, []string{"clustertrustbundles"}) {
-			continue // from Kubernetes 1.37 on, every service account may read them
+			continue // since Kubernetes 1.37, every service account can read them
 		}
 		rules = append(rules, rbacv1.PolicyRule{Verbs: r.Verbs, APIGroups: r.APIGroups, Resources: r.Resources, ResourceNames: r.ResourceNames})
 	}
 	return ruleSet(rules)
 }
 
-// ofEverybody returns the rules that RBAC grants to every authenticated user.
+// ofEverybody returns the rules that RBAC grants to all authenticated users.
 func ofEverybody() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		{Verbs: []string{"create"}, APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews"}},
@@ -223,8 +222,8 @@ func rights(rules []rbacv1.PolicyRule) map[string]bool {
 	return all
 }
 
-// asked returns the rights, in the format of rights, that the requests of a user in a
-// namespace needed. The user may be impersonated.
+// asked returns the rights that the requests of a user in a namespace needed, in the format of
+// rights. The user can be impersonated.
 func asked(t *testing.T, namespace, user string) (allowed, refused map[string]bool) {
 	t.Helper()
 	allowed, refused = map[string]bool{}, map[string]bool{}
@@ -242,8 +241,7 @@ func asked(t *testing.T, namespace, user string) (allowed, refused map[string]bo
 	return allowed, refused
 }
 
-// With its service account the controller can do its work, uses each of its rights, and
-// needs no others.
+// The service account of the controller has exactly the rights that the controller needs.
 func TestLeastRights(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -253,7 +251,7 @@ func TestLeastRights(t *testing.T) {
 	if other := d.mayDo(t, "default"); !maps.Equal(other, ruleSet(ofEverybody())) {
 		t.Errorf("in another namespace it may do %q", slices.Sorted(maps.Keys(other)))
 	}
-	// The Role of a namespace cannot grant rights on nodes, so grant them separately.
+	// The Role of a namespace cannot grant rights on nodes, so grant these separately.
 	harness.Must(t, cluster.Kubectl(t, "", "create", "clusterrole", ns, "--verb=list,watch", "--resource=nodes"))
 	harness.Must(t, cluster.Kubectl(t, "", "create", "clusterrolebinding", ns, "--clusterrole="+ns, "--serviceaccount="+ns+":"+deploy.ControllerName))
 	defer cluster.Kubectl(t, "", "delete", "clusterrole/"+ns, "clusterrolebinding/"+ns)
@@ -300,7 +298,7 @@ func TestLeastRights(t *testing.T) {
 	if !maps.Equal(allowed, want) {
 		t.Errorf("it used the rights %q, and has %q", slices.Sorted(maps.Keys(allowed)), slices.Sorted(maps.Keys(want)))
 	}
-	// Ignore refused requests that the controller can do without.
+	// Ignore forbidden requests that the controller does not need.
 	maps.DeleteFunc(refused, func(right string, _ bool) bool {
 		return right == "get /namespaces" || right == "list coordination.k8s.io/leases"
 	})
@@ -309,7 +307,7 @@ func TestLeastRights(t *testing.T) {
 	}
 }
 
-// With the cluster-wide manifests, the controller works in all namespaces and on nodes. It
+// With the cluster-wide manifests, the controller works in all namespaces and on nodes. This
 // affects all objects, so the test runs before the parallel tests.
 func TestLeastRightsInAllNamespaces(t *testing.T) {
 	ns, other := cluster.NewNamespace(t), cluster.NewNamespace(t)
@@ -338,16 +336,15 @@ func TestLeastRightsInAllNamespaces(t *testing.T) {
 	}
 }
 
-// askedByServer reports whether the server itself checks a right while it handles another
-// request, so that the audit log does not show it. The server checks the update of
-// finalizers for references that block a deletion, and the create of a Deployment for an
-// apply.
+// askedByServer reports whether the server itself checks a right while it handles another request,
+// so that the audit log does not contain the check. The server checks the update of finalizers for
+// references that block a deletion, and the create of a Deployment for an apply.
 func askedByServer(right string) bool {
 	return strings.HasSuffix(right, "/finalizers") || right == "create apps/deployments"
 }
 
-// reconcilesByDeployment waits until a controller has done everything it does for objects
-// with a Deployment. It finds a Deployment of another owner, creates its own, and deletes
+// reconcilesByDeployment makes a controller use all its code for objects with a Deployment, and
+// waits for it. The controller finds a Deployment of another owner, creates its own, and deletes
 // its own after a rename.
 func reconcilesByDeployment(t *testing.T, ns string) {
 	t.Helper()
@@ -365,8 +362,8 @@ func reconcilesByDeployment(t *testing.T, ns string) {
 	})
 }
 
-// takeSlot creates a pod without an owner under the name of the pod in a slot, and returns
-// the name.
+// takeSlot creates a pod without an owner that has the name of the pod in a slot, and returns the
+// name.
 func takeSlot(t *testing.T, ns string, owner *unstructured.Unstructured, slot slots.Slot) string {
 	t.Helper()
 	name := slots.PodName(owner.GetName(), owner.GetUID(), "", slot)

@@ -17,8 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 )
 
-// In the main use case, a scale to three pods takes one request of the user and three creates of
-// the controller.
+// TestScaleWithTheControllerRunning tests the main use case. A scale to three pods takes one
+// request of the user and three creates of the controller.
 func TestScaleWithTheControllerRunning(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -27,9 +27,9 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 	l.AwaitOutput("in namespace " + ns)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0")
 	foo := cluster.ImoocPod(t, ns, "foo")
-	cluster.AwaitConverged(t, ns, "foo", 0) // otherwise, the first status may conflict with the scale
+	cluster.AwaitConverged(t, ns, "foo", 0) // otherwise, the first status could conflict with the scale
 
-	// Scale as another user, to find the requests of the scale in the audit log.
+	// Scale as another user, to find these requests in the audit log.
 	out := cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3", "--as", "scaler", "--as-group", "system:masters")
 	if want := "imoocpod.batch.tutorial.kubebuilder.io/foo scaled\n"; out != want {
 		t.Errorf("scale printed %q, want %q", out, want)
@@ -59,7 +59,7 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 	if code := l.Stop(); code != 0 {
 		t.Errorf("Ctrl-C ended the loop with exit code %d", code)
 	}
-	// The controller logs nothing alarming, even if the server lacks optional features.
+	// The controller logs no errors or warnings, even if the server lacks optional features.
 	alarm := regexp.MustCompile(`(?i)cannot|error|fail|warn|forbidden|refused|trying again|^[EW]\d{4} `)
 	for _, line := range l.Lines() {
 		if alarm.MatchString(line) && !strings.Contains(line, ".example.com") {
@@ -68,16 +68,15 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 	}
 }
 
-// quota limits the number of pods in a namespace, and waits until the limit is in force.
+// quota limits the number of pods in a namespace, and waits until the limit is enforced.
 func quota(t *testing.T, namespace, pods string) {
 	t.Helper()
 	limit(t, namespace, corev1.ResourcePods, pods)
 }
 
-// limit creates a quota, and waits until the API server enforces it. The API server does so
-// later than the status of the quota shows, because the admission plugin has caches,
-// including one for namespaces without a quota. So limit tries to create a secret, which the
-// quota forbids, in a dry run.
+// limit creates a quota, and waits until the API server enforces it. This is later than in the
+// status of the quota, because the admission plugin has caches, including one for namespaces
+// without a quota. So limit tries a dry-run create of a secret, which the quota forbids.
 func limit(t *testing.T, namespace string, resource corev1.ResourceName, most string) {
 	t.Helper()
 	cluster.Apply(t, namespace, fmt.Sprintf(`{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {secrets: "0", %s: %q}}}`, resource, most))

@@ -32,8 +32,8 @@ func page(t *testing.T, url string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// Metrics and probes work for active and waiting controllers, and the dashboard queries
-// only existing metrics.
+// Metrics and probes work for active and waiting controllers. The dashboard queries only existing
+// metrics.
 func TestMetricsAndHealth(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

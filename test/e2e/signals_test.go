@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A first Ctrl-C lets the write in flight complete; a second one exits at once.
+// A first Ctrl-C lets the write in flight complete. A second one exits immediately.
 func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -35,8 +35,8 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	}
 }
 
-// stuckServer starts a proxy to the API server that never answers a pod create, and
-// returns its URL. The proxy closes begun when the first pod create arrives.
+// stuckServer starts a proxy to the API server that never responds to a pod create, and returns its
+// URL. The proxy closes begun when the first pod create arrives.
 func stuckServer(t *testing.T, begun chan struct{}) string {
 	t.Helper()
 	target, err := url.Parse(cluster.Config.Host)
@@ -47,7 +47,7 @@ func stuckServer(t *testing.T, begun chan struct{}) string {
 	if proxy.Transport, err = rest.TransportFor(cluster.Config); err != nil {
 		t.Fatal(err)
 	}
-	proxy.FlushInterval, proxy.ErrorLog = -1, log.New(io.Discard, "", 0) // flush watches at once
+	proxy.FlushInterval, proxy.ErrorLog = -1, log.New(io.Discard, "", 0) // flush watches immediately
 	var once sync.Once
 	ctx, stop := context.WithCancel(context.Background())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -7,8 +7,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// Each verb works with a real server and a real controller, and exits with the code for the answer
-// of the server. The commands run in this order.
+// Each verb works with a real server and a real controller, and exits with the code for the
+// response of the server. The commands run in this order.
 func TestEveryVerb(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
@@ -50,7 +50,7 @@ func TestEveryVerb(t *testing.T) {
 		{"version", 0, "Server Version"},
 	} {
 		args := append([]string{"imoocpod"}, harness.Words(test.args)...)
-		if strings.HasPrefix(test.args, "logs foo -f") { // it ends when the object is gone
+		if strings.HasPrefix(test.args, "logs foo -f") { // the command ends when the object is deleted
 			l := cluster.StartPlugin(t, append(args[1:], "-n", ns)...)
 			l.AwaitOutput(test.says)
 			cluster.Imoocpod(t, ns, "delete", "foo", "--cascade=foreground")

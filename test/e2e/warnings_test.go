@@ -7,8 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// oldCRD is a kind for which the server returns a deprecation warning with every
-// response.
+// oldCRD is a kind for which every response of the server has a deprecation warning.
 const oldCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -27,7 +26,7 @@ spec:
     schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {replicas: {type: integer}}}}}}
 `
 
-// A server warning is printed once, however many requests return it.
+// A server warning is printed once, even if several requests return it.
 func TestServerWarnsOnce(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

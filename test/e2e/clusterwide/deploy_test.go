@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Neither deleting nor upgrading the controller deletes users' objects, not even in the
+// A deletion or upgrade of the controller never deletes users' objects, not even in the
 // controller's own namespace.
 func TestDeployKeepsObjects(t *testing.T) {
 	ns := cluster.NewNamespace(t)
@@ -31,8 +31,8 @@ func TestDeployKeepsObjects(t *testing.T) {
 		}
 	}
 	kustomize("apply", "--server-side", "--force-conflicts", "--validate=strict", "-k", "../../../deploy/crds")
-	// The CRDs fit into the last-applied annotation of a client-side apply. This apply warns that the
-	// annotation is missing, so its stderr is not checked.
+	// The CRDs fit into the last-applied annotation of a client-side apply. This apply warns about
+	// the missing annotation, so its stderr is not checked.
 	harness.Must(t, cluster.Kubectl(t, "", "apply", "--dry-run=server", "--validate=strict", "-k", "../../../deploy/crds"))
 	for _, namespace := range []string{ns, deploy.SystemNamespace} {
 		harness.Must(t, cluster.Kubectl(t, namespace, "apply", "--validate=strict", "-k", "../../../deploy/samples"))
@@ -42,7 +42,7 @@ func TestDeployKeepsObjects(t *testing.T) {
 
 	kustomize("apply", "--validate=strict", "--dry-run=server", "-k", "../../../deploy")
 	kustomize("apply", "--validate=strict", "-k", "../../../deploy")
-	// The pods of the controller are admitted to a namespace with the restricted Pod Security level.
+	// A namespace with the restricted Pod Security level admits the pods of the controller.
 	harness.Must(t, cluster.Kubectl(t, deploy.SystemNamespace, "rollout", "status", "deployment/imoocpod-controller", "--timeout", harness.Timeout.String()))
 	kustomize("apply", "--validate=strict", "-k", "../../../deploy")
 	kustomize("delete", "-k", "../../../deploy")
@@ -56,8 +56,8 @@ func TestDeployKeepsObjects(t *testing.T) {
 	}
 }
 
-// A team runs its own controller beside others, with only the rights that it needs, as
-// docs/teams.md describes.
+// A team runs its own controller next to other controllers, with only the rights that it needs, as
+// in docs/teams.md.
 func TestDeployForATeam(t *testing.T) {
 	cluster.InstallCRDs(t)
 	_, doc, _ := strings.Cut(harness.ReadFile(t, "../../../docs/teams.md"), "# team-a/kustomization.yaml")
@@ -124,7 +124,7 @@ func shippedObjects(t *testing.T, namespaces ...string) map[string]string {
 	return found
 }
 
-// form is a way to install the controller.
+// form is one way to install the controller.
 type form struct {
 	// where holds the flags that select the controller. user holds the flags that select the user.
 	where, user string
@@ -146,9 +146,9 @@ func (f form) version(t *testing.T) harness.Result {
 
 const controllerSaid = "deployment.apps/imoocpod-controller"
 
-// A controller is installed, upgraded, and removed, and each verb reports what it did. An
-// administrator of the cluster does this for all namespaces, and an administrator of a namespace
-// does this for that namespace.
+// TestInstallController installs, upgrades, and removes a controller, and checks the output of each
+// verb. An administrator of the cluster does this for all namespaces, and an administrator of a
+// namespace does it for this namespace.
 func TestInstallController(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	cluster.Imoocpod(t, ns, "create", "foo")
@@ -172,7 +172,7 @@ func TestInstallController(t *testing.T) {
 	cluster.Imoocpod(t, ns, "delete", "foo")
 }
 
-// peopleMay checks what the built-in roles view and edit permit on the shipped kinds.
+// peopleMay checks the rights of the built-in roles view and edit on the shipped kinds.
 func peopleMay(t *testing.T, ns string) {
 	t.Helper()
 	for _, role := range []string{"view", "edit"} {
@@ -186,7 +186,7 @@ func peopleMay(t *testing.T, ns string) {
 			"create " + resource:            {false, true},
 			"delete " + resource:            {false, true},
 			"patch " + resource + "/status": {false, false},
-			// One kind has no count to scale.
+			// One kind has no replica count.
 			"get " + resource + "/scale":   {len(kind.ReplicasPath) > 0, len(kind.ReplicasPath) > 0},
 			"patch " + resource + "/scale": {false, len(kind.ReplicasPath) > 0},
 		} {

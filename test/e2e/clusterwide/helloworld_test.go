@@ -11,7 +11,7 @@ import (
 )
 
 // The program works with the HelloWorld CRD of the tutorial, which has no /scale, no default, and a
-// status whose only field, nodes, is required.
+// status with a single required field, nodes.
 func TestHelloWorldOfTheTutorial(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	harness.Must(t, cluster.Kubectl(t, "", "delete", "crd", "helloworlds.test.jiaozi.com"))

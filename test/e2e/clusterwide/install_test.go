@@ -16,15 +16,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The tests in this file remove or change the CRD, and leave no objects behind.
+// The tests in this file remove or change the CRD, and delete all their objects.
 
 const (
 	crdName = "imoocpods.batch.tutorial.kubebuilder.io"
 	crdSaid = "customresourcedefinition.apiextensions.k8s.io/" + crdName
 )
 
-// said returns the output of install or uninstall: a line for each CRD, with the same
-// result for all CRDs but the CRD of ImoocPod.
+// said returns the expected output of install or uninstall: a line for each CRD. The result is the
+// same for all CRDs except the CRD of ImoocPod.
 func said(others, imoocPods string) string {
 	const crd = "customresourcedefinition.apiextensions.k8s.io/"
 	return crd + "appservices.appcontroller.k8s.io " + others + "\n" + crd + "mydaemonsets.apps.zhongmingmao.io " + others + "\n" +
@@ -44,8 +44,8 @@ func getCRD(t *testing.T) *unstructured.Unstructured {
 	return crd
 }
 
-// olderCRD is an older CRD of ImoocPod. It has no template and no subresources, but has a short
-// name, a field, and a column that no longer exist.
+// olderCRD is an older CRD of ImoocPod. It has no template and no subresources, but it has a short
+// name, a field, and a column that were removed later.
 const olderCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -70,8 +70,8 @@ spec:
           status: {type: object, properties: {replicas: {type: integer}}}
 `
 
-// Without the CRD, every verb reports what is missing and how to fix it. After install,
-// the verbs work.
+// Without the CRD, every verb reports what is missing and how to fix it. After install, the verbs
+// work.
 func TestInstall(t *testing.T) {
 	cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
 	missing := map[string]string{
@@ -112,7 +112,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// The verb install replaces an older CRD completely and keeps the objects.
+// The verb install replaces an older CRD completely, but keeps the objects.
 func TestInstallTakesOver(t *testing.T) {
 	cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
 	cluster.Apply(t, "", olderCRD)
@@ -151,19 +151,19 @@ func TestInstallTakesOver(t *testing.T) {
 		return cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "3").Code == 0
 	})
 	cluster.AwaitConverged(t, ns, "foo", 3)
-	// The garbage collector takes up to half a minute to discover a new CRD, so delete
-	// in the background.
+	// The garbage collector takes up to half a minute to discover a new CRD, so do not use
+	// foreground deletion.
 	cluster.Imoocpod(t, ns, "delete", "foo")
 	l.Stop()
 }
 
-// The verb install waits until a CRD that is being deleted is gone, because applying
-// the CRD would not stop the deletion.
+// The verb install waits until a terminating CRD is deleted, because an apply would not stop the
+// deletion.
 func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
 	cluster.InstallCRDs(t)
 	hold := func(finalizers string) {
 		t.Helper()
-		// The API server has a finalizer of its own on the CRD while objects may exist.
+		// The API server has its own finalizer on the CRD while objects can exist.
 		if _, err := cluster.CRDs().Patch(t.Context(), crdName, types.JSONPatchType, fmt.Appendf(nil, `[{"op":%s}]`, finalizers), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -218,8 +218,8 @@ func TestUninstall(t *testing.T) {
 	foo := cluster.Owner(t, ns, kinds.ImoocPod(), "foo")
 	foo.Patch(`{"metadata":{"finalizers":["example.com/hold"]}}`)
 	r = cluster.Kubectl(t, "", "imoocpod", "uninstall", "--crds", "--delete-objects", "--timeout", "1s")
-	// The error may name either object, because uninstall waits for one after the other, and
-	// the garbage collector may discover a new CRD late.
+	// The error can name either object, because uninstall waits for one after the other, and the
+	// garbage collector can discover a new CRD late.
 	held := regexp.MustCompile(`^error: wait for imoocpod.batch.tutorial.kubebuilder.io/(foo|bar) to be gone: timed out; last seen: it still has the finalizers [^\n]+\n$`)
 	if r.Code != harness.ExitTimeout || !held.MatchString(r.Stderr) {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)

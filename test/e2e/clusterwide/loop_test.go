@@ -2,9 +2,8 @@ package clusterwide
 
 import "testing"
 
-// A controller that starts before its CRD exists prints what to do, and continues
-// once the CRD is installed. It also continues after the CRD was deleted and
-// installed again.
+// A controller that starts before its CRD exists prints what to do, and continues when the CRD is
+// installed. It also continues after the CRD was deleted and installed again.
 func TestLoopFollowsTheCRD(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	w := cluster.WatchPods(t, ns)

@@ -24,7 +24,7 @@ func patchNode(t *testing.T, name, patch string) {
 	}
 }
 
-// Each eligible node has one pod while nodes are created, changed, and deleted.
+// Each eligible node has one pod, even while nodes are created, changed, and deleted.
 func TestNodesPlan(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	cluster.WatchPods(t, ns)
@@ -69,7 +69,7 @@ func TestNodesPlan(t *testing.T) {
 
 	remove()
 	harness.Eventually(t, "the pod of the deleted node is deleted", func() bool { return len(foo.LivePods()) == len(before) })
-	// No kubelet ends the pod; the pod garbage collector would take a minute.
+	// Without a kubelet, the pod does not end, and the pod garbage collector would take a minute.
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", "--field-selector", "spec.nodeName="+extra, "--force", "--grace-period=0"))
 	foo.AwaitPodsOn(len(before), "nginx", before...)
 }

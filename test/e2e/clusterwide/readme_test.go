@@ -11,15 +11,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// TestReadme runs the commands of the README in order, from "Try it" to the last one.
-// Each command must print what the README shows, and exit with the code in its comment. "make demo"
-// runs only this test, with -v.
+// TestReadme runs the commands of the README in order, starting at "Try it". Each command must
+// print the output in the README, and exit with the code in its comment. "make demo" runs only this
+// test with -v.
 func TestReadme(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	kubeconfig := harness.WriteFile(t, harness.ReadFile(t, cluster.Kubeconfig))
 	env := append(cluster.Environment(), "KUBECONFIG="+kubeconfig)
 	harness.Must(t, cluster.Kubectl(t, "", "config", "set-context", "--current", "--namespace", ns, "--kubeconfig", kubeconfig))
-	// The other tests expect the CRDs.
+	// Other tests need the CRDs.
 	defer cluster.Imoocpod(t, "", "install")
 
 	readme := harness.ReadFile(t, "../../../README.md")
@@ -29,7 +29,7 @@ func TestReadme(t *testing.T) {
 	}
 	session := &session{t: t, env: env, namespace: ns}
 	blocks := regexp.MustCompile("(?ms)^```(console|sh)\n(.*?)^```$")
-	// The first block demonstrates the plugin before anything is installed.
+	// The first block shows the plugin before anything is installed.
 	opening := append(blocks.FindAllStringSubmatch(readme, 1), []string{"", "sh", "kubectl delete deployment broken"})
 	for _, block := range append(opening, blocks.FindAllStringSubmatch(tour, -1)...) {
 		if block[1] == "sh" {
@@ -53,7 +53,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// session runs the commands of the README like the shell of a reader.
+// session runs the commands of the README in a shell, like a reader.
 type session struct {
 	t          *testing.T
 	env        []string
@@ -63,8 +63,9 @@ type session struct {
 	code, commands int
 }
 
-// types runs a line and returns its output. It checks the exit code, unless the output has an
-// error and no comment announces a code. A controller runs in the background until the next one starts.
+// types runs a line and returns its output. If the output has an error, it checks the exit code
+// only if a comment announces it. A controller runs in the background until the next one starts.
+// controller starts.
 func (s *session) types(line string) string {
 	s.t.Helper()
 	line, comment, _ := strings.Cut(line, " #")
@@ -95,14 +96,14 @@ func (s *session) types(line string) string {
 	return string(out)
 }
 
-// shows reports whether a line of the README matches a line of output, ignoring parts
-// that vary between runs.
+// shows reports whether a line of the README matches a line of output. It ignores parts that differ
+// between runs.
 func shows(got, want string) bool {
 	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(want), "…", ".*") + "$").MatchString(got)
 }
 
-// usual returns the lines of an output without ages, column widths, and the progress of
-// a wait, which a terminal erases.
+// usual returns the lines of an output without ages, column widths, and the progress of a wait,
+// which a terminal overwrites.
 func usual(output string) []string {
 	output = regexp.MustCompile(`\b\d+[smh](\d+s)?\b`).ReplaceAllString(output, "AGE")
 	var lines []string

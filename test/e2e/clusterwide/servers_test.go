@@ -7,11 +7,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// When the API server or etcd is killed and started again, the controller reports
-// the failure and catches up.
+// When the API server or etcd is killed and restarted, the controller reports the failure and
+// catches up.
 func TestServerGoesAwayAndComesBack(t *testing.T) {
-	// Create both namespaces up front: after an outage, the controller manager needs
-	// time to set up a new one.
+	// Create both namespaces first: after an outage, the controller manager needs time to set up a
+	// new namespace.
 	namespace := map[string]string{"kube-apiserver": cluster.NewNamespace(t), "etcd": cluster.NewNamespace(t)}
 	for _, component := range []string{"kube-apiserver", "etcd"} {
 		t.Run(component, func(t *testing.T) {
@@ -23,8 +23,7 @@ func TestServerGoesAwayAndComesBack(t *testing.T) {
 			cluster.Tell(t, "kill "+component)
 			if component == "kube-apiserver" {
 				l.AwaitOutput("trying again")
-				// The outage is long enough for another controller to take over the
-				// lease.
+				// The outage is so long that another controller could acquire the lease.
 				l.AwaitOutput("could not renew the lease in time; stopped reconciling, waiting for the lease")
 			}
 			cluster.Tell(t, "start "+component)

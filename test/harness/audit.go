@@ -55,8 +55,8 @@ func (r Request) Writes() bool {
 	return false
 }
 
-// auditLog is the part of the API server's audit log read so far. Tests query it
-// repeatedly, so each line is read only once.
+// auditLog is the part of the API server's audit log that was read so far. Tests query it
+// repeatedly, so it reads each line only once.
 type auditLog struct {
 	mu sync.Mutex
 	// read is the number of bytes read. requests holds the completed requests by
@@ -65,7 +65,7 @@ type auditLog struct {
 	requests map[string][]Request
 }
 
-// readOn reads the lines logged since the last call.
+// readOn reads the lines that were logged since the last call.
 func (l *auditLog) readOn(file string) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -78,7 +78,7 @@ func (l *auditLog) readOn(file string) error {
 	for lines := bufio.NewReader(f); ; {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return nil // the last line may still be incomplete
+			return nil // the last line can be incomplete
 		}
 		if err != nil {
 			return err
@@ -94,7 +94,7 @@ func (l *auditLog) readOn(file string) error {
 	}
 }
 
-// Requests returns a namespace's completed requests that match and have been logged.
+// Requests returns the completed requests in a namespace that match and are in the log.
 func (c *Cluster) Requests(t *testing.T, namespace string, match func(Request) bool) []Request {
 	t.Helper()
 	c.audit.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// buildPlugin builds the plugin, with the race detector or as shipped.
+// buildPlugin builds the plugin, either with the race detector or as in a release.
 func buildPlugin(root, output string, race bool) error {
 	if race {
 		return build(root, filepath.Join(root, "bin/race", program), output, "./cmd/kubectl-imoocpod", "-race", "-ldflags=-s -w")
@@ -22,9 +22,9 @@ func buildLauncher(root, output string) error {
 	return build(filepath.Join(root, "test/cluster"), filepath.Join(root, "bin/cluster"), output, ".")
 }
 
-// build builds a program of a module into a file that is kept between runs, and copies
-// it to output. Go skips linking if the file is up to date. The copy protects this run
-// from builds of other test runs.
+// build builds a program of a module in a file that is kept between runs, and copies it to output.
+// If the file is up to date, Go does not link again. Builds of other test runs do not affect the
+// copy.
 func build(module, file, output, pkg string, flags ...string) error {
 	file, err := filepath.Abs(file)
 	if err != nil {
@@ -35,7 +35,7 @@ func build(module, file, output, pkg string, flags ...string) error {
 			return fmt.Errorf("build %s: %w", pkg, err)
 		}
 	}
-	// The packages of a test run start at the same time; only one of them should link.
+	// The packages of a test run start at the same time, but only one of them should link.
 	unlock, err := lock(file + ".lock")
 	if err != nil {
 		return fmt.Errorf("build %s: %w", pkg, err)
@@ -45,8 +45,8 @@ func build(module, file, output, pkg string, flags ...string) error {
 	if !slices.Contains(flags, "-race") {
 		compile.Env = append(os.Environ(), "CGO_ENABLED=0")
 	}
-	// Copy in a separate process, because a child started here in the meantime could
-	// inherit the open file, and a program that is open for writing cannot be executed.
+	// Copy in a separate process. Otherwise, a child process could inherit the open file, and a
+	// program that is open for writing cannot be executed.
 	for _, cmd := range []*exec.Cmd{compile, exec.Command("cp", file, output)} {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", pkg, err, out)

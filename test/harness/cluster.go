@@ -1,10 +1,10 @@
-// Package harness provides the means to drive and observe the plugin in tests: a control
-// plane with clients, kubectl and the plugin as processes, an in-process controller,
-// fault injection between the controller and the server, and a witness that watches the
-// outcome independently. Nothing in it is a fake.
+// Package harness runs and observes the plugin in tests. It provides a control plane with
+// clients, kubectl and the plugin as processes, an in-process controller, fault injection
+// between the controller and the server, and a witness that watches the result
+// independently. It contains no fakes.
 //
-// A test run has one Cluster. Start starts a control plane for it; Use and Connect
-// attach to a running one.
+// A test run has one Cluster. Start starts a control plane for it. Use and Connect use a
+// running control plane.
 package harness
 
 import (
@@ -27,30 +27,30 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Timeout limits how long a test waits for anything. It is generous for busy machines;
-// no test makes assertions about speed.
+// Timeout limits how long a test waits. It is long enough for busy machines, because no test checks
+// the speed.
 const Timeout = 2 * time.Minute
 
 // program is the name under which kubectl finds the plugin.
 const program = "kubectl-imoocpod"
 
-// Cluster is the control plane of a test run, and the plugin under test. The fields with
-// a JSON name are printed by "cluster serve".
+// Cluster is the control plane of a test run, and the plugin under test. "cluster serve" prints the
+// fields that have a JSON name.
 type Cluster struct {
 	// Kubeconfig is the path of an admin kubeconfig.
 	Kubeconfig string `json:"kubeconfig"`
-	// Bin is the directory of kubectl; if empty, kubectl is found on PATH.
+	// Bin is the directory of kubectl. If it is empty, kubectl is found on PATH.
 	Bin string `json:"bin"`
 	// Dir holds files of this control plane, such as kubectl's cache.
 	Dir string `json:"dir"`
 	// AuditLog is the path of the API server's audit log.
 	AuditLog string `json:"auditLog"`
-	// PluginDir holds the plugin under test and comes first on PATH.
+	// PluginDir contains the plugin under test, and is first on PATH.
 	PluginDir string `json:"-"`
-	// Launcher is the program that runs the control plane started by Start.
+	// Launcher is the program that runs the control plane for Start.
 	Launcher string `json:"-"`
-	// withRaceDetector returns the path of the plugin, built with the race detector if the
-	// tests use it. The first call builds the plugin if necessary.
+	// withRaceDetector returns the path of the plugin, with the race detector if the tests use it.
+	// The first call builds the plugin if necessary.
 	withRaceDetector func() (program string, err error)
 
 	// Config, Dynamic and Core are admin clients for the tests themselves.
@@ -58,7 +58,7 @@ type Cluster struct {
 	Dynamic *dynamic.DynamicClient     `json:"-"`
 	Core    *corev1client.CoreV1Client `json:"-"`
 
-	// stdin takes commands such as "stop etcd"; stdout has the replies.
+	// stdin accepts commands such as "stop etcd". stdout contains the responses.
 	stdin  io.Writer
 	stdout *bufio.Reader
 
@@ -71,10 +71,10 @@ type Cluster struct {
 }
 
 // Start builds the plugin and the launcher from root, the directory of the repository,
-// and starts a control plane, passing args to "cluster serve". Call stop to remove it.
+// and starts a control plane with the arguments args for "cluster serve". stop removes it.
 //
 // If the tests run with the race detector, some long-running processes of the plugin,
-// such as the controller, use it too. If everywhere is set, all processes do.
+// such as the controller, also use it. If everywhere is set, all processes use it.
 func Start(root string, everywhere bool, args ...string) (c *Cluster, stop func() error, err error) {
 	scratch, err := os.MkdirTemp("", "imoocpod-test-")
 	if err != nil {
@@ -114,13 +114,12 @@ func (c *Cluster) start(root string, everywhere bool, args []string) (stop func(
 	return stop, err
 }
 
-// auditLogVariable is the environment variable in which "cluster up" stores the path of
-// the audit log.
+// auditLogVariable is the environment variable with the path of the audit log, which "cluster up"
+// sets.
 const auditLogVariable = "IMOOCPOD_CLUSTER_AUDIT_LOG"
 
-// Use builds the plugin from root, and uses the control plane started by "cluster up",
-// as found in the environment. The control plane and the tests' namespaces remain after
-// stop. Its servers cannot be stopped by tests.
+// Use builds the plugin from root, and uses the control plane of "cluster up" in the environment.
+// stop does not remove the control plane and the tests' namespaces. Tests cannot stop its servers.
 func Use(root string) (c *Cluster, stop func() error, err error) {
 	c = &Cluster{Kubeconfig: os.Getenv("KUBECONFIG"), AuditLog: os.Getenv(auditLogVariable), run: fmt.Sprint(os.Getpid(), "-")}
 	if c.AuditLog == "" {
@@ -143,13 +142,13 @@ func Use(root string) (c *Cluster, stop func() error, err error) {
 	return c, stop, nil
 }
 
-// serve starts a control plane that runs until its standard input is closed, so it
-// always ends with this process.
+// serve starts a control plane that runs until its standard input is closed, so that it ends with
+// this process.
 func (c *Cluster) serve(launcher string, args []string) (stop func() error, err error) {
 	serve := exec.Command(launcher, append([]string{"serve"}, args...)...)
 	serve.Stderr = os.Stderr
-	// The test control plane is small and busy. By default, the API server would spend an
-	// eighth of its CPU time on garbage collection.
+	// The test control plane is small and busy. By default, the API server would use an eighth of
+	// its CPU time for garbage collection.
 	serve.Env = append(os.Environ(), "GOGC=400")
 	stdin, err := serve.StdinPipe()
 	if err != nil {
@@ -177,7 +176,7 @@ func (c *Cluster) serve(launcher string, args []string) (stop func() error, err 
 	return stop, nil
 }
 
-// Connect creates the clients for the running control plane of Kubeconfig.
+// Connect creates clients for the running control plane of Kubeconfig.
 func (c *Cluster) Connect() (err error) {
 	if c.Config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig); err != nil {
 		return fmt.Errorf("read the kubeconfig: %w", err)
@@ -193,7 +192,7 @@ func (c *Cluster) Connect() (err error) {
 	return nil
 }
 
-// Tell sends a command such as "stop etcd" to the control plane started by Start.
+// Tell sends a command such as "stop etcd" to the control plane of Start.
 func (c *Cluster) Tell(t *testing.T, command string) {
 	t.Helper()
 	if c.stdin == nil {

@@ -21,18 +21,18 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 )
 
-// Controller is a controller in the test process. It can be cut off from the server
-// between any two requests, which looks like kill -9 to the server.
+// Controller is a controller in the test process. It can be disconnected between any two requests,
+// which looks like kill -9 to the server.
 type Controller struct {
 	*controller.Controller
 	Metrics *metrics.Metrics
-	// Kill ends the controller like kill -9; Stop ends it like Ctrl-C.
+	// Kill ends the controller like kill -9. Stop ends it like Ctrl-C.
 	Kill, Stop func()
 	// Done is closed when the controller has ended, after Err is set.
 	Done chan struct{}
 	Err  error
 
-	// output is the controller's output; clientLog is the log of client-go.
+	// output is the output of the controller. clientLog is the log of client-go.
 	output, clientLog transcript
 
 	mu     sync.Mutex
@@ -60,12 +60,12 @@ func (s *transcript) String() string {
 
 var errKilled = errors.New("the loop was killed")
 
-// StartController starts an in-process controller, with interceptors between it and the server. It
-// overwrites the clients, the number of workers, the metrics, and the log of the options.
+// StartController starts an in-process controller with interceptors between it and the server. It
+// overwrites the clients, the number of workers, the metrics, and the log in the options.
 func (c *Cluster) StartController(t *testing.T, opts controller.Options, interceptors ...Interceptor) *Controller {
 	t.Helper()
 	l := &Controller{Done: make(chan struct{}), Metrics: metrics.New("test")}
-	// Writes under way fail when a controller is killed, and client-go logs that.
+	// If a controller is killed, writes in flight fail, and client-go logs the failures.
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&l.clientLog)))
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger))
 	l.Stop = cancel
@@ -126,8 +126,8 @@ func (l *Controller) Killed() bool {
 // Output returns the output so far.
 func (l *Controller) Output() string { return l.output.String() }
 
-// AwaitIdle waits until the controller has been idle for a second, and returns the
-// number of reconciles and writes so far.
+// AwaitIdle waits until the controller has been idle for a second, and returns the number of
+// reconciles and writes so far.
 func (c *Cluster) AwaitIdle(t *testing.T, namespace string, l *Controller) (looks int64, writes int) {
 	t.Helper()
 	since := time.Now()

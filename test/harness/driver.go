@@ -25,11 +25,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// Driver acts as the user. It creates the ImoocPod foo, scales it, and changes its
-// template. It records the requested states with their times, so that every write of a
-// controller can be compared with the state that was wanted at that moment.
+// Driver acts as the user. It creates the ImoocPod foo, scales it, and changes its template. It
+// records the requested states with their times, so that every write of a controller can be
+// compared with the state that was wanted then.
 type Driver struct {
-	// UID is the UID of foo, set when it has been created.
+	// UID is the UID of foo, which Create sets.
 	UID types.UID
 
 	t         *testing.T
@@ -47,8 +47,8 @@ type Driver struct {
 	running sync.WaitGroup
 }
 
-// want is a requested state. It takes effect at some moment between sent and
-// acknowledged. The template is identified by its hash, which is "" until it is known.
+// want is a requested state. It takes effect between sent and acknowledged. The hash identifies the
+// template, and is "" until it is known.
 type want struct {
 	replicas           int32
 	removed            []int32
@@ -70,8 +70,8 @@ func (w want) wants(slot int32) bool {
 	return slot >= 0 && below < w.replicas
 }
 
-// NewDriver returns a driver for a namespace. Any unwanted write fails the test when it
-// ends.
+// NewDriver returns a driver for a namespace. If there was an unwanted write, the test fails at the
+// end.
 func (c *Cluster) NewDriver(t *testing.T, namespace string, w *Witness) *Driver {
 	d := &Driver{t: t, cluster: c, namespace: namespace, w: w}
 	t.Cleanup(func() {
@@ -144,7 +144,7 @@ func (d *Driver) last() want {
 	return d.wanted[len(d.wanted)-1]
 }
 
-// Scale sets the replicas of foo and records them as wanted.
+// Scale sets the replicas of foo, and records them as wanted.
 func (d *Driver) Scale(n int32) {
 	d.t.Helper()
 	objects := d.cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(d.namespace)
@@ -158,11 +158,11 @@ func (d *Driver) Scale(n int32) {
 // Removed returns the removed slots of foo.
 func (d *Driver) Removed() []int32 { return d.last().removed }
 
-// Wants reports whether a slot is wanted now.
+// Wants reports whether a slot is currently wanted.
 func (d *Driver) Wants(slot int32) bool { return d.last().wants(slot) }
 
-// SetSlots sets the replicas and the removed slots in one request, and records both as
-// wanted. The slots must be sorted and unique.
+// SetSlots sets the replicas and the removed slots with one request, and records both as wanted.
+// The slots must be sorted and unique.
 func (d *Driver) SetSlots(n int32, removed []int32) {
 	d.t.Helper()
 	var slots any
@@ -183,8 +183,8 @@ func (d *Driver) SetSlots(n int32, removed []int32) {
 	})
 }
 
-// ask records a requested state and sends the request. Unless the template is unchanged,
-// its hash is known only after the response.
+// ask records a requested state and sends the request. If the template changes, its hash is known
+// only after the response.
 func (d *Driver) ask(wanted want, send func() (template string, err error)) {
 	d.t.Helper()
 	d.mu.Lock()
@@ -201,7 +201,7 @@ func (d *Driver) ask(wanted want, send func() (template string, err error)) {
 	d.mu.Unlock()
 }
 
-// mostWanted returns the highest replica count wanted at any time in the interval.
+// mostWanted returns the highest replica count that was wanted in the interval.
 func (d *Driver) mostWanted(from, to time.Time) (most int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -213,7 +213,7 @@ func (d *Driver) mostWanted(from, to time.Time) (most int32) {
 	return most
 }
 
-// SlotsEverWanted returns the number of distinct slots that were ever wanted.
+// SlotsEverWanted returns the number of different slots that were ever wanted.
 func (d *Driver) SlotsEverWanted() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -229,8 +229,8 @@ func (d *Driver) SlotsEverWanted() int {
 	return len(slots)
 }
 
-// wantedSlot reports whether a slot was wanted at some time in the interval, and whether
-// it was wanted during all of it.
+// wantedSlot reports whether a slot was wanted at any time in the interval, and whether it was
+// wanted all the time.
 func (d *Driver) wantedSlot(slot int32, from, to time.Time) (ever, always bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -243,8 +243,8 @@ func (d *Driver) wantedSlot(slot int32, from, to time.Time) (ever, always bool) 
 	return ever, always
 }
 
-// outdated reports whether, at some time in the interval, the pod did not match the
-// wanted template. A pod without a template hash is never outdated.
+// outdated reports whether the pod did not match the wanted template at any time in the interval. A
+// pod without a template hash is never outdated.
 func (d *Driver) outdated(pod *corev1.Pod, from, to time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -257,7 +257,7 @@ func (d *Driver) outdated(pod *corev1.Pod, from, to time.Time) bool {
 	return false
 }
 
-// over reports whether the i-th requested state was superseded before from.
+// over reports whether the i-th requested state was replaced before from.
 func (d *Driver) over(i int, from time.Time) bool {
 	return i+1 < len(d.wanted) && !d.wanted[i+1].acknowledged.IsZero() && d.wanted[i+1].acknowledged.Before(from)
 }
@@ -269,20 +269,19 @@ func (d *Driver) Blame(format string, args ...any) {
 	d.wrong = append(d.wrong, fmt.Sprintf(format, args...))
 }
 
-// Check returns an interceptor for one controller that compares each write with the
-// states wanted between the controller's second-to-last read of foo and the write. (The
-// controller may read again while writes are in flight.) It blames pods created in slots
-// that nobody wanted or beyond the wanted number (I1), pods deleted from slots wanted all
-// the time (I2), and writes to objects that are not foo's (I4). It also blames a
-// controller that writes without reading foo first, or writes the same pod twice after
-// one read.
+// Check returns an interceptor for one controller. It compares each write with the states that were
+// wanted between the controller's second-to-last read of foo and the write, because the controller
+// can read again while writes are in flight. It blames creates of pods in unwanted slots or beyond
+// the wanted number (I1), deletes of pods in slots that were wanted all the time (I2), and writes
+// to objects that are not foo's (I4). It also blames a controller that writes before it reads foo,
+// or writes the same pod twice after one read.
 func (d *Driver) Check() Interceptor {
 	return d.CheckWith(func(live int, pod *corev1.Pod, most int32) {
 		d.Blame("I1: pod %s was created while %d were live and at most %d were wanted", pod.Name, live, most)
 	})
 }
 
-// glance records when one controller read foo, and what it has written since then.
+// glance records when a controller read foo, and which pods it has written since then.
 type glance struct {
 	mu         sync.Mutex
 	at, before time.Time // the last read and the one before it; zero if foo was never read
@@ -299,8 +298,8 @@ func (g *glance) looks() {
 	g.at, g.written = time.Now(), map[string]bool{}
 }
 
-// writes records a write of a pod, and returns the start of the interval in which a
-// requested state must allow the write.
+// writes records a write of a pod, and returns the start of the interval in which a requested state
+// must allow the write.
 func (g *glance) writes(d *Driver, r *http.Request, pod string) (from time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -321,7 +320,7 @@ func (g *glance) wrote(pod string) bool {
 	return g.written[pod]
 }
 
-// CheckWith is Check, but calls tooMany for each pod created beyond the wanted number.
+// CheckWith is like Check, but calls tooMany for each pod beyond the wanted number.
 func (d *Driver) CheckWith(tooMany func(live int, pod *corev1.Pod, most int32)) Interceptor {
 	g := &glance{}
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -359,17 +358,16 @@ func (d *Driver) checkCreate(r *http.Request, next http.RoundTripper, g *glance,
 		return next.RoundTrip(r) // the controller has been killed
 	}
 	resp, err := next.RoundTrip(r)
-	// A create that is refused because the name is taken is harmless.
+	// If the name already exists, the create is harmless.
 	if most := d.mostWanted(from, time.Now()); err == nil && resp.StatusCode == http.StatusCreated && live >= int(most) {
 		tooMany(live, &pod, most)
 	}
 	return resp, err
 }
 
-// live counts foo's unfinished pods that the controller could see at the time from, or
-// has written since its last read of foo. A pod with the name of the pod to be created
-// does not count: either it is gone by then (another controller may be deleting it), or
-// the server refuses the create.
+// live counts foo's unfinished pods that the controller could see at the time from, or has written
+// since its last read of foo. It does not count a pod with the name in the create request, because
+// either another controller is deleting it, or the server rejects the create.
 func (d *Driver) live(ctx context.Context, from time.Time, g *glance, created string) (n int, err error) {
 	pods, err := d.cluster.Core.Pods(d.namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelOwner})
 	if err != nil {
@@ -397,7 +395,7 @@ func (d *Driver) checkDelete(r *http.Request, g *glance) {
 	}
 	pod := d.w.Pod(*options.Preconditions.UID)
 	if pod == nil || finished(pod) || pod.DeletionTimestamp != nil {
-		return // the witness is ahead of the controller, so the delete is harmless
+		return // the witness has seen more than the controller, so the delete is harmless
 	}
 	if ref := metav1.GetControllerOf(pod); ref == nil || ref.UID != d.UID {
 		d.Blame("I4: pod %s, which is not foo's, was deleted", pod.Name)
@@ -409,7 +407,7 @@ func (d *Driver) checkDelete(r *http.Request, g *glance) {
 	}
 }
 
-// checkRevision checks that updates and deletes of revisions have a resourceVersion as
+// checkRevision checks that updates and deletes of revisions have a resourceVersion as a
 // precondition.
 func (d *Driver) checkRevision(r *http.Request, g *glance) {
 	g.mu.Lock()
@@ -427,7 +425,7 @@ func (d *Driver) checkRevision(r *http.Request, g *glance) {
 	}
 }
 
-// decode decodes the body of a request, in JSON or protobuf, and restores it.
+// decode decodes the JSON or protobuf body of a request, and restores it.
 func decode(r *http.Request, into runtime.Object) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

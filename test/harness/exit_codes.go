@@ -1,6 +1,6 @@
 package harness
 
-// The exit codes documented in the README.
+// The exit codes in the README.
 const (
 	ExitError        = 1
 	ExitUsage        = 2

@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// Faults injects random network and server failures, reproducible by a seed. While calm,
-// it injects none.
+// Faults injects random network and server failures. A seed makes them reproducible. While calm is
+// set, it injects none.
 type Faults struct {
 	mu   sync.Mutex
 	rand *rand.Rand
 	calm bool
-	// held is non-nil while watches are held back; closing it releases them.
+	// held is non-nil while watches are delayed. Closing it releases them.
 	held chan struct{}
 
 	// Injected counts the injected faults.
 	Injected atomic.Int64
 }
 
-// NewFaults returns Faults that are the same for the same seed.
+// NewFaults returns Faults that depend only on the seed.
 func NewFaults(seed uint64) *Faults { return &Faults{rand: rand.New(rand.NewPCG(seed, seed))} }
 
-// roll returns a random number below n, or -1 while calm.
+// roll returns a random number below n, or -1 while calm is set.
 func (f *Faults) roll(n int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -47,7 +47,7 @@ func (f *Faults) SetCalm(calm bool) {
 	}
 }
 
-// Hold holds back the events of watches until Release.
+// Hold delays the events of watches until Release is called.
 func (f *Faults) Hold() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,7 +57,7 @@ func (f *Faults) Hold() {
 	}
 }
 
-// Release delivers the events that Hold held back.
+// Release delivers the events that Hold delayed.
 func (f *Faults) Release() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,7 +73,7 @@ func (f *Faults) gate() chan struct{} {
 	return f.held
 }
 
-// Intercept makes about one request in three fail or stall, and disturbs watches.
+// Intercept makes about a third of the requests fail or stall, and disturbs watches.
 func (f *Faults) Intercept(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if IsWatch(r) {
 		return f.interceptWatch(r, next)
@@ -107,7 +107,7 @@ func (f *Faults) Intercept(r *http.Request, next http.RoundTripper) (*http.Respo
 	return next.RoundTrip(r)
 }
 
-// interceptWatch rejects some watches as expired, ends all others soon, and holds back
+// interceptWatch rejects some watches as expired. It ends all other watches soon, and can delay
 // their events.
 func (f *Faults) interceptWatch(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if f.roll(10) == 0 {
@@ -129,8 +129,7 @@ func (f *Faults) interceptWatch(r *http.Request, next http.RoundTripper) (*http.
 	return resp, nil
 }
 
-// watchBody is the body of a watch response, which can be held back and is cut off in
-// the end.
+// watchBody is the body of a watch response. It can be delayed, and is cut off in the end.
 type watchBody struct {
 	io.ReadCloser
 	faults *Faults
@@ -138,7 +137,7 @@ type watchBody struct {
 	end    *time.Timer
 }
 
-// Read blocks while the watches are held back.
+// Read blocks while watches are delayed.
 func (b *watchBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if gate := b.faults.gate(); gate != nil && err == nil {
@@ -156,7 +155,7 @@ func (b *watchBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// Sleep waits for d, or until the context ends.
+// Sleep waits for d or the end of the context.
 func Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

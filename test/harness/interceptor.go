@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Interceptor handles the requests from a controller to the server. next sends the
-// request.
+// Interceptor handles the requests from a controller to the server. next sends a request.
 type Interceptor func(r *http.Request, next http.RoundTripper) (*http.Response, error)
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -25,7 +24,7 @@ func chain(base http.RoundTripper, interceptors ...Interceptor) http.RoundTrippe
 	return base
 }
 
-// IsWrite reports whether a request writes anything but events. Losing an event is
+// IsWrite reports whether a request writes anything except events. The loss of an event is
 // harmless.
 func IsWrite(r *http.Request) bool {
 	return r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events")
@@ -34,7 +33,7 @@ func IsWrite(r *http.Request) bool {
 // IsWatch reports whether a request is a watch.
 func IsWatch(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
 
-// Refuse returns a response that refuses a request.
+// Refuse returns a response that rejects a request.
 func Refuse(r *http.Request, code int, reason, message string) *http.Response {
 	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, code)
 	return &http.Response{

@@ -18,23 +18,23 @@ type Result struct {
 	Code           int
 }
 
-// Kubectl runs the real kubectl in a namespace; it finds the plugin on PATH. If the
-// namespace is empty, there is no -n.
+// Kubectl runs the real kubectl in a namespace. kubectl finds the plugin on PATH. If the namespace
+// is empty, -n is not set.
 func (c *Cluster) Kubectl(t *testing.T, namespace string, args ...string) Result {
 	t.Helper()
 	return c.KubectlWith(t, nil, namespace, args...)
 }
 
-// KubectlWith is Kubectl with additional environment variables, such as "KUBECONFIG=…".
+// KubectlWith is like Kubectl, with additional environment variables, such as "KUBECONFIG=…".
 func (c *Cluster) KubectlWith(t *testing.T, env []string, namespace string, args ...string) Result {
 	t.Helper()
 	return c.KubectlFrom(t, "", env, namespace, args...)
 }
 
-// KubectlFrom is KubectlWith with standard input.
+// KubectlFrom is like KubectlWith, with standard input.
 func (c *Cluster) KubectlFrom(t *testing.T, stdin string, env []string, namespace string, args ...string) Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*Timeout) // the command has a timeout of its own
+	ctx, cancel := context.WithTimeout(t.Context(), 2*Timeout) // the command has its own timeout
 	defer cancel()
 	if namespace != "" {
 		args = inNamespace(namespace, args)
@@ -62,8 +62,8 @@ func run(t *testing.T, cmd *exec.Cmd, line string) Result {
 	return r
 }
 
-// inNamespace inserts -n after the verb, because kubectl dispatches to a plugin only if
-// no flag precedes its name.
+// inNamespace inserts -n after the verb, because kubectl runs a plugin only if its name is before
+// all flags.
 func inNamespace(namespace string, args []string) []string {
 	at := 1
 	if args[0] == "imoocpod" {
@@ -72,8 +72,8 @@ func inNamespace(namespace string, args []string) []string {
 	return append(append(append([]string{}, args[:at]...), "-n", namespace), args[at:]...)
 }
 
-// Environment returns the environment in which kubectl and the plugin find each other
-// and the control plane.
+// Environment returns the environment in which kubectl and the plugin find each other and the
+// control plane.
 func (c *Cluster) Environment() []string {
 	path := os.Getenv("PATH")
 	for _, dir := range []string{c.Bin, c.PluginDir} {
@@ -83,24 +83,24 @@ func (c *Cluster) Environment() []string {
 	}
 	return append(os.Environ(),
 		"KUBECONFIG="+c.Kubeconfig,
-		// The discovery cache is keyed by host and port, and another control plane may
+		// The key of the discovery cache is the host and the port. A different control plane may
 		// have used this port before.
 		"KUBECACHEDIR="+filepath.Join(c.Dir, "cache"),
 		"PATH="+path,
 		// By default, a process with the race detector sleeps for a second before it
 		// exits, which is too long for short commands.
 		"GORACE=halt_on_error=1 atexit_sleep_ms=10",
-		// Short-lived commands spend a quarter of their CPU time on garbage collection.
+		// Short-lived commands would use a quarter of their CPU time for garbage collection.
 		"GOGC=400")
 }
 
-// Imoocpod runs "kubectl imoocpod …" and fails the test unless it succeeds.
+// Imoocpod runs "kubectl imoocpod …", and fails the test if the command fails.
 func (c *Cluster) Imoocpod(t *testing.T, namespace string, args ...string) string {
 	t.Helper()
 	return Must(t, c.Kubectl(t, namespace, append([]string{"imoocpod"}, args...)...))
 }
 
-// Must fails the test unless the command succeeded, and returns its output.
+// Must fails the test if the command failed, and returns its output.
 func Must(t *testing.T, r Result) string {
 	t.Helper()
 	if r.Code != 0 {
@@ -109,8 +109,8 @@ func Must(t *testing.T, r Result) string {
 	return r.Stdout
 }
 
-// AwaitEstablished waits until the CRDs, named as for kubectl, are served. "kubectl
-// wait" alone fails for a CRD without conditions.
+// AwaitEstablished waits until the CRDs are served. Their names are as for kubectl. "kubectl wait"
+// alone fails for a CRD without conditions.
 func (c *Cluster) AwaitEstablished(t *testing.T, crds ...string) {
 	t.Helper()
 	Eventually(t, strings.Join(crds, " ")+" are served", func() bool {
@@ -118,7 +118,7 @@ func (c *Cluster) AwaitEstablished(t *testing.T, crds ...string) {
 	})
 }
 
-// Words splits a command line at blanks; " stands for an empty word.
+// Words splits a command line at spaces. " becomes an empty word.
 func Words(line string) []string {
 	list := strings.Fields(line)
 	for i, word := range list {

@@ -10,16 +10,16 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Link is a proxy in front of the API server. Tests can cut it, so that it refuses
-// connections, or stall it, so that it holds back all data.
+// Link is a proxy for the API server. Tests can cut it, so that it refuses connections, or stall
+// it, so that it delays all data.
 type Link struct {
-	// Kubeconfig reaches the server through the link.
+	// Kubeconfig connects to the server through the link.
 	Kubeconfig string
 
 	mu       sync.Mutex
 	cut      bool
 	open     map[net.Conn]bool
-	stalled  chan struct{} // closed while traffic flows
+	stalled  chan struct{} // closed while data flows
 	listener net.Listener
 }
 
@@ -102,14 +102,14 @@ func (l *Link) Restore() {
 	l.cut = false
 }
 
-// Stall holds back all data, in both directions.
+// Stall delays all data in both directions.
 func (l *Link) Stall() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stalled = make(chan struct{})
 }
 
-// Flow delivers the data that Stall held back.
+// Flow delivers the data that Stall delayed.
 func (l *Link) Flow() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// seed seeds the random draws of a run. The chaos tests print a seed of their own.
+// seed seeds the random draws of a run. The chaos tests have and print their own seed.
 var seed uint64 //nolint:gochecknoglobals // a flag of the test program, set once
 
-// Draw returns a number below n that depends on the seed and the name of the test, so
-// that a test draws the same number when it runs alone.
+// Draw returns a number below n that depends only on the seed and the name of the test, so that a
+// test draws the same number when it runs alone.
 func Draw(t *testing.T, n int) int {
 	t.Helper()
 	h := fnv.New64a()
@@ -22,8 +22,8 @@ func Draw(t *testing.T, n int) int {
 	return rand.New(rand.NewPCG(seed, h.Sum64())).IntN(n)
 }
 
-// Main runs the tests of a package and returns the exit code. It starts a control plane
-// with Start, or attaches to a running one with -running, and passes it to use.
+// Main runs the tests of a package and returns the exit code. It starts a control plane with Start,
+// or uses a running one with -running, and passes it to use.
 func Main(m *testing.M, root string, use func(*Cluster), args ...string) (code int) {
 	// "make nightly" sets this flag.
 	everywhere := flag.Bool("race-everywhere", false, "with -race, detect races in every process of the plugin, not only in some that go on until they are stopped")

@@ -27,14 +27,13 @@ import (
 // Finalizer is a finalizer that keeps pods terminating until a test removes it.
 const Finalizer = "e2e.imoocpod.dev/holder"
 
-// NamespaceName returns a unique namespace name. Later names sort after earlier ones.
+// NamespaceName returns a unique namespace name. Later names are sorted after earlier names.
 func (c *Cluster) NamespaceName() string {
 	return fmt.Sprintf("e2e-%s%03d", c.run, c.namespaces.Add(1))
 }
 
-// NewNamespace installs the CRDs, and creates a namespace that is ready for pods. The
-// namespace is never deleted, because that would take two requests for each resource
-// type.
+// NewNamespace installs the CRDs, and creates a namespace that is ready for pods. It is never
+// deleted, because a deletion would take two requests for each resource type.
 func (c *Cluster) NewNamespace(t *testing.T) string {
 	t.Helper()
 	c.InstallCRDs(t)
@@ -61,8 +60,8 @@ func (c *Cluster) InstallCRDs(t *testing.T) {
 	}
 }
 
-// Eventually waits until a condition is true. It polls less and less often, because a
-// condition may run a command.
+// Eventually waits until a condition is true. It polls less and less often, because a condition can
+// run a command.
 func Eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
@@ -105,8 +104,8 @@ func (c *Cluster) PodsOf(t *testing.T, namespace string, owner types.UID) []core
 	return owned
 }
 
-// AwaitConverged waits until an ImoocPod has exactly n pods, all running and ready, and
-// its status reports that for the latest generation.
+// AwaitConverged waits until an ImoocPod has exactly n pods, all are running and ready, and its
+// status reports this for the latest generation.
 func (c *Cluster) AwaitConverged(t *testing.T, namespace, name string, n int) {
 	t.Helper()
 	Eventually(t, fmt.Sprintf("%s has %d pods and says so", name, n), func() bool {
@@ -122,7 +121,7 @@ func (c *Cluster) AwaitConverged(t *testing.T, namespace, name string, n int) {
 	})
 }
 
-// Condition returns a condition of an ImoocPod, or an empty one if there is none.
+// Condition returns a condition of an ImoocPod, or an empty condition if there is none.
 func Condition(imp *v1alpha1.ImoocPod, kind string) metav1.Condition {
 	if imp == nil {
 		return metav1.Condition{}
@@ -138,7 +137,7 @@ func Condition(imp *v1alpha1.ImoocPod, kind string) metav1.Condition {
 // Apply applies a manifest with kubectl.
 func (c *Cluster) Apply(t *testing.T, namespace, manifest string) {
 	t.Helper()
-	// Older versions of kubectl take YAML that begins with a brace for JSON.
+	// Older versions of kubectl parse YAML that begins with a brace as JSON.
 	Must(t, c.Kubectl(t, namespace, "apply", "-f", WriteFile(t, "---\n"+manifest)))
 }
 
@@ -155,14 +154,14 @@ func (c *Cluster) PatchPodStatus(t *testing.T, namespace, pod string, status map
 	}
 }
 
-// Resource returns the resource in version v1 for a name like plural.group.
+// Resource returns the resource in version v1 for a name such as plural.group.
 func Resource(resource string) schema.GroupVersionResource {
 	plural, group, _ := strings.Cut(resource, ".")
 	return schema.GroupVersionResource{Group: group, Version: "v1", Resource: plural}
 }
 
-// CreateObject creates an object from a manifest, and returns it as stored. A
-// cluster-scoped object is deleted when the test ends.
+// CreateObject creates an object from a manifest, and returns the stored object. A cluster-scoped
+// object is deleted when the test ends.
 func (c *Cluster) CreateObject(t *testing.T, namespace, resource, manifest string) *unstructured.Unstructured {
 	t.Helper()
 	made, err := c.Dynamic.Resource(Resource(resource)).Namespace(namespace).Create(t.Context(), Parse(t, manifest), metav1.CreateOptions{})
@@ -223,8 +222,7 @@ func (c *Cluster) CRDs() dynamic.ResourceInterface {
 	return c.Dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 }
 
-// NodeNames lists the nodes of the cluster, except those that a test keeps for itself
-// (newNode).
+// NodeNames lists the nodes of the cluster, except the nodes of single tests (newNode).
 func (c *Cluster) NodeNames(t *testing.T) []string {
 	t.Helper()
 	list, err := c.Core.Nodes().List(t.Context(), metav1.ListOptions{LabelSelector: "!e2e/pool"})

@@ -41,7 +41,7 @@ func (c *Cluster) NewOwner(t *testing.T, namespace string, kind kinds.Kind, name
 	return o
 }
 
-// Owner returns a handle for an object, which need not exist yet.
+// Owner returns a handle for an object, which does not have to exist yet.
 func (c *Cluster) Owner(t *testing.T, namespace string, kind kinds.Kind, name string) *Owner {
 	return &Owner{t: t, cluster: c, Kind: kind, Namespace: namespace, Name: name}
 }
@@ -88,7 +88,7 @@ func (o *Owner) Set(value any, path ...string) {
 	o.Patch("%s", text)
 }
 
-// Count returns a number in the status, or -1 if it is missing.
+// Count returns a number in the status, or -1 if the field is missing.
 func (o *Owner) Count(path []string) int {
 	n, found, err := unstructured.NestedInt64(o.Get().Object, path...)
 	if err != nil || !found {
@@ -113,7 +113,7 @@ func conditionsOf(obj *unstructured.Unstructured) []metav1.Condition {
 	return holder.Status.Conditions
 }
 
-// Condition returns a condition for the latest generation, or an empty one.
+// Condition returns a condition for the latest generation, or an empty condition.
 func (o *Owner) Condition(kind string) metav1.Condition {
 	if c := meta.FindStatusCondition(conditionsOf(o.Get()), kind); c != nil {
 		return *c
@@ -121,7 +121,7 @@ func (o *Owner) Condition(kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// AwaitReady waits until the object reports Ready and not Progressing for its latest
+// AwaitReady waits until the object reports that it is ready and not progressing, for its latest
 // generation.
 func (o *Owner) AwaitReady(what string) {
 	o.t.Helper()
@@ -146,7 +146,7 @@ func (c *Cluster) Deployments(namespace string) dynamic.ResourceInterface {
 	return c.Dynamic.Resource(Resource("deployments.apps")).Namespace(namespace)
 }
 
-// Owns reports whether the object is the controller of another one.
+// Owns reports whether the object is the controller of obj.
 func (o *Owner) Owns(obj *unstructured.Unstructured) bool {
 	ref := metav1.GetControllerOf(obj)
 	return ref != nil && ref.UID == o.Get().GetUID()
@@ -168,8 +168,7 @@ func (o *Owner) LivePods() []corev1.Pod {
 	return live
 }
 
-// InstallKind installs the CRD of a kind used by a single test, and removes it when the
-// test ends.
+// InstallKind installs the CRD of a kind for a single test, and removes it when the test ends.
 func (c *Cluster) InstallKind(t *testing.T, kind kinds.Kind, crd string) {
 	t.Helper()
 	Must(t, c.Kubectl(t, "", "apply", "-f", WriteFile(t, crd)))
@@ -187,8 +186,8 @@ func (c *Cluster) InstallKind(t *testing.T, kind kinds.Kind, crd string) {
 	})
 }
 
-// AwaitPodsOn waits until there is one pod with the given image on each of the nodes,
-// which must be sorted, and the status of the object reports the desired number of pods.
+// AwaitPodsOn waits until each of the nodes, which must be sorted, has one pod with the given
+// image, and the status of the object reports the desired number of pods.
 func (o *Owner) AwaitPodsOn(desired int, image string, nodes ...string) {
 	o.t.Helper()
 	Eventually(o.t, fmt.Sprintf("%s runs %s on %v, of which %d count", o.Name, image, nodes, desired), func() bool {

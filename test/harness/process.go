@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// Process is a run-controller, or another long-running command, of the plugin under
-// test.
+// Process is a run-controller or another long-running command of the plugin under test.
 type Process struct {
 	// Done is closed when the process has ended.
 	Done chan struct{}
@@ -27,14 +26,13 @@ type Process struct {
 	lines []string
 }
 
-// raceShare limits the use of the race detector, which takes four times the CPU time. If
-// the tests use it, the long-running processes of one in raceShare tests, chosen at random,
-// also do. With -race-everywhere, all processes use it.
+// raceShare limits the use of the race detector, which needs four times the CPU time. If the tests
+// use it, the long-running processes of a random one in raceShare tests use it, too. With
+// -race-everywhere, all processes use it.
 const raceShare = 3
 
-// StartRunController starts "kubectl-imoocpod run-controller" in a namespace; it is
-// stopped when the test ends. It runs without kubectl, which would intercept the
-// signals.
+// StartRunController starts "kubectl-imoocpod run-controller" in a namespace, and stops it when the
+// test ends. It runs without kubectl, which would intercept the signals.
 func (c *Cluster) StartRunController(t *testing.T, namespace string, args ...string) *Process {
 	t.Helper()
 	return c.StartPlugin(t, append([]string{"run-controller", "-n", namespace}, args...)...)
@@ -85,7 +83,7 @@ func (c *Cluster) StartPlugin(t *testing.T, args ...string) *Process {
 // PID returns the process ID.
 func (l *Process) PID() int { return l.cmd.Process.Pid }
 
-// Interrupt sends SIGINT and does not wait.
+// Interrupt sends SIGINT, but does not wait.
 func (l *Process) Interrupt() { _ = l.cmd.Process.Signal(os.Interrupt) }
 
 // Stop sends SIGINT, like Ctrl-C, and returns the exit code.
@@ -106,7 +104,7 @@ func (l *Process) Wait() int {
 func (l *Process) Kill() { l.signal(syscall.SIGKILL) }
 
 func (l *Process) signal(s os.Signal) int {
-	_ = l.cmd.Process.Signal(s) // an error means that it has already ended
+	_ = l.cmd.Process.Signal(s) // fails if the process has already ended
 	<-l.Done
 	return l.cmd.ProcessState.ExitCode()
 }
@@ -123,7 +121,7 @@ func (l *Process) Output() string {
 	return strings.Join(l.Lines(), "\n")
 }
 
-// AwaitOutput waits until the process has printed some words.
+// AwaitOutput waits until the process has printed the words.
 func (l *Process) AwaitOutput(words string) {
 	l.t.Helper()
 	Eventually(l.t, "the loop says "+words, func() bool { return strings.Contains(l.Output(), words) })
@@ -135,7 +133,7 @@ func (l *Process) Freeze(t *testing.T) {
 	if err := l.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.cmd.Process.Signal(syscall.SIGCONT) }) // a suspended process could not be stopped
+	t.Cleanup(func() { _ = l.cmd.Process.Signal(syscall.SIGCONT) }) // a suspended process would not stop
 }
 
 // Thaw resumes the process.
@@ -146,7 +144,7 @@ func (l *Process) Thaw(t *testing.T) {
 	}
 }
 
-// AwaitServing waits until the process serves something, and returns the printed URL.
+// AwaitServing waits until the process serves what, and returns the printed URL.
 func (l *Process) AwaitServing(t *testing.T, what string) string {
 	t.Helper()
 	l.AwaitOutput("Serving " + what + " at ")

@@ -2,6 +2,5 @@
 
 package harness
 
-// raceDetector is true if the tests use the race detector. The detector needs a
-// C compiler, which not every machine has.
+// raceDetector means that the tests use the race detector, which needs a C compiler.
 const raceDetector = true

@@ -13,7 +13,7 @@ import (
 	"github.com/moby/term"
 )
 
-// Terminal is a terminal in which a process runs. Tests type into it and read its screen.
+// Terminal is a terminal for a process. Tests type into it and read its screen.
 type Terminal struct {
 	// TTY is the user's end of the terminal.
 	TTY *os.File
@@ -27,7 +27,7 @@ type Terminal struct {
 	raw strings.Builder
 }
 
-// StartTerminal starts a program in a new terminal; it is killed when the test ends.
+// StartTerminal starts a program in a new terminal, and kills it when the test ends.
 func (c *Cluster) StartTerminal(t *testing.T, cols, rows uint16, env []string, program string, args ...string) *Terminal {
 	t.Helper()
 	s := &Terminal{t: t, cmd: exec.Command(program, args...), done: make(chan struct{}), now: vt10x.New(vt10x.WithSize(int(cols), int(rows)))}
@@ -89,7 +89,7 @@ func (s *Terminal) Press(keys string) {
 	}
 }
 
-// AwaitText waits until the screen shows some words.
+// AwaitText waits until the screen shows the words.
 func (s *Terminal) AwaitText(words string) {
 	s.t.Helper()
 	s.AwaitScreen("the screen shows "+words, func(text string) bool { return strings.Contains(text, words) })
@@ -118,7 +118,7 @@ func (s *Terminal) Wait() int {
 	return s.cmd.ProcessState.ExitCode()
 }
 
-// Resize changes the size of the terminal, as dragging the corner of a window does.
+// Resize changes the size of the terminal, as if a user resized its window.
 func (s *Terminal) Resize(cols, rows uint16) {
 	s.t.Helper()
 	s.mu.Lock()
@@ -149,8 +149,8 @@ func (s *Terminal) CheckRestored(before *term.State) {
 	}
 }
 
-// AwaitCompletion presses keys until the screen shows some words. On a busy machine, the
-// first answer may come too late.
+// AwaitCompletion presses keys until the screen shows the words. On a busy machine, the first
+// response can come too late.
 func (s *Terminal) AwaitCompletion(keys, words string) {
 	s.t.Helper()
 	Eventually(s.t, "the shell completes "+words, func() bool {

@@ -24,17 +24,17 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// QuietFor is how long a converged system is watched for changes.
+// QuietFor is how long tests watch a converged system for changes.
 const QuietFor = 5 * time.Second
 
 // Witness watches the pods and ImoocPods of a namespace, independently of the
 // controller. It identifies pods by UID.
 type Witness struct {
-	// Pods holds the existing pods by UID. ImoocPods holds the ImoocPods by name. Read
-	// them only while the witness is locked, that is, in a condition of Until.
+	// Pods holds the existing pods by UID. ImoocPods holds the ImoocPods by name. Read them only
+	// while the witness is locked, for example in a condition of Until.
 	Pods      map[types.UID]*corev1.Pod
 	ImoocPods map[string]*v1alpha1.ImoocPod
-	// Created counts the pods ever seen of each owner. Read it like Pods.
+	// Created counts all pods of each owner so far. Read it like Pods.
 	Created map[types.UID]int
 
 	t    *testing.T
@@ -43,10 +43,9 @@ type Witness struct {
 	mu sync.Mutex
 	// podsAt is the resource version of the last event about a pod.
 	podsAt string
-	// mostLive is the maximum number of unfinished pods that each owner has had at once.
+	// mostLive is the maximum number of unfinished pods that each owner had at the same time.
 	mostLive map[types.UID]int
-	// labeled holds the time since which each pod has had the label that controllers
-	// select by.
+	// labeled holds the time at which each pod got the label that controllers select by.
 	labeled map[types.UID]time.Time
 	// wrong lists the violations.
 	wrong []string
@@ -56,7 +55,7 @@ type Witness struct {
 	look func()
 }
 
-// WatchPods starts a witness. Any violation fails the test when it ends.
+// WatchPods starts a witness. If there was a violation, the test fails at the end.
 func (c *Cluster) WatchPods(t *testing.T, namespace string) *Witness {
 	t.Helper()
 	w := &Witness{
@@ -134,8 +133,8 @@ func (w *Witness) saw(obj any, gone bool) {
 	w.changed = make(chan struct{})
 }
 
-// FewestHealthy starts counting the pods that are ready and not terminating. The
-// returned function returns the minimum so far.
+// FewestHealthy starts counting pods that are ready and not terminating. The returned function
+// returns the minimum so far.
 func (w *Witness) FewestHealthy() func() int {
 	fewest := math.MaxInt
 	w.mu.Lock()
@@ -188,7 +187,7 @@ func (w *Witness) sawPod(pod *corev1.Pod, gone bool) {
 	w.count()
 }
 
-// count updates mostLive, and records two unfinished pods in one slot as wrong (I1).
+// count updates mostLive, and records a slot with two unfinished pods as wrong (I1).
 func (w *Witness) count() {
 	live := map[types.UID]int{}
 	slots := map[string]types.UID{}
@@ -217,14 +216,13 @@ func finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// bypassable reports whether a pod is terminating and a test has marked it as lost, so
-// that its slot can be filled again.
+// bypassable reports whether a pod is terminating and a test has marked it as lost, so that another
+// pod can fill its slot.
 func bypassable(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil && pod.Annotations["e2e/lost"] != ""
 }
 
-// Until waits until a condition is true. The witness is locked while the condition is
-// evaluated.
+// Until waits until a condition is true. It calls the condition with the witness locked.
 func (w *Witness) Until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
@@ -242,7 +240,7 @@ func (w *Witness) Until(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// catchUp waits until the witness has seen all current pods. Its watch may lag behind.
+// catchUp waits until the witness has seen all current pods. Its watch can be behind.
 func (w *Witness) catchUp() {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
@@ -270,8 +268,7 @@ func (w *Witness) catchUp() {
 	}
 }
 
-// caughtUp reports whether the witness has seen all events up to a list, as far as the
-// list shows.
+// caughtUp reports whether the witness has seen all events before a list, as far as the list shows.
 func (w *Witness) caughtUp(pods *corev1.PodList) bool {
 	listed := map[types.UID]bool{}
 	for _, pod := range pods.Items {
@@ -294,15 +291,15 @@ func later(a, b string) bool {
 	return err == nil && order > 0
 }
 
-// ask evaluates a condition with the witness locked, and returns the channel to wait for
-// if it is false.
+// ask evaluates a condition with the witness locked. It also returns the channel to wait for if the
+// condition is false.
 func (w *Witness) ask(condition func() bool) (met bool, changed chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return condition(), w.changed
 }
 
-// ImoocPod returns an ImoocPod as last seen, or an empty one if there is none.
+// ImoocPod returns the last seen state of an ImoocPod, or an empty ImoocPod.
 func (w *Witness) ImoocPod(name string) *v1alpha1.ImoocPod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -312,15 +309,15 @@ func (w *Witness) ImoocPod(name string) *v1alpha1.ImoocPod {
 	return &v1alpha1.ImoocPod{}
 }
 
-// AwaitConverged waits until an ImoocPod has exactly n pods, all running and ready, and
-// its status reports that for the latest generation.
+// AwaitConverged waits until an ImoocPod has exactly n pods, all are running and ready, and its
+// status reports this for the latest generation.
 func (w *Witness) AwaitConverged(t *testing.T, name string, n int32) {
 	t.Helper()
 	w.AwaitConvergedPods(t, name, n, func(*corev1.Pod) bool { return true })
 }
 
-// AwaitConvergedPods is AwaitConverged with a condition that every pod must meet at the
-// same time.
+// AwaitConvergedPods is like AwaitConverged, with a condition that every pod must meet at the same
+// time.
 func (w *Witness) AwaitConvergedPods(t *testing.T, name string, n int32, each func(*corev1.Pod) bool) {
 	t.Helper()
 	w.Until(t, fmt.Sprintf("%s has %d ready pods and says so", name, n), func() bool {
@@ -352,7 +349,7 @@ func (w *Witness) Changed() <-chan struct{} {
 	return w.changed
 }
 
-// AwaitQuiet waits until nothing has changed for a while.
+// AwaitQuiet waits until nothing has changed for some time.
 func (w *Witness) AwaitQuiet(t *testing.T, while time.Duration) {
 	t.Helper()
 	end := time.After(Timeout)
@@ -367,7 +364,7 @@ func (w *Witness) AwaitQuiet(t *testing.T, while time.Duration) {
 	}
 }
 
-// labelledBefore reports whether a pod already had the controller's label at a moment.
+// labelledBefore reports whether a pod already had the controller's label at a given time.
 func (w *Witness) labelledBefore(pod types.UID, moment time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -409,7 +406,7 @@ func (w *Witness) summary() string {
 	return s.String()
 }
 
-// MostLive returns the maximum number of unfinished pods that an owner has had at once.
+// MostLive returns the maximum number of unfinished pods that an owner had at the same time.
 func (w *Witness) MostLive(owner types.UID) int {
 	w.catchUp()
 	w.mu.Lock()
@@ -417,7 +414,7 @@ func (w *Witness) MostLive(owner types.UID) int {
 	return w.mostLive[owner]
 }
 
-// EverCreated returns the number of pods that an owner has ever had.
+// EverCreated returns the number of all pods of an owner so far.
 func (w *Witness) EverCreated(owner types.UID) int {
 	w.catchUp()
 	w.mu.Lock()

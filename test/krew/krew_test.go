@@ -43,8 +43,8 @@ func (p platform) String() string {
 	return p.Selector.MatchLabels["os"] + "/" + p.Selector.MatchLabels["arch"]
 }
 
-// released returns the manifest of the release, and its text. In the text, the URLs
-// of the archives lead to a server on loopback that runs until the test ends.
+// released returns the manifest of the release and its text. In the text, the URLs of the archives
+// point to a server on loopback that runs until the test ends.
 func released(t *testing.T) (m manifest, text string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dist, "krew", "imoocpod.yaml"))
@@ -63,8 +63,8 @@ func released(t *testing.T) (m manifest, text string) {
 	return m, text
 }
 
-// write writes a manifest to a file named as krew's validator requires, and returns
-// its path.
+// write writes a manifest to a file with the name that krew's validator requires, and returns its
+// path.
 func write(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "imoocpod.yaml")
@@ -74,8 +74,8 @@ func write(t *testing.T, text string) string {
 	return file
 }
 
-// TestManifest checks that krew's own validator can install the manifest for every platform, and
-// that the manifest lists all supported platforms.
+// TestManifest checks that krew's validator can install the manifest for every platform, and that
+// the manifest lists all supported platforms.
 func TestManifest(t *testing.T) {
 	t.Parallel()
 	m, text := released(t)
@@ -104,8 +104,7 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// TestInstallArchive checks that every archive installs from a file, including the
-// license.
+// TestInstallArchive checks that every archive installs from a file, and contains the license.
 func TestInstallArchive(t *testing.T) {
 	t.Parallel()
 	m, text := released(t)
@@ -125,15 +124,15 @@ func TestInstallArchive(t *testing.T) {
 	}
 }
 
-// TestIndex adds the repository as a krew index, and finds, installs, upgrades,
-// and uninstalls its release. It also runs the program and its completion.
+// TestIndex adds the repository as a krew index, and finds, installs, upgrades, and uninstalls its
+// release. It also runs the program and its completion.
 func TestIndex(t *testing.T) {
 	t.Parallel()
 	m, text := released(t)
 	u := newUser(t)
 	index := filepath.Join(t.TempDir(), "index")
-	// Clone with the home directory of the test process because its git configuration
-	// may trust the checkout.
+	// Clone with the home directory of the test process, because its git configuration can trust
+	// the checkout.
 	if out, err := exec.Command("git", "clone", "-q", "../..", index).CombinedOutput(); err != nil {
 		t.Fatalf("clone: %v\n%s", err, out)
 	}
@@ -167,7 +166,7 @@ func TestIndex(t *testing.T) {
 	}
 	u.says("imoocpod/imoocpod", "krew", "list")
 	u.says("Client Version: "+m.Spec.Version+"\nServer Version: v", "imoocpod", "version")
-	// The link for completion points to the new version.
+	// The link for completion now points to the new version.
 	u.says("scale\t", "__complete", "imoocpod", "sc")
 	u.says("kube-system\n", "__complete", "imoocpod", "status", "-n", "kube-s")
 	u.says("deleted", "imoocpod", "completion", "uninstall")
@@ -181,8 +180,8 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestChecksums checks that each archive comes with a list of modules, and that
-// checksums.txt covers the archives and the lists.
+// TestChecksums checks that each archive has a list of modules, and that checksums.txt contains the
+// archives and the lists.
 func TestChecksums(t *testing.T) {
 	t.Parallel()
 	m, _ := released(t)

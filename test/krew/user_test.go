@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// user is a user with kubectl and krew, but without plugins at first.
+// user is a user with kubectl and krew, and initially without plugins.
 type user struct {
 	t    *testing.T
 	root string
@@ -54,8 +54,7 @@ func (u *user) says(words string, args ...string) {
 	}
 }
 
-// installed returns the target of the link that krew created, relative to krew's
-// store.
+// installed returns the target of the link that krew created, relative to the store of krew.
 func (u *user) installed() string {
 	u.t.Helper()
 	to, err := os.Readlink(filepath.Join(u.root, "bin", "kubectl-imoocpod"))

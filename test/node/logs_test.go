@@ -53,7 +53,7 @@ func (f *followed) add(line []byte) {
 	f.last[run] = f.last[run] || len(words) == 3
 }
 
-// await waits until this many runs have begun, and this many have written their last line.
+// await waits until the given numbers of runs have begun and have written their last line.
 func (f *followed) await(t *testing.T, begun, ended int) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*deadline, true, func(context.Context) (bool, error) {
@@ -93,8 +93,8 @@ func (f *followed) check(t *testing.T) {
 	t.Logf("%d lines of %d runs", lines, len(f.numbers))
 }
 
-// Pods that write numbered lines are replaced while their logs are followed. Each number of
-// the old and the new pods appears exactly once.
+// Pods that write numbered lines are replaced while their logs are followed. Each number of the old
+// and the new pods must appear exactly once.
 func TestLogsThroughARestart(t *testing.T) {
 	t.Parallel()
 	const namespace, name, replicas = "logs-restart", "foo", 50
@@ -141,8 +141,8 @@ func TestLogsThroughARestart(t *testing.T) {
 	kubectl(t, "", "delete", "namespace", namespace)
 }
 
-// "logs" prints the last lines of a crashed container without --previous, whether the container has
-// restarted or waits for a restart. The same holds for a failed init container.
+// "logs" prints the last lines of a crashed container without --previous, whether it has restarted
+// or waits for a restart. The same applies to a failed init container.
 func TestLogsOfCrashes(t *testing.T) {
 	t.Parallel()
 	const namespace = "logs-crash"
@@ -168,7 +168,7 @@ func TestLogsOfCrashes(t *testing.T) {
 		case "init":
 			prefix = "0/prepare | "
 		case "eats":
-			lastWords = " 1" // it is killed at once
+			lastWords = " 1" // the container is killed immediately
 		}
 		for _, flag := range []string{"--failing=false", "--failing"} {
 			r := shows(t, func(r result) bool { return r.code == 0 && strings.Contains(r.stdout, lastWords+"\n") }, "logs", name, "-n", namespace, flag)
@@ -183,7 +183,7 @@ func TestLogsOfCrashes(t *testing.T) {
 }
 
 // shows retries a command until its output is good, and returns the result. Retries are needed
-// because a busy node may have removed a log that the status of a pod still names.
+// because a busy node may have removed a log that is still in the status of a pod.
 func shows(t *testing.T, good func(result) bool, args ...string) (r result) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, deadline, true, func(context.Context) (bool, error) {

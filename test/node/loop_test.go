@@ -15,16 +15,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// TestLoopWithPodsThatTakeTheirTime scales 0 → 10 → 3, restarts, and deletes pods
-// that terminate slowly or ignore SIGTERM. There are never more unfinished pods
-// than slots, and the next controller completes the work of a killed one.
+// TestLoopWithPodsThatTakeTheirTime scales 0 → 10 → 3, and restarts and deletes pods that terminate
+// slowly or ignore SIGTERM. There must never be more unfinished pods than slots, and the next
+// controller must complete the work of a killed one.
 func TestLoopWithPodsThatTakeTheirTime(t *testing.T) {
 	const namespace, name = "slow", "foo"
 	kubectl(t, "", "create", "namespace", namespace)
 	w := watchNamespace(t, namespace)
 	first := startLoop(t, "-n", namespace)
-	// One container exits at once, one exits after a moment, and one is killed after
-	// its grace period.
+	// One container exits immediately, one exits after a short time, and one is killed after its
+	// grace period.
 	kubectl(t, manifest(t, namespace, name, "", 0, "terminationGracePeriodSeconds: 4\ncontainers:\n"+
 		"- {name: polite, command: "+act("-http=:8080")+", readinessProbe: {httpGet: {port: 8080, path: /ready}, periodSeconds: 1}}\n"+
 		"- {name: slow, command: "+act("-term-time=2s")+"}\n"+
@@ -54,8 +54,7 @@ func TestLoopWithPodsThatTakeTheirTime(t *testing.T) {
 		t.Errorf("pods %s of %s are left, want the lowest slots", left, kept)
 	}
 
-	// Each new pod replaces a terminated one. Kill the controller in the middle
-	// again.
+	// Each new pod replaces a terminated pod. Kill the controller in the middle again.
 	var old []types.UID
 	pods, _ := w.podsOf(name)
 	for _, pod := range pods {
@@ -91,16 +90,16 @@ func names(w *witness, name string) []string {
 	return all
 }
 
-// exactly returns a condition that is met if there are n pods and all are ready.
+// exactly returns a condition that is met if there are n pods and all of them are ready.
 func exactly(n int) func([]*corev1.Pod, []*corev1.Event) bool {
 	return func(pods []*corev1.Pod, _ []*corev1.Event) bool {
 		return len(pods) == n && !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return !isReady(pod) })
 	}
 }
 
-// TestDeployedController deploys the controller from its image in a namespace that
-// enforces the restricted Pod Security Standard. Its probes succeed, and when the
-// leader is gone, the other replica takes over.
+// TestDeployedController deploys the controller from its image in a namespace that enforces the
+// restricted Pod Security Standard. Its probes must succeed, and after the leader is gone, the
+// other replica must take over.
 func TestDeployedController(t *testing.T) {
 	const namespace, app = "deployed", "app.kubernetes.io/name=imoocpod-controller"
 	kubectl(t, "", "create", "namespace", namespace)
@@ -139,8 +138,7 @@ func TestDeployedController(t *testing.T) {
 	}
 	kubectl(t, "", "imoocpod", "scale", "foo", "-n", namespace, "--replicas=4", "--timeout="+deadline.String())
 	rollout()
-	// After a forced deletion, the process still runs for a moment, and may renew its
-	// lease.
+	// After a forced deletion, the process still runs for a short time, and can renew its lease.
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, deadline, true, func(context.Context) (bool, error) {
 		after := holder()
 		return after != "" && after != before, nil
@@ -148,7 +146,7 @@ func TestDeployedController(t *testing.T) {
 	if err != nil {
 		t.Errorf("%v: no other pod than %s has the lease", err, before)
 	}
-	// No probe has failed, so nothing was restarted.
+	// No probe failed, so nothing was restarted.
 	restarts := kubectl(t, "", "get", "pods", "-n", namespace, "-l", app, "-o", "jsonpath={.items[*].status.containerStatuses[*].restartCount}")
 	if strings.Trim(restarts, "0 ") != "" {
 		t.Errorf("replicas of the controller were restarted: %s", restarts)

@@ -1,6 +1,6 @@
-// Package node tests the plugin and its controller with real kubelets, whose
-// containers run, fail, hang, and are killed. "cluster serve --real-nodes" runs
-// the nodes, which needs Linux and root.
+// Package node tests the plugin and its controller with real kubelets, whose containers
+// run, fail, hang, and are killed. "cluster serve --real-nodes" runs the nodes, which
+// need Linux and root.
 package node
 
 import (
@@ -22,12 +22,12 @@ import (
 // tests.
 var cluster *harness.Cluster
 
-// record is the directory for recordings of what the kubelets write, or "" to
-// record nothing. The tests of pkg/inspect/status use the recordings.
+// record is the directory for recordings of what the kubelets write, or "" for no recordings. The
+// tests of pkg/inspect/status use the recordings.
 var record = flag.String("record", "", "keep what the kubelets write of each row of TestTruths in this `directory`")
 
-// deadline limits how long a test waits for something that normally takes a
-// moment. It is generous for busy machines; no test checks durations.
+// deadline limits how long a test waits for something that usually takes a short time. It is long
+// enough for busy machines, because no test checks durations.
 const deadline = 3 * time.Minute
 
 // The nodes. Tests that stop a node use the last one.
@@ -41,7 +41,7 @@ const controllerImage = "ghcr.io/imoocpod/kubectl-imoocpod:test"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// The tests mostly wait, but each start of a container needs CPU.
+	// The tests mostly wait, but each container start needs CPU time.
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		fmt.Fprintln(os.Stderr, "test/node:", err)
 		os.Exit(1)
@@ -69,7 +69,7 @@ func run(m *testing.M) (code int, err error) {
 		"--nodes=0", "--real-nodes=2", "--image="+controllerImage+"="+filepath.Join(scratch, "image"),
 		// Detect a stopped node within the time of a test.
 		"--arg=kube-controller-manager:--node-monitor-grace-period=20s",
-		// Let this node pull only one image per second, so that pulls are throttled.
+		// This node may pull only one image per second, so that pulls are throttled.
 		"--arg="+shakyNode+":--registry-qps=1", "--arg="+shakyNode+":--registry-burst=1"); err != nil {
 		return 1, err
 	}
@@ -94,8 +94,7 @@ func (r result) String() string {
 	return fmt.Sprintf("%s: exit code %d\nstdout: %s\nstderr: %s", r.line, r.code, r.stdout, r.stderr)
 }
 
-// command runs the real kubectl, which finds the plugin on PATH, with stdin as its
-// input.
+// command runs the real kubectl, which finds the plugin on PATH, with stdin as its input.
 func command(stdin string, args ...string) result {
 	return execute(cluster.Bin+"/kubectl", stdin, args...)
 }
@@ -169,6 +168,6 @@ func startLoop(t *testing.T, args ...string) *loop {
 
 // end stops the controller with a signal, and waits until it has exited.
 func (l *loop) end(signal os.Signal) {
-	_ = l.cmd.Process.Signal(signal) // it may have exited already
+	_ = l.cmd.Process.Signal(signal) // fails if it has already exited
 	<-l.done
 }

@@ -19,9 +19,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// TestNodeStopsAndComesBack stops a node until it is not ready and its pods are
-// lost, and starts it again. It then checks that containers are restarted if
-// their node restarts before the control plane notices.
+// TestNodeStopsAndComesBack stops a node until it is not ready and its pods are lost, and starts it
+// again. Then it checks that containers are restarted if their node restarts before the control
+// plane detects the failure.
 func TestNodeStopsAndComesBack(t *testing.T) {
 	const namespace, name = "shaky", "foo"
 	kubectl(t, "", "create", "namespace", namespace)
@@ -70,8 +70,8 @@ func TestNodeStopsAndComesBack(t *testing.T) {
 	kubectl(t, "", "delete", "namespace", namespace)
 }
 
-// TestNothingOfANodeIsLeft checks that no process, mount, or cgroup of a node
-// outlives its launcher, however the launcher exits.
+// TestNothingOfANodeIsLeft checks that the processes, mounts, and cgroups of a node end with its
+// launcher, regardless of how the launcher exits.
 func TestNothingOfANodeIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
@@ -102,8 +102,8 @@ func TestNothingOfANodeIsLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, args := range [][]string{
-				// The service account is created a moment after the server starts,
-				// and pods are rejected until then.
+				// The service account is created shortly after the server starts. Until then, pods
+				// are rejected.
 				{"wait", "serviceaccount/default", "--for=create", "--timeout=" + deadline.String()},
 				{"run", "it", "--image=busybox", "--", "sleep", "infinity"},
 				{"wait", "pod/it", "--for=condition=Ready", "--timeout=" + deadline.String()},

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// manifest returns an ImoocPod whose pods have a template in YAML and run on a
-// node. Missing fields of the template are filled in.
+// manifest returns an ImoocPod whose pods have a template in YAML and run on a node. It adds
+// missing fields of the template.
 func manifest(t *testing.T, namespace, name, node string, replicas int, template string) string {
 	t.Helper()
 	var spec map[string]any
@@ -43,8 +43,8 @@ func manifest(t *testing.T, namespace, name, node string, replicas int, template
 	return string(data)
 }
 
-// addImage adds the busybox image under another name to the registry of the
-// nodes, until the test ends.
+// addImage adds the busybox image with another name to the registry of the nodes until the test
+// ends.
 func addImage(t *testing.T, name, tag string) {
 	t.Helper()
 	images := filepath.Join(cluster.Dir, "images", "library")

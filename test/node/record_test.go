@@ -14,14 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// recordedFrom returns the time at which every recording starts.
+// recordedFrom returns the start time of every recording.
 func recordedFrom() time.Time { return time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC) }
 
-// record writes all observed states of an object, of its pods, and of the events about them to a
+// record writes all observed states of an object, its pods, and the events about them to a
 // file for the tests of pkg/inspect/status. Each state is a line of JSON with its time, in order.
-// Values that identify this machine, or differ from one recording to the next, are replaced.
+// record replaces values that identify this machine, or differ between recordings.
 //
-// file is the name of the file without its extension. nodes lists the nodes whose state is
+// file is the name of the file without its extension. nodes lists nodes whose states are
 // recorded, too.
 func (w *witness) record(t *testing.T, name, file string, nodes ...string) {
 	t.Helper()
@@ -45,7 +45,7 @@ func (w *witness) record(t *testing.T, name, file string, nodes ...string) {
 		key := c.obj.GetKind() + "/" + string(c.obj.GetUID())
 		line := r.rename(string(data))
 		if last[key] == line && !c.gone {
-			continue // only dropped fields differ
+			continue // only dropped fields changed
 		}
 		last[key] = line
 		gone := ""
@@ -62,13 +62,13 @@ func (w *witness) record(t *testing.T, name, file string, nodes ...string) {
 // recorder normalizes recordings, so that they do not depend on the machine.
 type recorder struct {
 	begin time.Time
-	// names maps words that differ between recordings, such as UIDs, to their replacements.
+	// names maps texts that differ between recordings, such as UIDs, to their replacements.
 	names map[string]string
 	nodes []string
 }
 
-// concerns reports whether an object belongs in the recording of the named one, and if so, learns
-// its identifiers.
+// concerns reports whether an object belongs in the recording of the named object. If it does,
+// concerns also learns its identifiers.
 func (r *recorder) concerns(u *unstructured.Unstructured, name string) bool {
 	about, _, _ := unstructured.NestedString(u.Object, "involvedObject", "name")
 	switch u.GetKind() {
@@ -161,7 +161,7 @@ func each(object map[string]any, path []string, do func(map[string]any)) {
 			do(m)
 		}
 	}
-	_ = unstructured.SetNestedSlice(object, list, path...) // it exists
+	_ = unstructured.SetNestedSlice(object, list, path...) // the path exists
 }
 
 var (
@@ -181,7 +181,7 @@ func (r *recorder) rename(line string) string {
 		if err != nil {
 			return s
 		}
-		// Most timestamps are whole seconds, and stay so.
+		// Keep timestamps in whole seconds.
 		shifted := r.shift(at)
 		if !strings.Contains(s, ".") {
 			shifted = recordedFrom().Add(at.Sub(r.begin.Truncate(time.Second))).Format(time.RFC3339)

@@ -40,7 +40,7 @@ type report struct {
 	} `json:"pods"`
 }
 
-// The verdicts, and the corresponding exit codes of "status --exit-code".
+// The verdicts and the corresponding exit codes of "status --exit-code".
 const (
 	ready, progressing, failed = "ready", "progressing", "failed"
 
@@ -63,53 +63,52 @@ const namespaceOfTruths = "truths"
 // truth is a row of TestTruths, which runs pods on a real node and checks the
 // report.
 type truth struct {
-	// name is the name of the object. template is the spec of its pods in YAML;
-	// missing fields are filled in.
+	// name is the name of the object. template is the spec of its pods in YAML, without some
+	// required fields.
 	name, template string
-	// node is where its pods run, and replicas is their number; the defaults are
-	// steadyNode and 1.
+	// node is the node of its pods, and replicas is their number. The defaults are steadyNode and
+	// 1.
 	node     string
 	replicas int
-	// timeout is the value of "scale --timeout", and scale is the expected exit
-	// code. before is called while the scale waits.
+	// timeout is the value of "scale --timeout", and scale is the expected exit code. before is
+	// called while scale waits.
 	timeout time.Duration
 	scale   int
 	before  func(t *testing.T, w *witness)
-	// late is set if the first pod is ready for a moment before it fails. The test then waits only for
-	// a second scale, after the failure.
+	// late means that the first pod is ready for a short time before it fails. The test then waits
+	// only for a second scale after the failure.
 	late bool
 	// then is called after the scale.
 	then func(t *testing.T, w *witness)
-	// wrote is a condition on the pods and events. The status is checked once it is
+	// wrote is a condition on the pods and events. The status is checked after the condition is
 	// met.
 	wrote func(pods []*corev1.Pod, events []*corev1.Event) bool
-	// verdict and codes are the expected status once wrote is met. There are
-	// several codes if the state alternates.
+	// verdict and codes are the expected status after wrote is met. There are several codes if the
+	// state alternates.
 	verdict string
 	codes   []string
-	// passing is set if the status is expected to change again.
+	// passing means that the status will change again.
 	passing bool
 	// says is part of the expected reason.
 	says string
-	// repair, if set, solves the problem, so that the object becomes ready.
+	// repair, if set, fixes the problem, so that the object becomes ready.
 	repair func(t *testing.T)
 }
 
-// act returns the command, in YAML, of a container that runs act
-// (test/cluster/node).
+// act returns the command of a container in YAML that runs act (test/cluster/node).
 func act(args ...string) string {
 	return fmt.Sprintf("[%s]", strings.Join(append([]string{"act"}, args...), ", "))
 }
 
-// waits returns a condition that is met if a container is in the state Waiting with
-// one of the reasons.
+// waits returns a condition that is met if a container is in the state Waiting with one of the
+// reasons.
 func waits(reasons ...string) func([]*corev1.Pod, []*corev1.Event) bool {
 	return containers(func(c corev1.ContainerStatus) bool {
 		return c.State.Waiting != nil && slices.Contains(reasons, c.State.Waiting.Reason)
 	})
 }
 
-// containers returns a condition that is met if the function holds is true for a container.
+// containers returns a condition that is met if holds returns true for a container.
 func containers(holds func(corev1.ContainerStatus) bool) func([]*corev1.Pod, []*corev1.Event) bool {
 	return func(pods []*corev1.Pod, _ []*corev1.Event) bool {
 		return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool {
@@ -118,8 +117,8 @@ func containers(holds func(corev1.ContainerStatus) bool) func([]*corev1.Pod, []*
 	}
 }
 
-// happened returns a condition that is met if there was an event with this
-// reason, and with these words in its message.
+// happened returns a condition that is met if there was an event with the reason and with the words
+// in its message.
 func happened(reason, words string) func([]*corev1.Pod, []*corev1.Event) bool {
 	return func(_ []*corev1.Pod, events []*corev1.Event) bool {
 		return slices.ContainsFunc(events, func(e *corev1.Event) bool { return e.Reason == reason && strings.Contains(e.Message, words) })
@@ -137,8 +136,7 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// restarted returns a condition that is met if a container was restarted at least
-// n times.
+// restarted returns a condition that is met if a container was restarted at least n times.
 func restarted(n int32) func([]*corev1.Pod, []*corev1.Event) bool {
 	return containers(func(c corev1.ContainerStatus) bool { return c.RestartCount >= n })
 }
@@ -219,7 +217,7 @@ func truths() []truth {
 			repair: func(t *testing.T) { addImage(t, "missing", "1") },
 		},
 		{
-			// The problem is solved within --fail-after.
+			// The problem is fixed within --fail-after.
 			name:     "image-late",
 			template: "containers: [{name: main, image: \"late:1\", imagePullPolicy: Always, command: " + act() + "}]",
 			timeout:  deadline,
@@ -230,7 +228,7 @@ func truths() []truth {
 			wrote: podReady, verdict: ready, codes: []string{"Ready"},
 		},
 		{
-			// The kubelet itself delays the second and third image for a moment.
+			// The kubelet itself delays the second and the third image for a short time.
 			name: "pull-qps",
 			node: shakyNode,
 			template: `containers:
@@ -287,7 +285,7 @@ func truths() []truth {
 			wrote: happened("Unhealthy", "connection refused"), verdict: progressing, codes: []string{"ProbeFailed"}, says: "Readiness probe failed",
 		},
 		{
-			// The message differs each time, but the kubelet merges the events.
+			// The message is different each time, but the kubelet merges the events.
 			name:     "readiness-exec",
 			template: "containers: [{name: main, command: " + act() + ", readinessProbe: {exec: {command: [uptime]}, periodSeconds: 1}}]",
 			timeout:  10 * time.Second, scale: codeTimeout,
@@ -327,7 +325,7 @@ func truths() []truth {
 			name: "slow-end",
 			template: "terminationGracePeriodSeconds: 30\n" +
 				"containers: [{name: main, command: " + act("-ignore-term") + "}]",
-			// Its slot is taken until the pod is gone.
+			// The pod occupies its slot until it is gone.
 			then: func(t *testing.T, _ *witness) {
 				for _, replicas := range []string{"0", "1"} {
 					kubectl(t, "", "imoocpod", "scale", "slow-end", "-n", namespaceOfTruths, "--replicas="+replicas)
@@ -342,8 +340,8 @@ func truths() []truth {
 	}
 }
 
-// TestTruths runs a pod on a real node for each row, and checks the status, the
-// behavior of the controller, and how a wait ends.
+// TestTruths runs a pod on a real node for each row, and checks the status, the behavior of the
+// controller, and the end of a wait.
 func TestTruths(t *testing.T) {
 	kubectl(t, "", "create", "namespace", namespaceOfTruths)
 	t.Cleanup(func() {
@@ -364,7 +362,7 @@ func TestTruths(t *testing.T) {
 }
 
 func (r truth) run(t *testing.T, w *witness) {
-	// A crash-looping pod would take CPU time from the other rows.
+	// A crash-looping pod would use CPU time of the other rows.
 	t.Cleanup(func() {
 		objects := cluster.Dynamic.Resource(imoocPods()).Namespace(namespaceOfTruths)
 		if err := objects.Delete(context.Background(), r.name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}); err != nil {
@@ -391,7 +389,7 @@ func (r truth) run(t *testing.T, w *witness) {
 	}
 	w.await(t, "it is written what this is about", r.name, r.wrote)
 	r.settle(t)
-	// The status stays, whatever the container does meanwhile.
+	// The status stays the same, whatever the container does.
 	if !r.passing {
 		r.holds(t, 3*time.Second)
 	}
@@ -407,7 +405,7 @@ func (r truth) run(t *testing.T, w *witness) {
 	}
 }
 
-// scaleUp scales the object, and waits for it as long as the row allows.
+// scaleUp scales the object, and waits as long as the row allows.
 func (r truth) scaleUp(t *testing.T, replicas int) {
 	t.Helper()
 	result := command("", "imoocpod", "scale", r.name, "-n", namespaceOfTruths, fmt.Sprint("--replicas=", replicas),
@@ -417,8 +415,7 @@ func (r truth) scaleUp(t *testing.T, replicas int) {
 	}
 }
 
-// failAfter returns the value of --fail-after, which is longer if the scale is to
-// succeed.
+// failAfter returns the value of --fail-after. It is longer if the scale should succeed.
 func (r truth) failAfter() time.Duration {
 	if r.scale == codeDone {
 		return time.Minute
@@ -460,7 +457,7 @@ func (r truth) lookIn(t *testing.T, namespace string) report {
 	return got
 }
 
-// settle waits until the verdict and the code are as expected.
+// settle waits for the expected verdict and code.
 func (r truth) settle(t *testing.T) {
 	t.Helper()
 	var got report
@@ -473,7 +470,7 @@ func (r truth) settle(t *testing.T) {
 	}
 }
 
-// holds fails the test if, at any time in a period, the status is unexpected.
+// holds fails the test if the status is unexpected at any time in a period.
 func (r truth) holds(t *testing.T, period time.Duration) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, period, true, func(context.Context) (bool, error) {

@@ -23,8 +23,7 @@ func imoocPods() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "batch.tutorial.kubebuilder.io", Version: "v1alpha1", Resource: "imoocpods"}
 }
 
-// change is a state of an object, or its deletion, with the time at which it was
-// observed.
+// change is a state of an object, or its deletion, with the time of the observation.
 type change struct {
 	at   time.Time
 	obj  *unstructured.Unstructured
@@ -48,8 +47,7 @@ type witness struct {
 	changed chan struct{}
 }
 
-// watchNamespace starts a witness. When the test ends, any violation fails the
-// test.
+// watchNamespace starts a witness. If there was a violation, the test fails at the end.
 func watchNamespace(t *testing.T, namespace string) *witness {
 	t.Helper()
 	w := &witness{
@@ -168,8 +166,7 @@ func finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// podsOf returns the pods of an object by name, and all events about its pods,
-// including deleted ones.
+// podsOf returns the pods of an object by name, and all events about its current and deleted pods.
 func (w *witness) podsOf(name string) (pods []*corev1.Pod, events []*corev1.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -187,8 +184,7 @@ func (w *witness) podsOf(name string) (pods []*corev1.Pod, events []*corev1.Even
 	return pods, events
 }
 
-// ofPod reports whether the name of a pod consists of the name of an object, a
-// hash, and a slot.
+// ofPod reports whether the name of a pod consists of the name of an object, a hash, and a slot.
 func ofPod(pod, object string) bool {
 	rest, found := strings.CutPrefix(pod, object+"-")
 	return found && strings.Count(rest, "-") == 1

@@ -14,14 +14,13 @@ func TestArgoRollouts(t *testing.T) {
 	holdToTheTruth(t, &operator{
 		dir: "argo-rollouts", module: "github.com/argoproj/argo-rollouts", program: "rollouts-controller", crds: "manifests/crds/*-crd.yaml",
 		args: func() []string {
-			// With an invalid port, the operator works, but does not listen on all
-			// addresses.
+			// With an invalid port, the operator works, but does not listen on all addresses.
 			return []string{"--kubeconfig=" + plane.Kubeconfig, "--leader-elect=false", "--metricsPort=-1", "--healthzPort=-1", "--loglevel=warn"}
 		},
 	}, canary(), blueGreen())
 }
 
-// rollout returns a function that returns the manifest of a Rollout with a strategy.
+// rollout returns a function that creates the manifest of a Rollout with a strategy.
 func rollout(strategy string) func(int, string) string {
 	return func(desired int, image string) string {
 		return fmt.Sprintf(`
@@ -61,7 +60,7 @@ func blueGreen() kind {
 	k.beside = "{apiVersion: v1, kind: Service, metadata: {name: active}, spec: {selector: {app: web}, ports: [{port: 80}]}}"
 	k.manifest = rollout("{blueGreen: {activeService: active, scaleDownDelaySeconds: 3}}")
 	k.hold.manifest = rollout("{blueGreen: {activeService: active, autoPromotionEnabled: false, scaleDownDelaySeconds: 3}}")
-	// The pods of the previous version are kept for a while, for a rollback.
+	// The pods of the previous version are kept for some time for a rollback.
 	k.mattering = func(own []*corev1.Pod, obj *unstructured.Unstructured) []*corev1.Pod {
 		hash, _, _ := unstructured.NestedString(obj.Object, "status", "currentPodHash")
 		var current []*corev1.Pod

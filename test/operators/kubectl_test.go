@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// result is the output of a command line, and when it started and exited.
+// result is the output of a command line, with the times of its start and exit.
 type result struct {
 	harness.Result
 	begun, ended time.Time

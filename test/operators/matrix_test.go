@@ -18,14 +18,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// late is how long a wait may continue after its condition is met.
+// late is how long a wait can continue after its condition is met.
 const late = 2 * time.Second
 
-// patient returns the flags of a wait that is expected to succeed.
+// patient returns the flags for a wait that should succeed.
 func patient() []string { return []string{"--timeout", "110s"} }
 
-// stories returns the tests that run with each kind while its operator runs, by
-// name.
+// stories returns the tests for each kind that run while its operator is running, by name.
 func stories() map[string]func(*testing.T, kind) {
 	return map[string]func(*testing.T, kind){
 		"life": life, "paused": paused, "bad image": imageThatIsNotThere, "quota": quota, "reverted": reverted,
@@ -48,7 +47,7 @@ func holdToTheTruth(t *testing.T, o *operator, kinds ...kind) {
 	t.Run("stopped", func(t *testing.T) { stopped(t, o, kinds) })
 }
 
-// verdictOn records that a cell of the table is right, unless the test has failed.
+// verdictOn records that a cell of the table is correct if the test has not failed.
 func verdictOn(t *testing.T, k kind, column string) {
 	t.Helper()
 	if !t.Failed() {
@@ -56,8 +55,7 @@ func verdictOn(t *testing.T, k kind, column string) {
 	}
 }
 
-// applies reports whether a column applies to a kind, and records the reason if
-// not.
+// applies reports whether a column applies to a kind. If not, it records the reason.
 func applies(k kind, column string) bool {
 	reason, is := k.not[column]
 	if is {
@@ -66,8 +64,7 @@ func applies(k kind, column string) bool {
 	return !is
 }
 
-// ended checks that a wait succeeded, and that it ended soon after its condition
-// was met.
+// ended checks that a wait succeeded, and that it ended soon after its condition was met.
 func (s *subject) ended(t *testing.T, r result) {
 	t.Helper()
 	if r.Code != 0 {
@@ -85,15 +82,15 @@ func (s *subject) ended(t *testing.T, r result) {
 	if took <= late {
 		return
 	}
-	// Measure how long a single status command takes on this machine.
+	// Measure how long a status command takes on this machine.
 	_, look := statusOf(t, s)
 	if slow := look.ended.Sub(look.begun); took > late+2*slow {
 		t.Errorf("%s\nended %s after the truth; to look takes %s", r, took, slow)
 	}
 }
 
-// watched polls the status until it is ready, and fails the test if a report
-// contradicts what the test's own watch observed.
+// watched polls the status until it is ready. It fails the test if a report contradicts the
+// observations of the test's own watch.
 func (s *subject) watched(t *testing.T) {
 	t.Helper()
 	for over := time.Now().Add(harness.Timeout); ; {
@@ -118,15 +115,14 @@ func (s *subject) watched(t *testing.T) {
 // life creates an object, scales it, and changes and restarts its pods.
 func life(t *testing.T, k kind) {
 	s := newSubject(t, k, k.few)
-	// Do not use the name of the test, which may contain a comma, because commas
-	// separate file names.
+	// The name of the test can contain a comma, which separates file names, so do not use it.
 	file := filepath.Join(plane.Dir, s.namespace+".yaml")
 	if err := os.WriteFile(file, []byte(k.manifest(k.few, firstImage)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.ended(t, imoocpod(t, s.namespace, append([]string{"create", "-f", file, "--wait"}, patient()...)...))
 	if k.twoCounts != nil {
-		// The command fails, because several fields may be meant, and creates nothing.
+		// The command fails and creates nothing, because several fields are possible.
 		r := imoocpod(t, s.namespace, "create", s.resource.GroupResource().String()+"/other", "--replicas=2")
 		for _, path := range k.twoCounts {
 			if r.Code == 0 || !strings.Contains(r.Stderr, "--replicas-path") || !strings.Contains(r.Stderr, path) {
@@ -170,7 +166,7 @@ func life(t *testing.T, k kind) {
 	}
 }
 
-// scaleOnly scales, and checks that only the count has changed.
+// scaleOnly scales, and checks that only the replica count has changed.
 func (s *subject) scaleOnly(t *testing.T, n int) {
 	t.Helper()
 	spec := func() map[string]any {
@@ -194,8 +190,7 @@ func (s *subject) scaleOnly(t *testing.T, n int) {
 	}
 }
 
-// restart restarts the pods, or checks that a restart is refused and an
-// alternative is suggested.
+// restart restarts the pods, or checks that a restart is rejected with a suggestion.
 func (s *subject) restart(t *testing.T) {
 	t.Helper()
 	s.w.mu.Lock()
@@ -223,8 +218,7 @@ func (s *subject) restart(t *testing.T) {
 	s.ended(t, imoocpod(t, s.namespace, append([]string{"restart", s.ref(), "--wait"}, patient()...)...))
 }
 
-// paused runs a rollout until it waits for an action, checks what is reported, and
-// resumes the rollout.
+// paused runs a rollout until it waits for an action, checks the report, and resumes the rollout.
 func paused(t *testing.T, k kind) {
 	if !applies(k, "paused") {
 		return
@@ -273,8 +267,7 @@ func imageThatIsNotThere(t *testing.T, k kind) {
 	verdictOn(t, k, "bad image")
 }
 
-// quota limits the pods with a quota, and checks that scaling beyond the quota
-// fails.
+// quota limits the pods with a quota, and checks that a scale beyond the quota fails.
 func quota(t *testing.T, k kind) {
 	if !applies(k, "quota") {
 		return
@@ -308,8 +301,8 @@ func quota(t *testing.T, k kind) {
 	verdictOn(t, k, "quota")
 }
 
-// reverted resets the count as another client while scale waits, and checks that
-// scale fails.
+// reverted resets the replica count as another client while scale waits, and checks that scale
+// fails.
 func reverted(t *testing.T, k kind) {
 	if !applies(k, "reverted") {
 		return
@@ -339,8 +332,7 @@ func reverted(t *testing.T, k kind) {
 	verdictOn(t, k, "reverted")
 }
 
-// stopped changes objects of all kinds while their operator is stopped, and starts
-// it again.
+// stopped changes objects of all kinds while their operator is stopped, and restarts the operator.
 func stopped(t *testing.T, o *operator, kinds []kind) {
 	subjects := make([]*subject, len(kinds))
 	for i, k := range kinds {
@@ -375,8 +367,7 @@ func stopped(t *testing.T, o *operator, kinds []kind) {
 	})
 }
 
-// unattended changes an object whose operator is stopped, and checks that no wait
-// succeeds.
+// unattended changes an object whose operator is stopped, and checks that no wait succeeds.
 func (s *subject) unattended(t *testing.T) {
 	never := func(r result, says string) {
 		t.Helper()

@@ -14,23 +14,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// webhookHost is the host at which the API server reaches the webhooks of
-// OpenKruise. The environment of the manager sets it.
+// webhookHost is the host of the webhooks of OpenKruise for the API server. The environment of the
+// manager sets it.
 const webhookHost = "localhost"
 
 func TestOpenKruise(t *testing.T) {
 	port := freePort(t)
 	holdToTheTruth(t, &operator{
 		dir: "kruise", module: "github.com/openkruise/kruise", program: "kruise", crds: "config/crd/bases/*.yaml",
-		// Run neither its daemon on the nodes nor its webhooks for pods.
+		// Do not run its daemon on the nodes and its webhooks for pods.
 		args: func() []string { return []string{"--feature-gates=KruiseDaemon=false,PodWebhook=false"} },
 		env: func() []string {
 			return []string{"WEBHOOK_HOST=" + webhookHost, "WEBHOOK_PORT=" + port, "WEBHOOK_CERT_DIR=" + filepath.Join(plane.Dir, "kruise-certificates")}
 		},
 		crd: func(crd *unstructured.Unstructured) {
 			if crd.GetName() == "statefulsets.apps.kruise.io" {
-				// Its two versions need conversion. The manager adds its
-				// certificate.
+				// Its two versions need conversion. The manager adds its certificate.
 				conversion := map[string]any{"strategy": "Webhook", "webhook": map[string]any{
 					"conversionReviewVersions": []any{"v1", "v1beta1"},
 					"clientConfig":             map[string]any{"url": "https://" + webhookHost + ":" + port + "/convert"},
@@ -44,8 +43,8 @@ func TestOpenKruise(t *testing.T) {
 	}, cloneSet(), advancedStatefulSet(), advancedDaemonSet(), unitedDeployment())
 }
 
-// installWebhooks installs the webhooks for OpenKruise's own objects. The manager
-// replaces clientConfig.service in them with a loopback URL.
+// installWebhooks installs the webhooks for OpenKruise's own objects. The manager replaces their
+// clientConfig.service with a loopback URL.
 func installWebhooks(t *testing.T, source string) {
 	t.Helper()
 	for _, obj := range manifests(t, filepath.Join(source, "config/webhook/manifests.yaml")) {
@@ -62,8 +61,8 @@ func installWebhooks(t *testing.T, source string) {
 	}
 }
 
-// webhooksAreServed returns an error until the manager has set the address of the
-// webhooks, which it does once they are served.
+// webhooksAreServed returns an error until the manager has set the address of the webhooks. It does
+// this when they are served.
 func webhooksAreServed(ctx context.Context) error {
 	for _, name := range []string{"mutating", "validating"} {
 		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: name + "webhookconfigurations"}
@@ -82,8 +81,8 @@ func webhooksAreServed(ctx context.Context) error {
 	return nil
 }
 
-// removeWebhooks removes the webhooks, so that the server accepts objects of
-// OpenKruise while the manager is stopped.
+// removeWebhooks removes the webhooks, so that the server accepts objects of OpenKruise while the
+// manager is stopped.
 func removeWebhooks(t *testing.T) {
 	t.Helper()
 	for _, resource := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} {
@@ -94,7 +93,7 @@ func removeWebhooks(t *testing.T) {
 	}
 }
 
-// kruise returns a kind with the pod template at the same path as a Deployment.
+// kruise returns a kind whose pod template has the same path as in a Deployment.
 func kruise(row, version, kindName, plural, rest string) kind {
 	return kind{
 		row:      row,
@@ -193,14 +192,14 @@ spec:
 	return k
 }
 
-// partition returns a merge patch that sets the second image and an update
-// strategy, which keeps some pods.
+// partition returns a merge patch that sets the second image and an update strategy that keeps some
+// pods.
 func partition(strategy string) string {
 	return fmt.Sprintf(`{"spec":{"updateStrategy":%s,"template":{"spec":{"containers":[{"name":"main","image":"%s"}]}}}}`, strategy, secondImage)
 }
 
-// counted returns a condition that is met if the controller has observed the
-// object, and these counts in its status match the desired count.
+// counted returns a condition that is met if the controller has observed the object, and these
+// fields of its status match the desired count.
 func counted(fields ...string) func(*unstructured.Unstructured, int) error {
 	return func(obj *unstructured.Unstructured, desired int) error {
 		if seen, _, _ := unstructured.NestedInt64(obj.Object, "status", "observedGeneration"); seen != obj.GetGeneration() {
@@ -215,8 +214,8 @@ func counted(fields ...string) func(*unstructured.Unstructured, int) error {
 	}
 }
 
-// keeps returns a condition that is met if n pods keep the older image, all pods
-// are ready, and the status counts the others as updated.
+// keeps returns a condition that is met if n pods keep the older image, all pods are ready, and the
+// status counts the other pods as updated.
 func keeps(n int, updated string) func(*unstructured.Unstructured, []*corev1.Pod) error {
 	return func(obj *unstructured.Unstructured, own []*corev1.Pod) error {
 		kept := 0

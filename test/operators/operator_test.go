@@ -22,21 +22,20 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// operator is a third-party program, built from the module in a subdirectory.
+// operator is a third-party program that is built from the module in a subdirectory.
 type operator struct {
-	// dir is the directory of its module files. module is its upstream module, and
-	// crds is a glob pattern for the CRDs in it. program is the name of its binary.
+	// dir is the directory of its module files. module is its upstream module, and crds is a glob
+	// pattern for the CRDs in module. program is the name of its binary.
 	dir, module, program, crds string
 	args                       func() []string
 	env                        func() []string
-	// prepare installs what an installer would install besides the CRDs. It may be nil.
+	// prepare, if set, installs what an installer would install in addition to the CRDs.
 	prepare func(t *testing.T, source string)
-	// crd edits a CRD before it is created, as an installer would. It may be nil.
+	// crd, if set, edits a CRD before it is created, as an installer would.
 	crd func(crd *unstructured.Unstructured)
-	// awake returns an error until the operator is ready. It may be nil.
+	// awake, if set, returns an error until the operator is ready.
 	awake func(context.Context) error
-	// release removes webhooks that would reject changes while the operator is
-	// stopped.
+	// release removes webhooks that would reject changes while the operator is stopped.
 	release func(t *testing.T)
 
 	bin     string
@@ -81,8 +80,7 @@ func (o *operator) install(t *testing.T) {
 	t.Cleanup(func() { o.stop(t) })
 }
 
-// sourceOf returns the directory with the source of a module that the module in
-// dir requires.
+// sourceOf returns the source directory of a module that the module in dir requires.
 func sourceOf(t *testing.T, dir, module string) string {
 	t.Helper()
 	version, err := exec.Command("go", "list", "-C", dir, "-m", "-f", "{{.Version}}", module).Output()
@@ -127,8 +125,8 @@ func decode(t *testing.T, data []byte) []*unstructured.Unstructured {
 	}
 }
 
-// create creates an object of a kind with a regular plural. The namespace is "" for a cluster-scoped
-// object.
+// create creates an object of a kind with a regular plural. The namespace is "" for a
+// cluster-scoped object.
 func create(t *testing.T, namespace string, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	gvk := obj.GroupVersionKind()
@@ -164,7 +162,7 @@ func (o *operator) start(t *testing.T) {
 	}
 }
 
-// stop stops the operator if it runs.
+// stop stops the operator if it is running.
 func (o *operator) stop(t *testing.T) {
 	t.Helper()
 	if o.process == nil {
@@ -174,7 +172,7 @@ func (o *operator) stop(t *testing.T) {
 		t.Errorf("stop %s: %v", o.program, err)
 	}
 	kill := time.AfterFunc(20*time.Second, func() { _ = o.process.Process.Kill() })
-	_ = o.process.Wait() // however it ends
+	_ = o.process.Wait() // the result does not matter
 	kill.Stop()
 	o.process = nil
 }
@@ -197,7 +195,7 @@ func (o *operator) showLog(t *testing.T) {
 	t.Logf("the end of the log of %s:\n%s", o.program, text)
 }
 
-// until polls the function holds until it returns nil, and fails the test on a timeout.
+// until polls holds until it returns nil. On a timeout, it fails the test.
 func until(t *testing.T, what string, holds func() error) {
 	t.Helper()
 	late := time.After(harness.Timeout)

@@ -18,7 +18,7 @@ func TestPrometheusOperator(t *testing.T) {
 	}, prometheus(), prometheusAgent(), alertmanager(), thanosRuler())
 }
 
-// monitoring returns a kind of the operator. Its spec names the image of its pods.
+// monitoring returns a kind of the operator. Its spec contains the image of its pods.
 func monitoring(row, version, kindName, plural, spec string) kind {
 	image := func(image string) string { return fmt.Sprintf(`{"spec":{"image":%q}}`, image) }
 	return kind{
@@ -31,8 +31,7 @@ func monitoring(row, version, kindName, plural, spec string) kind {
 		count: []string{"spec", "replicas"}, few: 1, many: 3,
 		settled: reconciled,
 		image:   image,
-		// The operator owns the template of the StatefulSets, so it must not be
-		// changed.
+		// The operator owns the template of the StatefulSets, so the plugin must not change it.
 		unrestarted: "statefulset.apps/",
 		instead:     "it has no pod template; the answer names the StatefulSets that can be restarted.",
 		hold: hold{
@@ -66,12 +65,12 @@ func alertmanager() kind {
 
 func thanosRuler() kind {
 	k := monitoring("ThanosRuler", "v1", "ThanosRuler", "thanosrulers", "  replicas: COUNT\n  queryEndpoints: [dnssrv+_http._tcp.query]\n  ruleSelector: {}")
-	k.scaling = []string{"--replicas-path=.spec.replicas"} // there is no /scale
+	k.scaling = []string{"--replicas-path=.spec.replicas"} // the kind has no /scale
 	return k
 }
 
-// reconciled returns an error unless the conditions Available and Reconciled are
-// true for the current generation, as documented.
+// reconciled returns an error if the conditions Available and Reconciled are not true for the
+// current generation, as documented.
 func reconciled(obj *unstructured.Unstructured, _ int) error {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	good := 0

@@ -24,42 +24,40 @@ const (
 	badImage    = "no-such-image"
 )
 
-// kind describes a third-party kind according to the documentation of the kind,
-// not of the plugin.
+// kind describes a third-party kind according to the kind's own documentation, not the plugin's.
 type kind struct {
-	// row is its name in the table.
+	// row is the name in the table.
 	row      string
 	resource schema.GroupVersionResource
-	// between lists additional types of objects between its objects and their pods.
+	// between lists more types of objects between its objects and their pods.
 	between []schema.GroupVersionResource
-	// manifest returns an object with a count and an image.
+	// manifest returns an object with a replica count and an image.
 	manifest func(desired int, image string) string
-	// beside are manifests of its dependencies.
+	// beside contains the manifests of its dependencies.
 	beside string
-	// count is the field to scale; few and many are two counts.
+	// count is the field to scale. few and many are two values for it.
 	count     []string
 	few, many int
-	// never0 is set if a count of zero has another meaning.
+	// never0 means that a replica count of zero has a special meaning.
 	never0 bool
-	// scaling are additional flags of scale.
+	// scaling holds additional flags of scale.
 	scaling []string
-	// pods returns the number of pods for a count, if it differs from the count.
+	// pods, if set, returns the number of pods for a replica count.
 	pods func(desired int) int
-	// settled returns an error until the operator is done, according to its
-	// documentation.
+	// settled returns an error until the operator is done, according to its documentation.
 	settled func(obj *unstructured.Unstructured, desired int) error
 	// mattering selects the relevant pods of an object; nil selects all.
 	mattering func(own []*corev1.Pod, obj *unstructured.Unstructured) []*corev1.Pod
 	// image returns a merge patch that sets an image.
 	image func(image string) string
-	// unrestarted is the message of a refused restart, or "" if a restart works.
-	// instead explains in the table why the refusal is right.
+	// unrestarted is the message of a rejected restart, or "" if a restart works. instead explains
+	// the rejection in the table.
 	unrestarted, instead string
-	// twoCounts lists the fields that --replicas may mean for a new object.
+	// twoCounts lists the possible fields of --replicas for a new object.
 	twoCounts []string
-	// hold describes how its rollout is paused.
+	// hold describes how to pause its rollout.
 	hold hold
-	// not lists the columns of the table that do not apply, with the reasons.
+	// not lists the columns of the table that do not apply, with reasons.
 	not map[string]string
 }
 
@@ -67,14 +65,14 @@ type kind struct {
 type hold struct {
 	// manifest returns the initial object; nil means the object of the kind.
 	manifest func(desired int, image string) string
-	// begin is a merge patch after which the rollout waits.
+	// begin is a merge patch that makes the rollout wait.
 	begin string
-	// held returns an error until the rollout waits.
+	// held returns an error until the rollout is waiting.
 	held func(obj *unstructured.Unstructured, own []*corev1.Pod) error
 	// hint is the action that the plugin must suggest.
 	hint string
-	// end is a merge patch that resumes the rollout. It patches the status if
-	// ofStatus is set. desired and image are the count and image after that.
+	// end is a merge patch that resumes the rollout. If ofStatus is set, it patches the status.
+	// desired and image are the replica count and the image after the patch.
 	end      string
 	ofStatus bool
 	desired  int
@@ -86,12 +84,12 @@ type subject struct {
 	kind
 	namespace string
 	w         *world
-	// desired and asked are the count and image that were requested last. before has
-	// the pods that must be gone.
+	// desired and asked are the last requested replica count and image. before has the pods that
+	// must be gone.
 	desired int
 	asked   string
 	before  map[types.UID]bool
-	// well is set if all checks passed while the operator was stopped.
+	// well means that all checks passed while the operator was stopped.
 	well bool
 }
 
@@ -99,8 +97,7 @@ func (s *subject) objects() dynamic.ResourceInterface {
 	return plane.Dynamic.Resource(s.resource).Namespace(s.namespace)
 }
 
-// newSubject creates a namespace with the dependencies of an object, and watches
-// the namespace.
+// newSubject creates a namespace with the dependencies of an object, and watches the namespace.
 func newSubject(t *testing.T, k kind, desired int) *subject {
 	t.Helper()
 	s := &subject{kind: k, namespace: plane.NewNamespace(t), desired: desired, asked: firstImage}
@@ -138,14 +135,13 @@ func (s *subject) scale(n int, flags ...string) []string {
 	return slices.Concat([]string{"scale", s.ref(), fmt.Sprintf("--replicas=%d", n)}, s.scaling, flags)
 }
 
-// want changes what the object has to be, makes isSo the condition of the world, and forgets when it
+// want changes the desired state, makes isSo the condition of the world, and deletes its spans.
 // was met before.
 func (s *subject) want(change func()) {
 	s.w.want(change, s.isSo)
 }
 
-// isSo returns an error if the object is not as requested. The world must be
-// locked.
+// isSo returns an error if the object does not have its desired state. The world must be locked.
 func (s *subject) isSo() error {
 	obj := s.w.object
 	if obj == nil {
@@ -178,14 +174,14 @@ func (s *subject) patch(t *testing.T, patch string, subresources ...string) {
 	}
 }
 
-// ask sets another image as another client.
+// ask sets the image as another client.
 func (s *subject) ask(t *testing.T, image string) {
 	t.Helper()
 	s.want(func() { s.asked = image })
 	s.patch(t, s.image(image))
 }
 
-// aim sets the count that the plugin is going to request.
+// aim sets the replica count that the plugin is about to request.
 func (s *subject) aim(desired int) {
 	s.want(func() { s.desired = desired })
 }

@@ -15,7 +15,7 @@ import (
 // document is the file that contains the table, between two markers.
 const document = "../../docs/any-resource.md"
 
-// columns returns the columns of the table: what is tested with each kind.
+// columns returns the columns of the table: the tests for each kind.
 func columns() []string {
 	return []string{"create", "scale", "scale --timeout", "status", "wait", "restart", "operator stopped", "paused", "bad image", "quota", "reverted"}
 }
@@ -26,7 +26,7 @@ var table struct {
 	cells map[string]map[string]string
 }
 
-// rows returns the names of the kinds, in the order of the operators.
+// rows returns the names of the kinds in the order of the operators.
 func rows() []string {
 	var all []string
 	for _, k := range []kind{canary(), blueGreen(), prometheus(), prometheusAgent(), alertmanager(), thanosRuler(), cloneSet(), advancedStatefulSet(), advancedDaemonSet(), unitedDeployment()} {
@@ -56,7 +56,7 @@ func encoded(t *testing.T, value any) string {
 	return string(text)
 }
 
-// render returns the table, with notes below it for longer results.
+// render returns the table. Notes below it contain longer results.
 func render() string {
 	var b strings.Builder
 	b.WriteString("| kind | " + strings.Join(columns(), " | ") + " |\n|" + strings.Repeat(" --- |", len(columns())+1) + "\n")
@@ -89,8 +89,7 @@ func render() string {
 	return b.String()
 }
 
-// finishTable writes the table to the document, or compares it with the document,
-// if all tests ran.
+// If all tests ran, finishTable writes the table to the document, or compares it with the document.
 func finishTable() error {
 	made := render()
 	fmt.Print(made)

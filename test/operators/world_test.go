@@ -20,8 +20,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// world is a namespace as observed by the test's own watch. Each event updates
-// whether the condition is met, and since when.
+// world is a namespace as observed by the test's own watch. Each event updates whether the
+// condition is met and since when.
 type world struct {
 	mu sync.Mutex
 	// object is the object under test, or nil if it does not exist. above maps the UID of
@@ -29,9 +29,8 @@ type world struct {
 	object *unstructured.Unstructured
 	pods   map[types.UID]*corev1.Pod
 	above  map[types.UID]types.UID
-	// is returns an error if the condition is not met. why holds its last result.
-	// spans lists the periods in which the condition was met; the last one may be
-	// open.
+	// is returns an error if the condition is not met, and why is its last result. spans lists the
+	// periods in which the condition was met. The last period can be open.
 	is    func() error
 	why   error
 	spans []span
@@ -48,8 +47,7 @@ func between() []schema.GroupVersionResource {
 	}
 }
 
-// watchWorld watches one object of a namespace, and everything that may belong to
-// it.
+// watchWorld watches one object of a namespace, and everything that can belong to it.
 func watchWorld(t *testing.T, namespace string, resource schema.GroupVersionResource, more ...schema.GroupVersionResource) *world {
 	t.Helper()
 	w := &world{pods: map[types.UID]*corev1.Pod{}, above: map[types.UID]types.UID{}, changed: make(chan struct{})}
@@ -135,12 +133,11 @@ func (w *world) judge() {
 	}
 }
 
-// span is a period in which the condition was met. A zero to means that it is
-// still met.
+// span is a period in which the condition was met. If to is zero, the condition is still met.
 type span struct{ from, to time.Time }
 
-// want calls change, on which the condition depends, replaces the condition, deletes its spans, and
-// evaluates it.
+// want calls change, which can affect the condition. Then it replaces the condition, deletes the
+// spans, and evaluates the condition.
 func (w *world) want(change func(), is func() error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,7 +146,7 @@ func (w *world) want(change func(), is func() error) {
 	w.judge()
 }
 
-// so returns the first span that overlaps a period, and whether there is one.
+// so returns the first span that overlaps a period, and whether it exists.
 func (w *world) so(from, to time.Time) (span, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,12 +158,12 @@ func (w *world) so(from, to time.Time) (span, bool) {
 	return span{}, false
 }
 
-// behind is how much later than the tested command the test's own watch may
-// receive an event. A pod takes several times as long to become ready.
+// behind is the maximum delay of an event in the test's own watch, compared with the tested
+// command. A pod takes several times as long to become ready.
 const behind = 150 * time.Millisecond
 
-// soon returns the first span that overlaps the period from at to at+behind. It
-// waits for such a span, but no longer than behind.
+// soon returns the first span that overlaps the period from at to at+behind. It waits at most
+// behind for such a span.
 func (w *world) soon(at time.Time) (span, bool) {
 	for late := time.After(behind); ; {
 		w.mu.Lock()
@@ -183,14 +180,14 @@ func (w *world) soon(at time.Time) (span, bool) {
 	}
 }
 
-// reason returns why the condition is not met, or nil if it is met.
+// reason returns the reason why the condition is not met, or nil.
 func (w *world) reason() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.why
 }
 
-// until waits until the function holds returns nil, and fails the test on a timeout.
+// until waits until holds returns nil. On a timeout, it fails the test.
 func (w *world) until(t *testing.T, what string, holds func() error) {
 	t.Helper()
 	if err := w.within(harness.Timeout, holds); err != nil {
@@ -198,8 +195,8 @@ func (w *world) until(t *testing.T, what string, holds func() error) {
 	}
 }
 
-// within waits until the function holds returns nil, but at most d, and returns its last
-// error. The world is locked during the calls.
+// within waits at most d until holds returns nil, and returns its last error. holds is called with
+// the world locked.
 func (w *world) within(d time.Duration, holds func() error) error {
 	for late := time.After(d); ; {
 		w.mu.Lock()
@@ -222,8 +219,8 @@ func (w *world) untilTrue(t *testing.T, what string) {
 	w.until(t, what, func() error { return w.why })
 }
 
-// own returns the pods that the object owns, directly or indirectly, except
-// terminating and finished ones. The world must be locked.
+// own returns the pods that the object owns directly or indirectly, except terminating and finished
+// pods. The world must be locked.
 func (w *world) own() []*corev1.Pod {
 	var own []*corev1.Pod
 	if w.object == nil {
@@ -249,8 +246,8 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// exactly returns an error unless there are n pods, and all of them are ready, run an
-// image, and are not in before.
+// exactly returns an error if there are not exactly n pods, all ready, with the image, and not in
+// before.
 func exactly(own []*corev1.Pod, n int, image string, before map[types.UID]bool) error {
 	if len(own) != n {
 		return fmt.Errorf("%d pods are there, not %d", len(own), n)

@@ -1,6 +1,6 @@
-// Command kruise is OpenKruise's manager, with all of its controllers and webhooks. The original
-// command listens on all addresses of the machine. This one listens on loopback only, and needs no
-// election. Both read the same settings from the environment (WEBHOOK_HOST, WEBHOOK_PORT,
+// Command kruise is the manager of OpenKruise, with all its controllers and webhooks. The original
+// command listens on all addresses of the machine. This command listens only on loopback, and needs
+// no election. Both read the same settings from the environment (WEBHOOK_HOST, WEBHOOK_PORT,
 // WEBHOOK_CERT_DIR).
 package main
 

@@ -16,7 +16,6 @@ type Health struct {
 	mu sync.Mutex
 	// refused holds the resources that the server rejects. unanswered holds those whose last
 	// request failed in an outage. lost means that the last logged outage is not over.
-	// not over.
 	refused, unanswered map[string]bool
 	lost                bool
 	logf                func(format string, args ...any)

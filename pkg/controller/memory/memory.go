@@ -71,7 +71,6 @@ type entry struct {
 	// lastLine is the last log line about the object.
 	lastLine string
 	// progress is nil before a plan or failure. convergingSince is zero if the object is ready.
-	// ready.
 	progress        *Progress
 	convergingSince time.Time
 }

@@ -10,7 +10,6 @@ import (
 )
 
 // A failed deletion or restore of labels does not stop later operations. All others do.
-// are required.
 func TestOptionalOperations(t *testing.T) {
 	pods := view(2, "0u 5")
 	old := with(deployment(3, "nginx"), func(d *Deployment) { d.Name, d.UID = "old", "o" })

@@ -297,7 +297,6 @@ func TestMessagesOfProgress(t *testing.T) {
 }
 
 // The condition reports the refusal for all slots, or else the one for the lowest slot.
-// the lowest slot.
 func TestReportedRefusal(t *testing.T) {
 	for _, test := range []struct {
 		refused []slots.Slot

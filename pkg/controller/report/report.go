@@ -87,7 +87,6 @@ func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions, rec *memory.O
 }
 
 // State logs that an object has converged. Otherwise, it logs the reason and records an event.
-// records an event.
 func (r *Reporter) State(k memory.Key, on runtime.Object, v plan.View, p plan.Actions, rec *memory.Object) {
 	// Do not use the conditions, because some kinds have none.
 	if why := cmp.Or(v.Owner.Invalid, v.Owner.Problem); why != "" && !v.Owner.Deleting {
@@ -146,7 +145,6 @@ func (r *Reporter) Event(on runtime.Object, kind, reason, format string, args ..
 const notPaused = "not paused: "
 
 // pauseMessage describes a pause, or returns "". It adds notPaused to the text of invalid pauses.
-// notPaused.
 func pauseMessage(s plan.Status) string {
 	switch c := meta.FindStatusCondition(s.Conditions, apis.ConditionPaused); {
 	case c == nil:

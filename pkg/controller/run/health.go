@@ -21,7 +21,6 @@ type loopHealth struct {
 	// waits is the reason why the loop is not running, or "".
 	waits string
 	// synced reports whether all caches are filled. stuck describes a stuck reconcile, if any.
-	// reconcile, or "".
 	synced func() bool
 	stuck  func() string
 }

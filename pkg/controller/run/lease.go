@@ -24,7 +24,6 @@ type Lease struct {
 
 // runWithLease runs the loop of a namespace under the lease. Without it, the loop cannot write. If
 // another loop holds the lease and IfHeld is exit, the error is ErrPrecondition.
-// ErrPrecondition.
 func (o *Options) runWithLease(ctx context.Context, config *rest.Config, namespace string) error {
 	client, err := coordinationv1client.NewForConfig(kube.WithProtobuf(config))
 	if err != nil {

@@ -25,7 +25,6 @@ const (
 	// evaluateEvery is the interval at which objects that have not converged are evaluated.
 	evaluateEvery = 2 * time.Second
 	// evaluatedAtOnce is the maximum number of objects per evaluation. Each needs a few requests.
-	// requests.
 	evaluatedAtOnce = 20
 	// lastLook limits the duration of the final evaluation of an object.
 	lastLook = 10 * time.Second

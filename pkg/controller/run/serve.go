@@ -22,7 +22,6 @@ const (
 )
 
 // Serving holds the addresses of the metrics and probe servers. For "" and "0", none is started.
-// "0".
 type Serving struct {
 	Metrics, Health string
 }

@@ -32,7 +32,6 @@ type Outcome struct {
 	// by the kind of the child. Other operations continue.
 	Declined map[plan.Kind]string
 	// Failing means that the server failed a create or did not respond to a write of a revision.
-	// no response.
 	Failing bool
 	// Ending means that the namespace is terminating, so that nothing is retried.
 	Ending bool

@@ -86,7 +86,6 @@ func (b *bench) measureLimits(ctx context.Context, document string) {
 }
 
 // measureLimit returns the rows of a limit: one for the loop, and one for each command.
-// command.
 func (b *bench) measureLimit(ctx context.Context, l limit) [][]string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -46,7 +46,6 @@ type way struct {
 	// until the status reports this, or zero without a program.
 	done, status time.Duration
 	// counts holds the requests except events, leases, and watches. events counts event writes.
-	// writes.
 	counts counts
 	events int
 }

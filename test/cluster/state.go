@@ -107,8 +107,8 @@ func lockStateDir(path string) (*stateDir, error) {
 
 func (s *stateDir) file(name string) string { return filepath.Join(s.path, name) }
 
-// announce writes the endpoint atomically. The file tells other processes that the control plane is
-// ready.
+// announce writes the endpoint atomically. For other processes, the file means that the control
+// plane is ready.
 func (s *stateDir) announce(e endpoint) error {
 	data, err := json.Marshal(e)
 	if err != nil {

@@ -65,7 +65,6 @@ type session struct {
 
 // types runs a line and returns its output. If the output has an error, it checks the exit code
 // only if a comment announces it. A controller runs in the background until the next one starts.
-// controller starts.
 func (s *session) types(line string) string {
 	s.t.Helper()
 	line, comment, _ := strings.Cut(line, " #")

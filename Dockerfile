@@ -1,5 +1,5 @@
-# The image of the controller: the program, which is static, and nothing else.
-# "make image" makes the same without a container engine.
+# The image of the controller contains only the static program. "make image" builds the same image
+# without a container engine.
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./

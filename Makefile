@@ -1,12 +1,12 @@
 # kubectl-imoocpod. "make help" lists the targets.
 #
-# They need Go, make, and git. Go modules at pinned versions provide the tools
-# below, and the control plane that the demo and the end-to-end tests run on
-# (test/cluster, kept in the user's cache directory).
+# The targets need Go, make, and git. Go modules at pinned versions provide the
+# tools, and the control plane for the demo and the end-to-end tests (test/cluster,
+# in the user's cache directory).
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-# No target names a file but bin/cluster, and go decides whether that is up to date.
+# Only bin/cluster is a file, and go checks whether it is up to date.
 .PHONY: $(shell sed -nE 's/^([a-z0-9-]+):.*/\1/p' $(lastword $(MAKEFILE_LIST))) bin/cluster
 
 BIN     := bin
@@ -23,23 +23,23 @@ GOLANGCI_LINT  := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@
 GOTESTSUM      := go run gotest.tools/gotestsum@v1.13.0
 DEADCODE       := go run golang.org/x/tools/cmd/deadcode@v0.52.0
 GOVULNCHECK    := go run golang.org/x/vuln/cmd/govulncheck@v1.8.0
-# It asks git for a remote, which a clone need not have.
+# GoReleaser needs a git remote, but a clone may not have one.
 GORELEASER     := GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url \
 	GIT_CONFIG_VALUE_0=https://github.com/imoocpod/kubectl-imoocpod \
 	go run github.com/goreleaser/goreleaser/v2@v2.16.0
 
-# The number of real nodes, on Linux and as root. Without it, kwok simulates three.
+# The number of real nodes (Linux, as root). By default, kwok simulates three nodes.
 REAL ?=
 real  = $(if $(REAL),--nodes=0 --real-nodes=$(REAL))
 
 # The Kubernetes version of control planes, such as 1.33. The default is the version in test/cluster/go.mod.
 export IMOOCPOD_CLUSTER_KUBERNETES ?= $(KUBERNETES)
 
-# The race detector needs cgo, and so a C compiler.
+# The race detector needs cgo, which needs a C compiler.
 RACE = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
-# A terminal shows a dot for each test as it passes; go test alone shows nothing
-# until a package is done.
+# A terminal shows a dot for each passed test. "go test" alone would show nothing until a package is
+# done.
 E2E = $(GOTESTSUM) --format $(if $(CI),pkgname,dots) -- $(RACE) -vet=off -count=1 -parallel $(TESTS)
 
 ##@ Start here
@@ -104,7 +104,7 @@ unit: ## Run the unit tests
 	go -C test/cluster test $(RACE) -vet=off ./...
 	go -C hack/image test ./...
 
-# The number of end-to-end tests that run at the same time. They wait more than they work.
+# The number of end-to-end tests that run at the same time. They mostly wait.
 TESTS ?= 8
 
 e2e: $(CLUSTER) ## Run the end-to-end tests
@@ -125,19 +125,19 @@ verify: lint ## Run the checks for every change: lint, other systems, files, gen
 lint: ## Check formatting and lint
 	@set -e; for module in $(MODULES); do (cd $$module && $(GOLANGCI_LINT) run ./...); done
 
-# A job of its own, because it takes longer than the other checks. deadcode always exits with 0.
+# CI runs this in a separate job, because it takes long. deadcode always exits with 0.
 dead-code: ## Check that every function is used
 	@set -e -o pipefail; for module in . test/cluster; do \
 		(cd $$module && $(DEADCODE) -test ./...) | sed "s|^|$$module/|"; \
 	done | { ! grep .; } || { echo "error: no program and no test reaches these functions" >&2; exit 1; }
 
-# It asks https://vuln.go.dev, so "verify", which works offline, leaves it out.
+# This needs https://vuln.go.dev, so "verify", which works offline, does not run it.
 vulnerabilities: ## Check for known vulnerabilities in the code that the program calls
 	$(GOVULNCHECK) ./cmd/...
 
 ##@ Search for faults
 
-# A target is PACKAGE:NAME. "go test" runs the seeds of all targets; a value that failed is kept in testdata.
+# A target is PACKAGE:NAME. "go test" runs the seeds of all targets, and failed values in testdata.
 FUZZTIME ?= 10s
 fuzz_targets = $(shell grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z]+' pkg | sed -E 's|/[^/]+:func |:|' | sort)
 
@@ -146,18 +146,18 @@ fuzz: ## Run each fuzz target for FUZZTIME (default: 10s)
 		go test ./$${target%:*} -run '^$$' -fuzz "^$${target#*:}\$$" -fuzztime $(FUZZTIME); \
 	done
 
-# The packages with fast unit tests: most of their rules are functions of values.
+# Packages with fast unit tests. Most of their rules are pure functions.
 PACKAGE ?= pkg/controller/plan pkg/inspect/status pkg/inspect/problem pkg/inspect/doctor/check pkg/controller/lease/leaserecord \
 	pkg/kinds pkg/inspect/facts pkg/fieldpath pkg/render/printer pkg/change/replicas pkg/change/template pkg/kube/follow
 
-# The commands are tested by transcripts. Each is a run of its own, so a change costs only those that reach it.
+# Each transcript is a separate run, so a mutant runs only the transcripts that reach it.
 WITH ?= $(if $(filter pkg/cmd,$(PACKAGE)),$(patsubst cmd/kubectl-imoocpod/testdata/%,cmd/kubectl-imoocpod:TestTranscripts/%,$(wildcard cmd/kubectl-imoocpod/testdata/*.txt)))
 
 mutate: ## Change the code of PACKAGE in small ways, and list the changes that no unit test notices (WITH=pkg/inspect/status: also its tests)
 	@set -e; for package in $(PACKAGE); do nice go run ./hack/mutate $$package $(WITH); done
 
-# Each run starts new random runs for DURATION, and stops the loop at
-# every write of a longer story. A failure prints how to repeat it.
+# Starts new random runs for DURATION, and stops the loop at every write of a longer scenario. A
+# failure prints how to repeat it.
 DURATION ?= 15m
 
 chaos: $(CLUSTER) ## Run the controller under random faults for DURATION (default: 15m)
@@ -173,15 +173,15 @@ test-node: $(CLUSTER) ## Run the tests on real nodes (Linux, as root; RECORD=1: 
 test-versions: $(CLUSTER) ## Run tests against other versions of Kubernetes, and write docs/versions.md (hours; VERSIONS="1.30 1.33": only these)
 	go run ./hack/versions $(VERSIONS)
 
-# Operators of others, each in a module of its own below test/operators. After a change of a version:
+# Third-party operators, each in a module of test/operators. After a change of a version, run:
 # GOFLAGS=-mod=mod go list -C test/operators/MODULE -deps tool
 OPERATORS = argo-rollouts prometheus-operator kruise
 
 test-health: ## Compare verdicts with the health that others expect (HEALTH=DIRECTORY with objects.jsonl)
 	go test -vet=off -count=1 -v ./pkg/inspect/facts -run Health $(if $(HEALTH),-args -health $(abspath $(HEALTH)))
 
-# Twenty minutes, and as many more to build the operators for the first time. Fewer tests
-# run at a time, because they measure how late a wait ends.
+# The first build of the operators takes long. Only a few tests run at a time, because they measure
+# how late a wait ends.
 test-operators: $(CLUSTER) ## Test verdicts on objects of real operators
 	@$(CLUSTER) build >/dev/null
 	@for module in $(OPERATORS); do $(CLUSTER) build --module test/operators/$$module >/dev/null || exit; done
@@ -207,7 +207,7 @@ bench: build $(CLUSTER) ## Measure PART (commands, following, loop, limits) and 
 
 ##@ Release
 
-# A snapshot is named after the last tag, the commits since, and the commit.
+# The name of a snapshot has the last tag, the number of commits since then, and the commit.
 SNAPSHOT = $(shell git describe --tags --long 2>/dev/null || \
 	echo v0.0.0-$$(git rev-list --count HEAD)-g$$(git rev-parse --short HEAD))
 
@@ -232,6 +232,6 @@ cluster-up: $(CLUSTER) ## Start it in the background and print the variables to 
 cluster-down: $(CLUSTER) ## Stop it
 	@$(CLUSTER) down
 
-# Silent, so that eval "$(make cluster-up)" sees nothing else.
+# This is silent for eval "$(make cluster-up)".
 $(CLUSTER):
 	@CGO_ENABLED=0 go build -C test/cluster -o $(abspath $(CLUSTER)) .

@@ -19,7 +19,6 @@ const maxCached = 32 << 10
 // annotationOutline marks an outline. Only objects in the cache have it.
 const annotationOutline = apis.Prefix + "outline"
 
-// isOutline reports whether a cached object is only an outline.
 func isOutline(obj *unstructured.Unstructured) bool {
 	return obj.GetAnnotations()[annotationOutline] != ""
 }

@@ -467,7 +467,6 @@ func (w *world) deny(err *apierrors.StatusError, match func(write) bool) {
 	}
 }
 
-// denied returns the response to a forbidden write.
 func denied(why string) *apierrors.StatusError {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "children"}, "a", errors.New(why))
 }

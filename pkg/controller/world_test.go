@@ -557,7 +557,6 @@ func (w *world) holdLabels(is write) {
 	}
 }
 
-// writtenConditions returns the types of the conditions that the loop writes.
 func writtenConditions() []string {
 	return []string{apis.ConditionReady, apis.ConditionProgressing, apis.ConditionReplicaFailure, apis.ConditionPaused}
 }

@@ -281,7 +281,7 @@ func highestFirst(a, b Pod) int {
 // maxUnavailable, but at least one in total. A quarter is also the default of a Deployment.
 const maxUnavailable = 4
 
-// outdated reports whether the pod was created from an older or different template. Pods of the
+// outdated reports whether the pod was not created from the owner's current template. Pods of the
 // first version of this program have no hash. They are never outdated, because an upgrade of the
 // program must not replace pods.
 func (v View) outdated(p Pod) bool {

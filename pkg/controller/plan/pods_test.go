@@ -74,7 +74,6 @@ func deeds(p Actions) string {
 	return strings.Join(words, " ")
 }
 
-// operations returns the operations of a plan that have the verb.
 func operations(p Actions, verb Verb) []Operation {
 	return slices.DeleteFunc(slices.Clone(p.Operations), func(o Operation) bool { return o.Verb != verb })
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// drawSlots draws slots, with possible duplicates.
 func drawSlots(t *rapid.T, label string) []slots.Slot {
 	return rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 11), func(n int) slots.Slot { return slots.Slot(n) }), 0, 6).Draw(t, label)
 }

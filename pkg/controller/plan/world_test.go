@@ -45,7 +45,6 @@ func (w *world) plan() Actions {
 	return p
 }
 
-// wanted reports whether a pod is in a wanted slot.
 func (w *world) wanted(p Pod) bool { return w.wants(p.Slot) }
 
 func (w *world) wants(slot slots.Slot) bool {

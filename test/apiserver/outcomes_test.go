@@ -131,7 +131,6 @@ type scene struct {
 
 func (x *scene) object() *unstructured.Unstructured { return x.Get(x.resource, "default", "web") }
 
-// overwrite overwrites the change of the command as another client.
 func (x *scene) overwrite() { x.As("rival").Update(x.resource, "default", "web", x.rival) }
 
 // beside changes a field that no command writes.
@@ -139,7 +138,6 @@ func beside(obj *unstructured.Unstructured) {
 	set(obj, "1", "spec", "template", "metadata", "annotations", "example.com/beside")
 }
 
-// change changes a field that no command writes, as another client.
 func (x *scene) change() { x.As("rival").Update(x.resource, "default", "web", beside) }
 
 func (x *scene) remove() { x.Remove(x.resource, "default", "web") }
@@ -164,7 +162,6 @@ func (x *scene) reset() {
 	})
 }
 
-// writes matches the writes of the command.
 func (x *scene) writes(r apiserver.Request) bool {
 	return r.Resource == x.resource && apiserver.Writes(r)
 }
@@ -179,7 +176,6 @@ func (x *scene) atRevert(f func()) {
 	}})
 }
 
-// later returns a function that calls f after d.
 func later(d time.Duration, f func(*scene)) func(*scene) {
 	return func(x *scene) { x.After(d, func() { f(x) }) }
 }

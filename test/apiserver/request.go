@@ -51,7 +51,6 @@ func (r Request) String() string {
 	return text
 }
 
-// target returns the resource with its subresource.
 func (r Request) target() string {
 	return strings.TrimSuffix(r.Resource+"/"+r.Subresource, "/")
 }

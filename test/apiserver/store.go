@@ -67,7 +67,6 @@ func (s *Server) all(of schema.GroupResource, namespace string) []*unstructured.
 	return list
 }
 
-// revision returns the revision of the last change.
 func (s *Server) revision() int { return len(s.history) + 1 }
 
 // add completes, validates, and stores a new object. A dry run does not store it.

@@ -45,7 +45,6 @@ func (r request) writes() bool {
 	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb)
 }
 
-// end returns the current size of the audit log.
 func (a auditLog) end() int64 { return must(os.Stat(a.path)).Size() }
 
 // since returns completed requests of the account that were logged after an offset, if their user

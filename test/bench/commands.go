@@ -131,7 +131,6 @@ func (b *bench) makeThree(ctx context.Context, s subject, name string) {
 	b.run(ctx, b.plugin, "wait", s.typeWord()+"/"+name, "--timeout", "2m")
 }
 
-// typeWord returns the type of a subject for a command line.
 func (s subject) typeWord() string { return s.resource.GroupResource().String() }
 
 // makeLease creates a lease that is valid for an hour, as if a controller reconciled

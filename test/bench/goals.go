@@ -69,7 +69,6 @@ func medianGoal(what string, most float64, format, unit string, values ...float6
 	}
 }
 
-// round rounds to two decimals.
 func round(x float64) float64 { return math.Round(100*x) / 100 }
 
 // spread is the median, minimum, and maximum of some measurements.

@@ -12,7 +12,6 @@ type stillness struct {
 	writes     int // without writes of the lease
 }
 
-// work returns the number of reconciles and writes.
 func (s stillness) work() float64 { return s.reconciles + float64(s.writes) }
 
 // reconcileCost is the cost per reconcile after a change of one object.

@@ -55,5 +55,4 @@ func run(ctx context.Context, args []string) error {
 	})
 }
 
-// say reports progress.
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, "bench: "+format+"\n", args...) }

@@ -136,7 +136,6 @@ func (b *bench) makeNodes(ctx context.Context, n int) (all int) {
 	return all
 }
 
-// removeNodes removes the nodes that makeNodes created.
 func (b *bench) removeNodes(ctx context.Context, n int) {
 	parallel(atOnce, n, func(i int) { b.removeNode(ctx, fmt.Sprintf("bench-%d", i)) })
 }

@@ -17,7 +17,6 @@ import (
 // atOnce is the number of concurrent requests to prepare a measurement.
 const atOnce = 16
 
-// objects returns a client for the owners of a subject.
 func (b *bench) objects(s subject) dynamic.ResourceInterface {
 	return b.account.dynamic.Resource(s.resource).Namespace(s.namespace)
 }
@@ -35,12 +34,10 @@ func (b *bench) makeObjects(ctx context.Context, s subject, run string, n, pods 
 	})
 }
 
-// patch patches an object of a subject.
 func (b *bench) patch(ctx context.Context, s subject, name, patch string, subresources ...string) {
 	must(b.objects(s).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...))
 }
 
-// setReplicas sets the replica count of an object.
 func (b *bench) setReplicas(ctx context.Context, s subject, name string, n int) {
 	b.patch(ctx, s, name, fmt.Sprintf(`{"spec":{"replicas":%d}}`, n))
 }

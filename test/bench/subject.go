@@ -85,7 +85,6 @@ func (b *bench) ours(args ...string) subject {
 	}
 }
 
-// oursIn returns the loop of this project in a different namespace.
 func (b *bench) oursIn(namespace string, args ...string) subject {
 	return b.ours(append(args, "-n", namespace)...).in(namespace)
 }

@@ -36,7 +36,6 @@ func (l *fileLock) try() (bool, error) {
 	return true, nil
 }
 
-// wait waits until the lock is free, and acquires it.
 func (l *fileLock) wait(ctx context.Context) error {
 	return poll(ctx, func(context.Context) (bool, error) { return l.try() })
 }

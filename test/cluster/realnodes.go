@@ -58,7 +58,6 @@ func (n realNode) component() (component, error) {
 	return component{name: n.name, path: self, args: []string{"node", n.dir}, tidies: true}, nil
 }
 
-// imageDir returns the directory of the registry of the real nodes.
 func (l layout) imageDir() string { return l.file("images") }
 
 // writeRealNodes writes the configuration files of the real nodes, and their

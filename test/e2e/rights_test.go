@@ -92,7 +92,6 @@ func (d *deployed) start(t *testing.T) *harness.Process {
 	return cluster.StartPlugin(t, append(slices.Clone(d.args), "--kubeconfig", d.kubeconfig)...)
 }
 
-// user returns the controller's user name.
 func (d *deployed) user() string {
 	return "system:serviceaccount:" + d.namespace + ":" + deploy.ControllerName
 }

@@ -91,7 +91,6 @@ func limit(t *testing.T, namespace string, resource corev1.ResourceName, most st
 	})
 }
 
-// podName returns the name of the pod in a slot.
 func podName(imp *v1alpha1.ImoocPod, slot int32) string {
 	return slots.PodName(imp.Name, imp.UID, "", slots.Slot(slot))
 }

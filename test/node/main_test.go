@@ -80,7 +80,6 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// plugin returns the path of the plugin under test.
 func plugin() string { return filepath.Join(cluster.PluginDir, "kubectl-imoocpod") }
 
 // result is the output and the exit code of a command line.

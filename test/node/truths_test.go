@@ -125,7 +125,6 @@ func happened(reason, words string) func([]*corev1.Pod, []*corev1.Event) bool {
 	}
 }
 
-// podReady is a condition that is met if a pod is ready.
 func podReady(pods []*corev1.Pod, _ []*corev1.Event) bool {
 	return slices.ContainsFunc(pods, isReady)
 }
@@ -136,7 +135,6 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// restarted returns a condition that is met if a container was restarted at least n times.
 func restarted(n int32) func([]*corev1.Pod, []*corev1.Event) bool {
 	return containers(func(c corev1.ContainerStatus) bool { return c.RestartCount >= n })
 }

@@ -130,7 +130,6 @@ func ready(t *testing.T, k kind, manifest func(int, string) string, desired int)
 
 func (s *subject) ref() string { return s.resource.GroupResource().String() + "/" + name }
 
-// scale returns the arguments of a command that scales the object.
 func (s *subject) scale(n int, flags ...string) []string {
 	return slices.Concat([]string{"scale", s.ref(), fmt.Sprintf("--replicas=%d", n)}, s.scaling, flags)
 }

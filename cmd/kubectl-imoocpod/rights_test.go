@@ -39,7 +39,7 @@ func TestRightsOfVerbs(t *testing.T) {
 	)
 	optional := []string{"list leases", "watch leases", "list horizontalpodautoscalers", "list poddisruptionbudgets", events, "list pods"}
 	for verb, test := range map[string]struct {
-		// commands run one after the other, and the last exits with code.
+		// commands run one after the other. Each exits with code.
 		commands []string
 		rights   []string
 		// more lists permissions that the verb uses if they are granted.

@@ -197,7 +197,7 @@ func TestNothingMatches(t *testing.T) {
 	}
 }
 
-// Without a wait, scale lists pods only if a disruption budget may protect them.
+// Without a wait, scale lists pods only if a disruption budget might protect them.
 func TestRequestsOfScale(t *testing.T) {
 	t.Parallel()
 	const budget = `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 2, selector: {matchLabels: {app: web}}}, status: {desiredHealthy: 2}}`

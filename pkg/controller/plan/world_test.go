@@ -69,7 +69,7 @@ func (w *world) setTemplate(hash string) {
 	}
 }
 
-// writeStatus stores a status. The server may drop parts of it.
+// writeStatus stores a status. The server can drop parts of it.
 func (w *world) writeStatus(p Actions) {
 	if !p.WriteStatus {
 		return

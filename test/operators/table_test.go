@@ -89,7 +89,7 @@ func render() string {
 	return b.String()
 }
 
-// If all tests ran, finishTable writes the table to the document, or compares it with the document.
+// finishTable writes the table to the document, or compares it, if all tests ran.
 func finishTable() error {
 	made := render()
 	fmt.Print(made)

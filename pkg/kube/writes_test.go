@@ -117,13 +117,13 @@ func TestInterruptible(t *testing.T) {
 					writes.Add(1)
 				}
 				interrupt()
-				time.Sleep(test.takes)
+				<-time.After(test.takes)
 				return answered
 			})
 			if took := time.Since(begun); !errors.Is(err, test.want) || took != test.after || (out.Len() > 0) != test.told {
 				t.Errorf("%s: %v after %v, and printed %q", what, err, took, out.String())
 			}
-			time.Sleep(test.takes)
+			<-time.After(test.takes)
 		})
 	}
 }

@@ -36,7 +36,9 @@ func missing(orphans []string, namespace string) Result {
 	return Result{Name: "controller", State: Failed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace)}
 }
 
-// inNamespace adds the flag for a namespace to a command, or -A if namespace is "".
+// Loops returns a result for each live loop, and one for the kinds (plural.group) that no live loop
+// reconciles in namespace, or in all namespaces if namespace is "". version is the version of this
+// program.
 func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, now time.Time, commands commandline.Context) []Result {
 	var checks []Result
 	var last leaserecord.Loop

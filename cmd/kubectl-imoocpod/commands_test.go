@@ -158,7 +158,7 @@ func TestInstallControllerWithoutItsImage(t *testing.T) {
 	})
 }
 
-// If nothing matches, verbs that read or delete succeed, and verbs that change something fail.
+// If nothing matches, verbs that show objects, delete, park, and unpark succeed. Other verbs fail.
 func TestNothingMatches(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)

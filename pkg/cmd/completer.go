@@ -168,7 +168,7 @@ func beginningWith(word string, words []cobra.Completion) []cobra.Completion {
 	return slices.DeleteFunc(words, func(w cobra.Completion) bool { return !strings.HasPrefix(w, word) })
 }
 
-// objects completes the arguments of targetFlags: NAME, TYPE/NAME… or TYPE NAME….
+// objects completes the arguments that name objects: NAME, TYPE/NAME, or TYPE and then names.
 func objects(ctx context.Context, c *cluster, cmd *cobra.Command, args []string, word string) offer {
 	selected := slices.ContainsFunc([]string{"selector", "all", "all-namespaces"}, cmd.Flags().Changed)
 	kindWord, _, slash := strings.Cut(word, "/")

@@ -87,7 +87,7 @@ func listFormats(flags *genericclioptions.PrintFlags) []string {
 }
 
 // listPrinter returns the printer of a format other than a table. Custom columns have a printer in
-// this program, because kubectl does not export its own.
+// this program, because cli-runtime has none.
 func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.ResourcePrinter, error) {
 	format := *flags.OutputFormat
 	if spec, is := strings.CutPrefix(format, "custom-columns"); is {

@@ -100,7 +100,7 @@ func TestRolesOfKindsAreThoseOfTheManifests(t *testing.T) {
 	}
 }
 
-// rightsIn returns the permissions in rules, except for leases, such as "patch /pods".
+// rightsIn returns the permissions in rules, such as "patch /pods". It omits those on leases.
 func rightsIn(rules []rbacv1.PolicyRule) []string {
 	all := map[string]bool{}
 	for _, rule := range rules {

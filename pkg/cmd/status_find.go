@@ -100,8 +100,8 @@ func noStatus(what string) error {
 	return outcome.WithHint(err, "to list the types that have", commandline.Plugin("kinds"))
 }
 
-// takeWord resolves a single bare word. It sets word to the ImoocPod of that name or, if the
-// word is a type, sets all to list the objects of the type as "kubectl get" does.
+// takeWord resolves a single argument without a slash: the name of an ImoocPod, or else a type. For a
+// type, it selects all objects of the type, as "kubectl get" does.
 func (o *statusOptions) takeWord(ctx context.Context) {
 	if names, ok := o.targets.imoocPods(o.targets.args); !ok || len(o.targets.args) != 1 || names[0] != o.targets.args[0] {
 		return

@@ -221,8 +221,8 @@ func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 	})
 }
 
-// After a repeated refusal, the status still reports the failure without another write, and the next
-// wait is longer.
+// While a create is refused again and again, the status keeps the failure and is not written again,
+// and each retry waits longer.
 func TestRepeatedRefusalKeepsTheFailure(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()

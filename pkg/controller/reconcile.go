@@ -159,7 +159,7 @@ func (r *reconciliation) findUnanswered(ctx context.Context) error {
 		switch _, refused := strategy.RefusalReason(err); {
 		case err == nil:
 			r.mem.Wrote(r.pods.Resource, pod.ResourceVersion)
-		case !refused: // it is refused if it does not exist
+		case !refused: // NotFound is a refusal: the pod was not created
 			return fmt.Errorf("find pod %s, which may have been created: %w", name, err)
 		}
 		r.mem.Unanswered = r.mem.Unanswered[1:]

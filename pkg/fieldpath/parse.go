@@ -118,7 +118,7 @@ func (r *reader) step(first bool) (Step, error) {
 	return Step{Kind: Field, Name: name}, err
 }
 
-// bracket parses the rest of a step after [, up to and including ].
+// bracket parses the rest of a step from the text after "[" to the closing "]".
 func (r *reader) bracket() (Step, error) {
 	r.spaces()
 	s, err := r.inBracket()

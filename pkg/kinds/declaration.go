@@ -217,8 +217,7 @@ func (d *declaration) readStatus(usual statusCounts, selector, count string) Sta
 	return at
 }
 
-// checkOverlaps reports a status field that is assigned to two values. The values would overwrite
-// each other endlessly.
+// checkOverlaps reports a status field to which two values would be written.
 func (d *declaration) checkOverlaps(at StatusPaths) {
 	paths := slices.DeleteFunc(at.paths(), func(path []string) bool { return len(path) == 0 })
 	for i, path := range paths {

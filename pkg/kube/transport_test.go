@@ -106,8 +106,8 @@ func TestTimeOfSilence(t *testing.T) {
 	}
 }
 
-// Lists can have many pages, but addPage limits their number, even for lists that are read at the
-// same time.
+// A list can have many pages, but addPage limits the pages of all lists that are read at the same
+// time.
 func TestPagesOfLists(t *testing.T) {
 	t.Parallel()
 	const pods = "/api/v1/namespaces/a/pods"

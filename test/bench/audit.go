@@ -14,7 +14,7 @@ import (
 // auditLog is the audit log of the API server, one JSON event per line.
 type auditLog struct{ path string }
 
-// request holds the used fields of an audit event.
+// request holds the fields of an audit event that the benchmark uses.
 type request struct {
 	Verb      string `json:"verb"`
 	UserAgent string `json:"userAgent"`

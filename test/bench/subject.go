@@ -43,7 +43,8 @@ func raw(concurrency int) subject {
 	}
 }
 
-// builtIn returns a kind of the group apps with its built-in controller and extra arguments for it.
+// builtIn returns the subject for a kind of the group apps. Its program is a built-in controller with
+// extra arguments.
 func (b *bench) builtIn(name, kind, controller string, args ...string) subject {
 	return subject{
 		name: name, agent: "kube-controller-manager/", kind: kind, namespace: namespace,

@@ -71,7 +71,7 @@ func (b background) up(ctx context.Context, o options, args []string) (endpoint,
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return endpoint{}, fmt.Errorf("create the directory: %w", err)
 	}
-	// Run only one up at a time. A second one then finds the control plane of the first.
+	// Only one "up" runs at a time. A second "up" waits, and finds the control plane of the first.
 	lock, err := openLock(filepath.Join(b.dir, "up.lock"), os.O_CREATE)
 	if err != nil {
 		return endpoint{}, fmt.Errorf("open the lock: %w", err)

@@ -199,7 +199,7 @@ func removeStale(ctx context.Context, path string) error {
 		return &inUseError{path: path, pid: pid}
 	}
 
-	// Components remain only on systems whose kernel does not kill them with their launcher.
+	// On Linux, the kernel kills the components when their launcher dies. Elsewhere, they can remain.
 	pidFiles, err := filepath.Glob(filepath.Join(path, "*"+pidSuffix))
 	if err != nil {
 		return fmt.Errorf("look for components: %w", err)

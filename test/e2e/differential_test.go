@@ -69,7 +69,7 @@ func comparisons() []comparison {
 		works("deployment.v1.apps/one --replicas 3"),
 		works("Deployment/one --replicas 3"),
 		works("statefulset/one --replicas 3"),
-		works("sts one --replicas 3"), // also the short name of the custom kind
+		works("sts one --replicas 3"), // a custom kind of this test has the same short name
 		works("replicaset/one --replicas 0"),
 		works("rs/one deployment/one widget/one --replicas 1"),
 		works("widget/one --replicas 3"),

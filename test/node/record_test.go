@@ -123,7 +123,7 @@ func (r *recorder) scrub(u *unstructured.Unstructured) map[string]any {
 	}
 	for _, path := range fields[u.GetKind()] {
 		if value, found, _ := unstructured.NestedFieldCopy(u.Object, path...); found && value != nil && value != "" {
-			_ = unstructured.SetNestedField(kept, value, path...) // every path consists of maps
+			_ = unstructured.SetNestedField(kept, value, path...) // no error, because every parent is a map
 		}
 	}
 	each(kept, []string{"status", "conditions"}, func(c map[string]any) { delete(c, "lastHeartbeatTime") })

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestUndoOfAnImageThatCannotBePulled checks that an image that cannot be pulled is undone, and
-// that a stepwise scale is reverted to the last replica count with ready pods. In the end, all
-// containers must run again.
+// TestUndoOfAnImageThatCannotBePulled checks that a change to an image that cannot be pulled is
+// undone, and that a stepwise scale is reverted to the last replica count with ready pods. In the
+// end, all pods must run the first image.
 func TestUndoOfAnImageThatCannotBePulled(t *testing.T) {
 	const namespace, name, missing = "undo", "foo", "registry.example/no-such-image:1"
 	kubectl(t, "", "create", "namespace", namespace)

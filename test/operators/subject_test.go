@@ -53,7 +53,7 @@ type kind struct {
 	// unrestarted is the message of a rejected restart, or "" if a restart works. instead explains
 	// the rejection in the table.
 	unrestarted, instead string
-	// twoCounts lists the possible fields of --replicas for a new object.
+	// twoCounts lists the fields that an ambiguous "create --replicas" names in its error.
 	twoCounts []string
 	// hold describes how to pause its rollout.
 	hold hold

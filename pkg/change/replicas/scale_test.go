@@ -101,7 +101,8 @@ func TestSetAsksInTurn(t *testing.T) {
 		if err == nil && (done.UID != "uid" || s.options.FieldManager != kinds.FieldManager || len(s.options.DryRun) != 1) {
 			t.Errorf("%s: the UID is %s, and the options are %+v", test.what, done.UID, s.options)
 		}
-		// Only objects of this program record the previous count, and only in a patch of the object.
+		// The previous count is recorded only for kinds that run-controller reconciles, and only if the
+		// object itself is patched and not its /scale.
 		records := err == nil && test.target.Kind.Reconciled() && !strings.HasSuffix(test.sent, "scale")
 		if recorded := len(s.obj.GetAnnotations()) > 0; recorded != records {
 			t.Errorf("%s: the annotations are %v", test.what, s.obj.GetAnnotations())

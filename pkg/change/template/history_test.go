@@ -193,7 +193,7 @@ func TestNoHistory(t *testing.T) {
 	}
 }
 
-// The error names a revision that cannot be read, or an object that does not match its revisions.
+// The error names the object if its revisions cannot be listed or none of them matches it.
 func TestHistoryThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	s, client := serverOf(t, replicaSet(t, "1", "a", "web"))

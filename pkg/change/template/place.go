@@ -10,7 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// Places contains the paths of the pod template's fields. A missing field is nil.
+// Places contains the paths of the fields that define an object's pods: the pod template, or the
+// image and the environment. A path is nil if the kind lacks the field.
 type Places struct {
 	// Template is the pod template.
 	Template *fieldpath.Path

@@ -81,7 +81,7 @@ func (h *Health) refuses(resource string) bool {
 	return h.refused[resource]
 }
 
-// outage reports whether an error affects the connection or the whole server.
+// outage reports whether an error means that the connection or the whole server has failed.
 func outage(err error) bool {
 	var answer apierrors.APIStatus
 	switch {

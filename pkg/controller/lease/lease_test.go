@@ -84,7 +84,7 @@ func TestHoldResumes(t *testing.T) {
 	}
 }
 
-// If the lease cannot be read, Hold returns an error immediately, with the flag that helps.
+// If the lease cannot be read, Hold immediately returns an error that suggests a flag.
 func TestHoldMayNotReadTheLease(t *testing.T) {
 	t.Parallel()
 	s, l := leaseIn(t, nil)

@@ -142,7 +142,7 @@ func TestDeployments(t *testing.T) {
 // If the server changes what the loop writes, the loop writes it again only after someone else
 // changes the Deployment.
 func TestDeploymentIsNotWrittenForEver(t *testing.T) {
-	v := deploymentView(3, deployment(3, "docker.io/nginx")) // as an admission webhook can change it
+	v := deploymentView(3, deployment(3, "docker.io/nginx")) // the image after an admission webhook has changed it
 	p := Deployments(v)
 	if !p.Writes() {
 		t.Fatal("another image is no drift")

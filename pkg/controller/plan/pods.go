@@ -192,8 +192,8 @@ func remember(v View, pods []Pod, missing []Operation, s slotSet) Memory {
 	return m
 }
 
-// deletions returns the deletions of pods. recheck is the delay until a finished pod is due or a
-// terminating pod counts as stuck, or zero if there is no such pod.
+// deletions returns the operations that delete pods. recheck is the delay until a finished pod can be
+// deleted or a terminating pod counts as stuck, or zero if there is no such pod.
 func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, recheck time.Duration) {
 	var misplaced []Pod
 	filling := make([]Pod, 0, len(pods))

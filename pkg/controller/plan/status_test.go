@@ -187,7 +187,7 @@ func TestForeignStatusIsCorrected(t *testing.T) {
 		"without conditions": {ObservedGeneration: 1, Current: 1, Ready: 1},
 	} {
 		v.Owner.Status = theirs
-		// A second later, the conditions would get other times.
+		// In the next second, the plan computes other times for the same conditions.
 		v.Memory.Written = &Written{At: noon.Add(950 * time.Millisecond), Status: first.Status, Stored: first.Status}
 		v.Now = noon.Add(1050 * time.Millisecond)
 		if p := Pods(v); p.WriteStatus || p.Recheck != 900*time.Millisecond {

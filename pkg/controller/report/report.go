@@ -1,4 +1,4 @@
-// Package report writes the log of a loop and its events on objects.
+// Package report writes the log of a controller, and records events on the objects that it reconciles.
 package report
 
 import (

@@ -329,7 +329,7 @@ func TestRequestLimit(t *testing.T) {
 	})
 }
 
-// gizmos is a CRD with the declaration of a kind.
+// gizmos is a CRD whose annotations declare that the controller reconciles its kind.
 const gizmos = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -49,7 +49,7 @@ func causeOf(r status.Report) (c cause, pods []types.UID) {
 	return cause{p.Container, p.Code, r.Metadata.Generation, r.Replicas.Ready}, pods
 }
 
-// lasts reports whether a cause still applies, given a later report and its cause.
+// lasts reports whether c still applies, given a later report and the cause in that report.
 func (c cause) lasts(later cause, r status.Report) bool {
 	same := later.code == "" || later.code == c.code && later.container == c.container
 	return c.code != "" && same && c.generation == r.Metadata.Generation && r.Replicas.Ready <= c.ready && !r.Verdict.Settled()

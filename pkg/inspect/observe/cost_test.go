@@ -82,7 +82,7 @@ func TestCostOfLeases(t *testing.T) { // not parallel, because it counts allocat
 		targets = append(targets, Target{Kind: imoocPods(), Namespace: "ns", Name: name, Object: object})
 	}
 	_, allocations := costOfLooks(t, s, targets, func(e status.Snapshot) bool { return len(e.Loops) == leases })
-	// A report allocates a few strings for each loop. Parsing a lease needs a hundred allocations.
+	// A report allocates a few strings for each lease. Parsing the lease would take a hundred allocations.
 	if each := allocations / objects / leases; each > 20 {
 		t.Errorf("a look allocates %d times for each lease", each)
 	}

@@ -179,7 +179,8 @@ func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 	})
 }
 
-// followAsFleet follows the Deployment for a minute as one of many, and returns the shown reports.
+// followAsFleet follows the Deployment for a minute as "status -w" follows a list of objects. It
+// returns the reports that were shown.
 func followAsFleet(t *testing.T, s *server) (shown []status.Report) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())

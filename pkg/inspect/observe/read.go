@@ -32,7 +32,8 @@ type Extent struct {
 	Recount bool
 }
 
-// Read returns a snapshot of a target, and the target with its object. It reads the object if it is nil.
+// Read returns a snapshot of a target, and the target with its object. If t.Object is nil, Read reads
+// the object first.
 func Read(ctx context.Context, c *kube.Factory, t Target, x Extent) (status.Snapshot, Target, error) {
 	r, err := NewReader(ctx, c, false)
 	if err != nil {
@@ -55,7 +56,8 @@ func NewReader(ctx context.Context, c *kube.Factory, several bool) (*Reader, err
 // Stop ends the requests of the reader.
 func (r *Reader) Stop() { r.feeds.Stop() }
 
-// Read returns a snapshot of a target, and the target with its object. It reads the object if it is nil.
+// Read returns a snapshot of a target, and the target with its object. If t.Object is nil, Read reads
+// the object first.
 func (r *Reader) Read(ctx context.Context, t Target, x Extent) (status.Snapshot, Target, error) {
 	m := newModel(r.feeds, t, x, func() {})
 	m.patient = true

@@ -167,8 +167,8 @@ func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g
 	return Observation{}, notMet(ctx, w, g, last, err)
 }
 
-// givesUp returns an error if a wait must end before its timeout. This is the case if the object is
-// paused or, if over is set, has failed for too long.
+// givesUp returns an error if a wait must end before its timeout. over means that the object has
+// failed for too long. A pause also ends the wait, but not an endless one or one for reported counts.
 func givesUp(s Observation, g Condition, endless, over bool) error {
 	switch {
 	case s.Partial:

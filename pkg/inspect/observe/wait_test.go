@@ -20,7 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// A condition must be met for long enough. An interruption restarts the time.
+// A condition must be met for long enough. An interruption restarts the clock.
 func TestSteady(t *testing.T) {
 	t.Parallel()
 	begun := time.Unix(1000, 0)
@@ -178,7 +178,7 @@ func TestWaitForWhatHasFailed(t *testing.T) {
 func TestWaitForWhatIsPaused(t *testing.T) {
 	t.Parallel()
 	count := Scaled(2, true)
-	paused := func(t *testing.T, s *server, ready int) { // only the new template is paused
+	paused := func(t *testing.T, s *server, ready int) { // scaling continues while the rollout is paused
 		t.Helper()
 		obj := set(t, deployment(t, 2, ready), true, "spec", "paused")
 		set(t, obj, []any{map[string]any{"name": "main", "image": "web"}}, "spec", "template", "spec", "containers")

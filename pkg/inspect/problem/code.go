@@ -12,7 +12,7 @@ const (
 	CodeDeleting            Code = "Deleting"            // the object is being deleted
 	CodeNeverSeen           Code = "NeverSeen"           // no controller has seen the object
 	CodeGenerationNotSeen   Code = "GenerationNotSeen"   // the controller has not seen the last change
-	CodeNoController        Code = "NoController"        // no controller that reconciles the object is running
+	CodeNoController        Code = "NoController"        // no running controller reconciles the object
 	CodeNothingReported     Code = "NothingReported"     // the status does not report the state of the object
 	CodeNoPods              Code = "NoPods"              // there are no pods, and the desired count is unknown
 	CodeCountOutOfBounds    Code = "CountOutOfBounds"    // the count is outside of the minimum and maximum in the spec

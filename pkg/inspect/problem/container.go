@@ -16,7 +16,7 @@ const (
 	// calm is how long a container must run until a crash is forgotten. The kubelet uses the same time.
 	calm = 10 * time.Minute
 	// trial is how long a container must run after its first restart to be considered recovered.
-	// After more restarts, it is longTrial. A busy kubelet reports crashes many seconds late.
+	// After more restarts, longTrial applies. Both are long because a busy kubelet reports a crash late.
 	trial, longTrial = 10 * time.Second, time.Minute
 )
 
@@ -68,7 +68,7 @@ func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
 	}
 	switch w.Reason {
 	case errImagePull, imagePullBackOff, "RegistryUnavailable", "ImageInspectError", "SignatureValidationFailed":
-		// A pull that the kubelet has throttled is retried soon.
+		// The kubelet soon retries a pull that it has throttled, so this failure is not fatal.
 		f.Code, f.Fatal = CodeImagePullFailed, !strings.Contains(w.Message, pullLimit)
 		f.Message = fmt.Sprintf("%s cannot pull its image %s", c.title(), c.image)
 		if words := f.pullWords(w.Message); words != "" {

@@ -52,7 +52,8 @@ func (o Object) groupLabel(pods []problem.Pod) (label string) {
 	return label
 }
 
-// labeled returns the object with the number of pods of each group, according to groupLabel.
+// labeled returns the object with the counts of each group's pods. A pod names its group in the label
+// from groupLabel.
 func (o Object) labeled(pods []problem.Pod) Object {
 	label := o.groupLabel(pods)
 	if label == "" {

@@ -189,7 +189,7 @@ func phaseUnsettled(v *view) *ruling {
 	return nil
 }
 
-// complete returns the verdict on an object that has ended successfully, and therefore has no active pods.
+// complete returns the verdict on an object that has ended successfully and has no active pods.
 func complete(v *view) *ruling {
 	s := v.Object.claim()
 	if s.Meaning != words.Done || v.report.ActivePods() > 0 || v.Object.Pause != nil {

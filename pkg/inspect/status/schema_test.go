@@ -47,7 +47,7 @@ func documented(t *testing.T) jsonSchema {
 	return s
 }
 
-// check returns the violations of the schema by a value, and records the fields of the value in seen.
+// check returns how a value violates the schema, and records the fields of the value in seen.
 func (s jsonSchema) check(root jsonSchema, at string, value any, seen map[string]bool) []string {
 	seen[at] = true
 	if s.Ref != "" {

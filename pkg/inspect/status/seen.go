@@ -69,7 +69,7 @@ func (v *view) countShows() bool {
 	case o.ScaleCount != nil:
 		return *o.ScaleCount == o.Desired
 	case o.indirect():
-		return o.exact() // a sum can include other pods
+		return o.exact() // without a label for each group, the count includes the pods of other groups
 	}
 	return !o.ReadyUnknown || len(workloads(v.Children)) <= 1 && pods == int(o.Desired)
 }

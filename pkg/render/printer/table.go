@@ -18,7 +18,7 @@ type Table struct {
 	Wide bool
 	// NoHeaders omits the header row.
 	NoHeaders bool
-	// Types adds the types to the names. Print sets Types for objects of a second type.
+	// Types adds the type to each name. Print sets Types once there are objects of several types.
 	Types bool
 
 	columns *columns

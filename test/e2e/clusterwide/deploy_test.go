@@ -228,7 +228,7 @@ func (f form) installs(t *testing.T) {
 	if !strings.Contains(out, controllerSaid+" created\n") || !strings.Contains(out, "serviceaccount/imoocpod-controller created\n") {
 		t.Errorf("the first install printed %q", out)
 	}
-	// The verb has waited until the controller is available.
+	// The command returns after the controller is available.
 	got := harness.Must(t, cluster.Kubectl(t, f.namespace, "get", controllerSaid, "-o", "jsonpath={.spec.replicas} {..image} {.status.availableReplicas}"))
 	if got != "3 example.com/c:v1 3" {
 		t.Errorf("the Deployment has %q", got)

@@ -7,7 +7,7 @@ import "testing"
 func TestLoopFollowsTheCRD(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	w := cluster.WatchPods(t, ns)
-	cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects") // from earlier tests
+	cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects") // remove the objects of earlier tests
 	l := cluster.StartRunController(t, ns)
 	l.AwaitOutput(`not installed: run "kubectl imoocpod install"`)
 	cluster.Imoocpod(t, "", "install")

@@ -29,7 +29,7 @@ func TestCandidates(t *testing.T) {
 	for name, row := range map[string]struct {
 		spec, obj string
 		want      []string
-		// chosen is the path for the image, or "" if there is none.
+		// chosen is the path that Choose returns, or "" if it returns an error.
 		chosen string
 	}{
 		"one template":            {"template: " + podTemplate, "{}", []string{".spec.template template"}, ".spec.template"},

@@ -111,7 +111,7 @@ func hasTemplate(obj *unstructured.Unstructured, schema map[string]any) error {
 }
 
 // RestartTime returns the time to write to the restart field of an object. Times have a resolution of
-// one second, so a second restart within a second would change nothing and is an error.
+// one second, so another restart in the same second would change nothing and is an error.
 func RestartTime(obj *unstructured.Unstructured, path []string, at time.Time) (string, error) {
 	now := at.Format(time.RFC3339)
 	before, _, err := unstructured.NestedString(obj.Object, path...)

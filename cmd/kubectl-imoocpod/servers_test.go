@@ -107,7 +107,7 @@ func TestBrokenServers(t *testing.T) {
 	}))
 	t.Cleanup(others.Close)
 	const page = "<html>\n<head><title>Log in</title></head>\n<body>\nUser:\n</body>\n</html>\n"
-	places := make(chan struct{}, 16) // limits parallel commands on small machines
+	places := make(chan struct{}, 64) // limits parallel commands on small machines
 	for name, test := range map[string]struct {
 		server string
 		// timeout is the request timeout, or "" if the timeout does not matter.

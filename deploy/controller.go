@@ -34,7 +34,8 @@ type Settings struct {
 	Namespace string
 	// AllNamespaces means that the controller reconciles all namespaces, and not only its own.
 	AllNamespaces bool
-	// Image is the image of the container. Replicas is the number of pods, only one of which is active.
+	// Image is the image of the container.
+	// Replicas is the number of pods. One pod is active, and the other pods stand by.
 	Image    string
 	Replicas int32
 	// Version is the version of the program.

@@ -61,7 +61,7 @@ func (a *applier) apply(ctx context.Context, obj *unstructured.Unstructured) (be
 }
 
 // takeOver makes this program the manager of the fields that "kubectl apply" has set, so that
-// the server removes those that the manifest no longer has.
+// the server removes the fields that the manifest no longer has.
 func (a *applier) takeOver(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructured.Unstructured) error {
 	patch, err := csaupgrade.UpgradeManagedFieldsPatch(obj, sets.New(clientSideManager), kinds.FieldManager)
 	if err == nil && len(patch) > 0 {

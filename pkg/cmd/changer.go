@@ -95,7 +95,7 @@ func (f *changeFlags) validate(waits bool) (err error) {
 }
 
 // changer runs a verb that changes objects: it finds them, prints each result, waits for all
-// of them, and reverts those that fail.
+// objects, and reverts the changes of objects that fail.
 type changer struct {
 	*cluster
 	flags *changeFlags

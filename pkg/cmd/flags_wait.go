@@ -14,7 +14,7 @@ type waitFlags struct {
 	observe.Limits
 	// logs means that the last log lines of a failed container are printed.
 	logs bool
-	// flags are those of the command.
+	// flags is the flag set of the command.
 	flags *pflag.FlagSet
 }
 
@@ -57,7 +57,7 @@ func (f *failAfterFlag) String() string {
 
 func (f *failAfterFlag) Type() string { return "duration" }
 
-// repeated returns those of the named flags that were given, to repeat them in a hint.
+// repeated returns the named flags that the user gave, so that a hint can repeat the flags.
 func (f *waitFlags) repeated(names ...string) (words []string) {
 	for _, name := range names {
 		if f.flags.Changed(name) {

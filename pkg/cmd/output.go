@@ -129,8 +129,8 @@ func listWriter[T any](flags *genericclioptions.PrintFlags, noHeaders bool,
 	return func(w io.Writer, all []T) error { return models(w, p, all) }, nil
 }
 
-// printModels prints models as kubectl prints objects: a single one on its own, several in a list
-// with the given fields. A single one without an apiVersion gets that of the list.
+// printModels prints a single model on its own, and several models in a list with the given fields.
+// A single model without an apiVersion gets the apiVersion of the list.
 func printModels[T any](w io.Writer, p printers.ResourcePrinter, models []T, single bool, fields map[string]any) error {
 	list := &unstructured.UnstructuredList{Object: fields}
 	for _, model := range models {

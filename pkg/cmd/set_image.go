@@ -70,8 +70,8 @@ func (o *setImageOptions) complete(args []string) error {
 	return nil
 }
 
-// splitImages splits off the images at the end of the arguments: those with a container name,
-// or else the last one.
+// splitImages splits the arguments into objects and images. The images start at the first argument
+// with a container name. Without such an argument, the last argument is the image.
 func splitImages(args []string) (objects, images []string) {
 	at := slices.IndexFunc(args, func(arg string) bool { return strings.Contains(arg, "=") })
 	if at < 0 {

@@ -199,7 +199,7 @@ func (s Step) fits(value any, at Path) error {
 // With returns the path with an additional step.
 func (p Path) With(s Step) Path { return Path{append(slices.Clone(p.Steps), s)} }
 
-// Value returns the value at the path, or nil if there is none. Its errors are those of Locate.
+// Value returns the value at the path, or nil if there is none. Value returns an error if Locate does.
 func (p Path) Value(obj map[string]any) (any, error) {
 	_, value, taken, err := p.Locate(obj)
 	if err != nil || taken < len(p.Steps) {

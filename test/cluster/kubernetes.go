@@ -60,7 +60,7 @@ func findKubernetes(wanted string) (string, error) {
 }
 
 // version returns the Kubernetes version of a control plane. With --assets but without
-// --kubernetes, the minor version is that of the API server in the assets.
+// --kubernetes, the minor version is the API server's version in the assets.
 func (o options) version(ctx context.Context) (string, error) {
 	if o.assets == "" || o.kubernetes != "" {
 		return findKubernetes(o.kubernetes)

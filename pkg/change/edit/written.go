@@ -32,7 +32,7 @@ type Field struct {
 type Written struct {
 	// Object is the object after the change.
 	Object *unstructured.Unstructured
-	// Fields are the written fields, including those with an unchanged value.
+	// Fields are the written fields, including fields whose value did not change.
 	Fields []Field
 }
 

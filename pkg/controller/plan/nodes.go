@@ -77,8 +77,8 @@ func (d demand) tolerates(node *corev1.Node, effect corev1.TaintEffect) bool {
 	return !untolerated
 }
 
-// DaemonTolerations returns the tolerations of a pod that must run on its node: those of the
-// template, and those that the DaemonSet controller adds.
+// DaemonTolerations returns the tolerations of a pod that must run on its node: the template's
+// tolerations, and the tolerations that the DaemonSet controller adds.
 func DaemonTolerations(spec corev1.PodSpec) []corev1.Toleration {
 	tolerations := slices.Clone(spec.Tolerations)
 	add := func(key string, effect corev1.TaintEffect) {

@@ -176,8 +176,8 @@ func deploymentName(kind kinds.Kind, obj *unstructured.Unstructured) (string, er
 	return obj.GetName(), nil
 }
 
-// readDeployments adds Deployments to a view: those that the object controls, and the one with the
-// name that the object wants.
+// readDeployments adds to a view the Deployments that the object controls, and the Deployment with
+// the name that the object wants.
 func readDeployments(v *plan.View, object *unstructured.Unstructured, store cache.Indexer) {
 	for _, r := range childrenOf[*record[plan.Deployment]](object, store, ByOwner) {
 		if r.plan.Controller == object.GetUID() {

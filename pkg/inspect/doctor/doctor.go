@@ -32,7 +32,7 @@ type Doctor struct {
 	// commands formats the commands that fix problems.
 	commands commandline.Context
 
-	// served lists the shipped kinds, except those that the server does not serve.
+	// served lists the shipped kinds that the server serves.
 	served []kinds.Kind
 	// declared lists the kinds (plural.group) that CRDs declare and that have objects.
 	declared []string

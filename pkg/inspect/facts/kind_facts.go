@@ -135,7 +135,7 @@ func New(kind kinds.Kind, source kinds.Source, count *fieldpath.Path) (Facts, er
 	return f, f.fromAnnotations(said)
 }
 
-// builtInFacts returns the facts of Kubernetes' own kinds. The rules are those of "kubectl rollout status".
+// builtInFacts returns the facts of a built-in kind, by the rules of "kubectl rollout status".
 func builtInFacts(kind kinds.Kind) Facts {
 	f := Facts{
 		Generation: GenerationField, Unit: "pod", Count: ".spec.replicas", From: []string{"built in"}, builtIn: true,

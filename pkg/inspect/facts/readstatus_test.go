@@ -75,7 +75,7 @@ func settled(t *testing.T, kind kinds.Kind, source kinds.Source, path string, ob
 	return o
 }
 
-// reported returns the report on an object like that of settled, without its pods.
+// reported returns the report on the object that settled returns. The report includes no pods.
 func reported(t *testing.T, kind kinds.Kind, source kinds.Source, path string, obj *unstructured.Unstructured) status.Report {
 	t.Helper()
 	return status.NewReport(status.Snapshot{Object: settled(t, kind, source, path, obj), Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})

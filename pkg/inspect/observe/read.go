@@ -8,7 +8,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// Depth determines what is read for an object. Each depth includes the previous ones.
+// Depth is how much Read reads for an object. Each depth includes the previous depths.
 type Depth int
 
 const (
@@ -22,7 +22,7 @@ const (
 	Details
 )
 
-// Extent determines what is read for a target.
+// Extent selects the objects that Read reads for a target.
 type Extent struct {
 	Depth Depth
 	// Competitors adds autoscalers, which can revert a change of the count, and disruption budgets.

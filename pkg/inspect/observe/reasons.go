@@ -85,8 +85,8 @@ func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r statu
 }
 
 // eventFeeds subscribes to feeds of events, and returns them. If events are followed, one feed contains all
-// events in the namespace except those of normal pod starts. Otherwise, the feeds contain the events about the
-// given objects. If no objects are given, they contain the Killing events of all pods.
+// events in the namespace except the events of normal pod starts. Otherwise, the feeds contain the events about
+// the given objects. If no objects are given, the feeds contain the Killing events of all pods.
 func (m *model) eventFeeds(e status.Snapshot, about []types.UID) []*feeds.Events {
 	var selectors []string
 	switch {

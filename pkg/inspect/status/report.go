@@ -188,8 +188,8 @@ func logsOf(o Object) commandline.Command {
 // usually have the same problem.
 const unreadyShown = 5
 
-// relevant returns the events without those of ready pods. Of the unready pods, only the first few
-// keep their events.
+// relevant returns all events except the events of ready pods. It includes the events of only the
+// first few pods that are not ready.
 func relevant(events []corev1.Event, pods []problem.Pod) []problem.Event {
 	if len(events) == 0 {
 		return nil // skip the loop over the pods, which can be very many

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// The tree contains the objects between the object and its pods, except those that desire no pods and
-// have none. A pod that leads a group appears once, with the group as its children. The tree is
+// The tree contains the objects between the object and its pods, except objects that desire no pods
+// and have none. A pod that leads a group appears once, with the group as its children. The tree is
 // finite even if owner references form a cycle.
 func TestTree(t *testing.T) {
 	t.Parallel()

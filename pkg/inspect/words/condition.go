@@ -84,7 +84,7 @@ func Overall(conditionType string) bool {
 	return !slices.ContainsFunc(ofType(conditionType), func(w string) bool { return !known(w) })
 }
 
-// ofType returns the words of a type. It ignores a domain, such as that of "example.com/Ready".
+// ofType returns the words of a type. It ignores a domain, such as "example.com/".
 func ofType(name string) []string { return Split(name[strings.LastIndexAny(name, "/.")+1:]) }
 
 // step reports whether a condition type that ends with this word is true before the object is ready.

@@ -58,7 +58,7 @@ var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // nothing c
 	return all
 }()
 
-// phrases replaces phrases whose meaning differs from that of their words with a single word.
+// phrases replaces a phrase with a single word if the phrase means something else than its words.
 var phrases = strings.NewReplacer( //nolint:gochecknoglobals // nothing changes it
 	" up to date ", " uptodate ", " in progress ", " inprogress ", " in sync ", " insync ", " out of sync ", " outofsync ",
 	" non compliant ", " noncompliant ", " timed out ", " timedout ", " could not ", " cannot ", " can not ", " cannot ", " not found ", " notfound ", " no such ", " notfound ", " no valid ", " invalid ", " not valid ", " invalid ",

@@ -11,7 +11,7 @@ import (
 func (c *Factory) CommandContext() commandline.Context { return CommandContext(c.flags) }
 
 // ClusterContext returns only the flags that choose a cluster. It is for commands that grant
-// permissions: in "kubectl create rolebinding", --user is the user to bind.
+// permissions, because --user of "kubectl create rolebinding" is the user to bind.
 func (c *Factory) ClusterContext() commandline.Context { return given(c.flags, clusterFlags()...) }
 
 // CommandContext returns the parsed global flags that choose a cluster or a user.
@@ -24,7 +24,6 @@ func clusterFlags() []string {
 	return []string{"kubeconfig", "context", "cluster", "server", "tls-server-name", "insecure-skip-tls-verify", "certificate-authority"}
 }
 
-// given returns the named flags that are set.
 func given(flags *pflag.FlagSet, names ...string) commandline.Context {
 	var words commandline.Context
 	for _, name := range names {

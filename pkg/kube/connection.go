@@ -17,8 +17,8 @@ const maxPages = 1000
 
 // connection is the state of the server as a command observes it. It limits the time and memory that
 // a broken server can cost. After a response that times out or does not end, the API group gets no
-// more requests. This applies to all groups if the server has never responded, or if two groups in a
-// row have timed out.
+// more requests. If the server has never responded, or if two groups in a row have timed out, no
+// group gets more requests.
 type connection struct {
 	// patient means that the command waits until the server responds again. All requests are sent,
 	// even to broken groups.
@@ -89,8 +89,8 @@ func (c *connection) noteFailure(group string, err error) {
 	c.broken[group] = err
 }
 
-// noteResponse records a complete response. client-go retries a request up to ten times, after the
-// delay in Retry-After. If the delay would exceed the timeout, noteResponse deletes this header.
+// noteResponse records a complete response. client-go retries a request up to ten times, after the delay
+// in Retry-After. If all delays together would exceed the timeout, noteResponse deletes this header.
 func (c *connection) noteResponse(group string, resp *http.Response, timeout time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,7 +112,7 @@ func (c *connection) noteResponse(group string, resp *http.Response, timeout tim
 }
 
 // addPage counts a page of a list. It returns an error if a server announces too many pages. All
-// lists share a limit of maxResponseBytes times the number of lists.
+// lists together are limited to maxResponseBytes times the number of lists.
 func (c *connection) addPage(req *http.Request, bytes int) error {
 	query := req.URL.Query()
 	switch {

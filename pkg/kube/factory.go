@@ -36,7 +36,7 @@ type Factory struct {
 	Flags      *genericclioptions.ConfigFlags
 	connection connection
 	errOut     io.Writer
-	// announced ensures that the credential plugin is announced only once.
+	// announced ensures that the wait for the credential plugin is announced only once.
 	announced sync.Once
 	// flags contains the parsed global flags.
 	flags *pflag.FlagSet
@@ -72,8 +72,8 @@ func New(version string, streams genericiooptions.IOStreams) *Factory {
 	return c
 }
 
-// Namespace returns the namespace of a flag or, without a flag, of the context. given reports whether
-// it is from a flag. Several namespaces are an error.
+// Namespace returns the namespace of a flag or, without a flag, of the context. given means that a
+// flag sets it. Several namespaces are an error.
 func (c *Factory) Namespace() (namespace string, given bool, err error) {
 	all, given, err := c.Namespaces()
 	if err == nil && len(all) > 1 {
@@ -159,8 +159,8 @@ func (c *Factory) Mapper() (meta.RESTMapper, error) {
 	return c.Flags.ToRESTMapper()
 }
 
-// WaitForServer lets the clients send requests even after others have timed out, so that the command
-// can wait until the server responds again.
+// WaitForServer lets the clients send requests even after other requests have timed out, so that the
+// command can wait until the server responds again.
 func (c *Factory) WaitForServer() { c.connection.patient.Store(true) }
 
 // AddFlags adds kubectl's global flags.
@@ -197,7 +197,6 @@ func (c *Factory) Core() (*corev1client.CoreV1Client, error) {
 	})
 }
 
-// clientOf makes a client for the server of the command.
 func clientOf[T any](c *Factory, newForConfig func(*rest.Config) (T, error)) (client T, err error) {
 	config, err := c.Config()
 	if err != nil {
@@ -217,7 +216,6 @@ func WithProtobuf(config *rest.Config) *rest.Config {
 	return config
 }
 
-// configCommand returns a "kubectl config" command with the flag --kubeconfig of this command.
 func (c *Factory) configCommand(verb string) string {
 	return given(c.flags, "kubeconfig").Line(commandline.Kubectl("config", verb))
 }

@@ -58,7 +58,7 @@ func (c *Factory) KindNamed(ctx context.Context, word string) (kinds.Kind, error
 	return c.KindOf(ctx, mapping)
 }
 
-// KindOf returns the kind of a mapping, with the declaration in its CRD. It ignores an invalid declaration.
+// KindOf returns the kind of a mapping, with the declaration in the CRD. It ignores an invalid declaration.
 func (c *Factory) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.Kind, error) {
 	kind := kinds.KindOf(mapping)
 	if kind.Reconciled() || kind.BuiltIn() {
@@ -119,7 +119,6 @@ func (c *Factory) ReplicaKinds(ctx context.Context) ([]kinds.Kind, error) {
 	return all, nil
 }
 
-// namesOf returns the CRD names of kinds.
 func namesOf(all []kinds.Kind) sets.Set[string] {
 	names := sets.New[string]()
 	for _, kind := range all {
@@ -128,8 +127,8 @@ func namesOf(all []kinds.Kind) sets.Set[string] {
 	return names
 }
 
-// declaredKinds returns the kinds whose CRD has a declaration or the annotation replicas-path, except
-// shipped kinds. It reads only these CRDs completely.
+// declaredKinds returns the kinds whose CRD has a declaration or the annotation replicas-path,
+// except shipped kinds. It reads only these CRDs in full.
 func (c *Factory) declaredKinds(ctx context.Context, crds []metav1.PartialObjectMetadata) ([]kinds.Kind, error) {
 	objects, err := c.Dynamic()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// NotServed reports whether an error means that the server lacks the resource type. A missing object
-// is another error.
+// NotServed reports whether an error means that the server lacks the resource type. It returns false
+// if only the object is missing.
 func NotServed(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
@@ -38,7 +38,7 @@ func Explain(kind kinds.Kind, err error) error {
 // unknownType is the prefix of resource.Builder's error for an unknown type.
 const unknownType = "the server doesn't have a resource type "
 
-// ExplainType adds the missing CRD to an error about a missing type. The error is from
+// ExplainType adds the name of the missing CRD to an error about a missing type. The error is from
 // resource.Builder or, if the type is still in the discovery cache, from the server.
 func ExplainType(err error) error {
 	if word, is := strings.CutPrefix(err.Error(), unknownType); is {
@@ -56,8 +56,8 @@ func ExplainType(err error) error {
 	return err
 }
 
-// missingType returns the error for a type that the server lacks: a NotServedError if the type ships
-// with this program, or an UnknownTypeError.
+// missingType returns the error for a type that the server lacks. This is a NotServedError if the
+// type ships with this program, and otherwise an UnknownTypeError.
 func missingType(word string) error {
 	err := &outcome.UnknownTypeError{Type: word}
 	for _, kind := range kinds.Shipped() {

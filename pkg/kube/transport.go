@@ -23,8 +23,8 @@ import (
 // the same timeout for discovery.
 const defaultRequestTimeout = 32 * time.Second
 
-// maxResponseBytes limits the total size of the responses in memory. A page of 500 objects or the
-// OpenAPI document of a large cluster has a few megabytes.
+// maxResponseBytes limits the total size of the responses in memory. A page of 500 objects, or the
+// OpenAPI document of a large cluster, takes a few megabytes.
 const maxResponseBytes = 256 << 20
 
 // partBytes is the number of bytes after which the timeout of a long response restarts.
@@ -37,14 +37,15 @@ type BadResponseError struct {
 	Problem string
 
 	tooLong bool
-	// unusable means that the response is declared as JSON but is not JSON, or contains another object.
+	// unusable means that the response is declared as JSON but is not JSON, or contains the wrong
+	// object.
 	unusable bool
 }
 
 func (e *BadResponseError) Error() string { return "the server " + e.Server + " " + e.Problem }
 
-// boundedTransport sends requests through another transport. Each request has the timeout; zero means
-// no timeout. The total size of all responses in memory is at most maxBytes.
+// boundedTransport sends requests through another transport. The timeout applies to each request;
+// zero means no timeout. The total size of all responses in memory is at most maxBytes.
 type boundedTransport struct {
 	*connection
 	timeout  time.Duration
@@ -106,8 +107,8 @@ func (t *boundedTransport) exchange(req *http.Request, group string) (*http.Resp
 	return nil, err
 }
 
-// readBody reads and checks a whole response. If the command is patient, the timeout restarts with
-// each part, because a controller reads long lists.
+// readBody reads and checks a whole response. If the command is patient, the timeout restarts after
+// each part, so that a controller can read long lists.
 func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, timer *time.Timer) error {
 	if t.timeout > 0 && t.patient.Load() {
 		body.partRead = func() { timer.Reset(t.timeout) }
@@ -135,8 +136,8 @@ func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, time
 	return nil
 }
 
-// boundedBody is the body of a response. The read bytes are held until the body is closed. In a
-// watch, they are held only until the end of the line, which is one event.
+// boundedBody is the body of a response. The bytes that were read are held until the body is closed.
+// In a watch, they are held only until the end of the line, which is one event.
 type boundedBody struct {
 	io.ReadCloser
 	server   string
@@ -191,7 +192,6 @@ func (b *boundedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// isLog reports whether a path is the path of a container's log.
 func isLog(path string) bool {
 	rest, is := strings.CutSuffix(path, "/log")
 	return is && strings.Contains(rest, "/api/v1/namespaces/") && strings.Contains(rest, "/pods/")
@@ -254,8 +254,8 @@ func checkObject(resp *http.Response, data []byte) error {
 	return &BadResponseError{Server: req.URL.Host, Problem: fmt.Sprintf("answered %s %s with another object", req.Method, req.URL.Path), unusable: true}
 }
 
-// objectAt returns the namespace and the name of the object in a path. For the path of a status or a
-// scale, it returns the object.
+// objectAt returns the namespace and the name of the object in a path. The path can end with the
+// status or the scale of the object.
 func objectAt(path string) (namespace, name string) {
 	_, rest, grouped := strings.Cut(path, "/apis/")
 	if !grouped {

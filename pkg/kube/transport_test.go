@@ -17,8 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// maxBytes limits the memory for all responses in these tests. It is several times partBytes. With
-// maxResponseBytes, the tests would be too slow under the race detector.
+// maxBytes limits the memory for all responses in these tests. It is several times partBytes.
+// maxResponseBytes would make the tests too slow under the race detector.
 const maxBytes = 16 * partBytes
 
 // server is a transport that returns the response for a path. If the response is nil, it times out.
@@ -39,7 +39,6 @@ func response(code int, body io.Reader) *http.Response {
 
 func ok() *http.Response { return response(http.StatusOK, strings.NewReader("{}")) }
 
-// send sends a request for a path.
 func send(t *testing.T, transport http.RoundTripper, path string) (*http.Response, error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://server"+path, nil)
@@ -49,7 +48,6 @@ func send(t *testing.T, transport http.RoundTripper, path string) (*http.Respons
 	return transport.RoundTrip(req)
 }
 
-// ask sends a request, and returns the header of the response.
 func ask(t *testing.T, transport http.RoundTripper, path string) (http.Header, error) {
 	t.Helper()
 	resp, err := send(t, transport, path)
@@ -60,7 +58,7 @@ func ask(t *testing.T, transport http.RoundTripper, path string) (http.Header, e
 }
 
 // A server that does not respond delays a command by a limited number of timeouts. In this test, the
-// server does not respond to paths with an exclamation mark.
+// server does not respond to paths that contain an exclamation mark.
 func TestTimeOfSilence(t *testing.T) {
 	t.Parallel()
 	const silent = "!"
@@ -106,8 +104,7 @@ func TestTimeOfSilence(t *testing.T) {
 	}
 }
 
-// A list can have many pages, but addPage limits the pages of all lists that are read at the same
-// time.
+// A list can have many pages, but addPage limits the total size of the pages of all lists.
 func TestPagesOfLists(t *testing.T) {
 	t.Parallel()
 	const pods = "/api/v1/namespaces/a/pods"
@@ -252,7 +249,7 @@ func TestManyValues(t *testing.T) {
 	}
 }
 
-// The limits ignore the contents of strings, and start again at each event.
+// The limits ignore the contents of strings. The count of values restarts at each event.
 func TestJSONBounds(t *testing.T) {
 	t.Parallel()
 	var b jsonBounds
@@ -283,7 +280,7 @@ func TestCompressedResponse(t *testing.T) {
 	}
 }
 
-// interrupted is a transport whose bodies end with the context of the request, as in net/http.
+// interrupted is a transport whose response bodies end when the context of the request ends, as in net/http.
 type interrupted struct{ server }
 
 func (i interrupted) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -306,8 +303,8 @@ func (b contextBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// Container logs have no limit of time or size. Responses to paths that only resemble log paths are
-// limited. In a watch, the limit applies to each event, and not to all events together.
+// Container logs have no limit of time or size. Responses to other paths, even similar ones, are
+// limited. In a watch, the limit applies to each event, not to all events together.
 func TestLongStreams(t *testing.T) {
 	t.Parallel()
 	const watch, text = "/api?watch=true", "no line ends "
@@ -387,8 +384,8 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// A successful response must be JSON or protobuf. The server can declare JSON as text, for example
-// for OpenAPI documents. If an error is a web page, the page is replaced with one line.
+// A successful response must be JSON or protobuf. Servers can declare JSON as text, as they do for
+// OpenAPI documents. If an error is a web page, the page is replaced with one line.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -15,10 +15,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// interruptGrace is how long a verb has after Ctrl-C to restore the terminal.
+// interruptGrace is how long a command has after Ctrl-C to restore the terminal.
 const interruptGrace = 500 * time.Millisecond
 
-// unanswered is the key of the number of writes of a command that have no response yet.
+// unanswered is the context key of the number of writes that have no response yet.
 type unanswered struct{}
 
 // Interruptible calls run, and returns soon after ctx ends, even during discovery or in a credential
@@ -50,8 +50,8 @@ func Interruptible(ctx context.Context, out io.Writer, run func(context.Context)
 	}
 }
 
-// write is like exchange, but if there is an error and the server might have executed the write, it
-// returns an outcome.ErrUnknown. It treats the status 504 as an error.
+// write is like exchange, but it wraps outcome.ErrUnknown in an error if the server might have
+// executed the write. It treats the status 504 as an error.
 func (t *boundedTransport) write(req *http.Request, group string) (*http.Response, error) {
 	if writes, is := req.Context().Value(unanswered{}).(*atomic.Int64); is {
 		if err := context.Cause(req.Context()); err != nil {
@@ -91,8 +91,8 @@ func changes(req *http.Request) bool {
 }
 
 // traceConnection returns req with a trace, and a function that reports whether the request got a
-// connection. Without a connection, nothing was sent. A failed TLS handshake is not a connection. If
-// a transport does not report connections, the function returns true.
+// connection. Without a connection, nothing was sent. A connection whose TLS handshake failed does
+// not count. If a transport does not report connections, the function returns true.
 func traceConnection(req *http.Request) (*http.Request, func() bool) {
 	var wanted, got atomic.Bool
 	trace := &httptrace.ClientTrace{

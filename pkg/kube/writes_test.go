@@ -32,7 +32,7 @@ func TestWriteWithoutAnAnswer(t *testing.T) {
 	}
 	for _, test := range []struct {
 		what, url string
-		// serve handles a connection on the server. If it is nil, connections are refused.
+		// serve handles a connection on the server. If serve is nil, connections are refused.
 		serve   func(net.Conn)
 		unknown bool
 	}{

@@ -55,7 +55,7 @@ type Controller struct {
 	// Version is the version of this program that installed the controller, or "" if the Deployment
 	// has no version label.
 	Version string `json:"version"`
-	// Desired is the number of desired pods, and Available is the number of available pods.
+	// Desired and Available are the numbers of desired and available pods.
 	Desired   int64 `json:"-"`
 	Available int64 `json:"-"`
 }

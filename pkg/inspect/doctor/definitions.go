@@ -56,8 +56,8 @@ func (d *Doctor) serves(kind kinds.Kind) bool {
 	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == kind.Resource.Resource })
 }
 
-// declarations checks the kinds that CRDs declare in addition to the shipped kinds, and adds the used
-// kinds to d.declared. If the user cannot list CRDs, there are no results.
+// declarations checks the kinds that CRDs declare in addition to the shipped kinds. It adds the
+// kinds that are in use to d.declared. If the user cannot list CRDs, there are no results.
 func (d *Doctor) declarations(ctx context.Context) ([]check.Result, error) {
 	crds, err := d.client.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {

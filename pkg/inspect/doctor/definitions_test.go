@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Only a CRD that declares a kind, and that is not shipped, has a result. The result reports its
-// errors.
+// A CRD has a result only if it declares a kind and is not shipped. The result reports errors in the
+// declaration.
 func TestCheckDeclaration(t *testing.T) {
 	t.Parallel()
 	scaffold := kinds.Scaffold{Kind: "Foo", Group: "example.com", Plan: kinds.StrategyPods, Image: "nginx"}

@@ -46,7 +46,7 @@ func (d *Doctor) rights(ctx context.Context) ([]check.Result, error) {
 	return checks, nil
 }
 
-// roles returns the names of the roles of deploy/rbac that are installed.
+// roles returns the names of the installed roles from deploy/rbac.
 func (d *Doctor) roles(ctx context.Context) sets.Set[string] {
 	installed := sets.New[string]()
 	for _, role := range []string{check.Viewer, check.Editor, check.Controller} {
@@ -67,8 +67,8 @@ func (d *Doctor) roles(ctx context.Context) sets.Set[string] {
 }
 
 // neededRights returns the rights that each verb needs for the served kinds in namespace, or in all
-// namespaces if it is "". If no kinds are served, it returns the rights for Deployments, which no
-// role of deploy/rbac grants.
+// namespaces if it is "". If no kinds are served, it returns the rights for Deployments. No role in
+// deploy/rbac grants these.
 func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, error) {
 	editor, viewer, revisions := check.Editor, check.Viewer, "controllerrevisions.apps"
 	if len(served) == 0 {
@@ -151,7 +151,6 @@ func loopRights(namespace string) ([]check.Right, error) {
 	return rights, nil
 }
 
-// rightsOf returns the rights that a rule of a role grants in a namespace.
 func rightsOf(namespace string, rule rbacv1.PolicyRule) []check.Right {
 	names := rule.ResourceNames
 	if len(names) == 0 {
@@ -171,8 +170,8 @@ func rightsOf(namespace string, rule rbacv1.PolicyRule) []check.Right {
 	return rights
 }
 
-// ask asks the server about each right, with several requests at a time. An answer is nil if the
-// server does not answer.
+// ask asks the server about each right, with several requests at the same time. An answer is nil if
+// the server does not answer.
 func (d *Doctor) ask(ctx context.Context, needed []check.VerbRights) map[check.Right]*bool {
 	answers := map[check.Right]*bool{}
 	for _, verb := range needed {

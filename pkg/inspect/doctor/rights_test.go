@@ -51,7 +51,7 @@ func TestNeededRights(t *testing.T) {
 	}
 }
 
-// Users without any of the shipped kinds need neither the CRDs nor the controller, so their
+// If no shipped kind is installed, the user needs neither the CRDs nor the controller, so the
 // permissions on Deployments are checked instead.
 func TestRightsOfDeployments(t *testing.T) {
 	t.Parallel()
@@ -97,7 +97,7 @@ func TestControllerRole(t *testing.T) {
 	}
 }
 
-// has reports whether a shipped role grants a permission. For other roles, it returns true.
+// has reports whether the viewer or editor role grants a permission. For other roles, it returns true.
 func has(t *testing.T, namespace, role string, right check.Right) bool {
 	t.Helper()
 	if role != check.Viewer && role != check.Editor {

@@ -1,7 +1,6 @@
 package problem
 
-// Code is a reason for scripts. Its message is for people. The codes and their meanings are stable.
-// docs/status-json.md lists them.
+// Code is a reason for scripts. The codes are stable and are listed in docs/status-json.md.
 type Code string
 
 // The codes of verdicts without a problem.
@@ -15,7 +14,7 @@ const (
 	CodeNoController        Code = "NoController"        // no running controller reconciles the object
 	CodeNothingReported     Code = "NothingReported"     // the status does not report the state of the object
 	CodeNoPods              Code = "NoPods"              // there are no pods, and the desired count is unknown
-	CodeCountOutOfBounds    Code = "CountOutOfBounds"    // the count is outside of the minimum and maximum in the spec
+	CodeCountOutOfBounds    Code = "CountOutOfBounds"    // the count violates the minimum or maximum in the spec
 	CodePodsMissing         Code = "PodsMissing"         // some pods have not been created
 	CodePodsSurplus         Code = "PodsSurplus"         // some pods have not been removed
 	CodePodsOutdated        Code = "PodsOutdated"        // some pods have an older template
@@ -29,7 +28,7 @@ const (
 	CodePausedByUser        Code = "PausedByUser"        // the annotations of this program pause the object
 	CodeWaitingForPromotion Code = "WaitingForPromotion" // a new version waits for someone to promote it
 	CodePartitioned         Code = "Partitioned"         // the strategy keeps pods of the older template
-	CodeOnDelete            Code = "OnDelete"            // the strategy replaces only deleted pods
+	CodeOnDelete            Code = "OnDelete"            // the strategy replaces pods only after they are deleted
 )
 
 // The codes of problems.
@@ -54,7 +53,7 @@ const (
 	CodeReadinessGate      Code = "ReadinessGate"      // a readiness gate is not met
 	CodeQuotaExceeded      Code = "QuotaExceeded"      // a quota allows no more pods
 	CodeAdmissionRefused   Code = "AdmissionRefused"   // admission rejects the pods
-	CodeNameTaken          Code = "NameTaken"          // another object has the name
+	CodeNameTaken          Code = "NameTaken"          // another object already has the name
 	CodeCreateFailed       Code = "CreateFailed"       // pods cannot be created for another reason
 	CodeDeadlineExceeded   Code = "DeadlineExceeded"   // the progress deadline of the object has passed
 	CodeInvalidPause       Code = "InvalidPause"       // the pause annotation is invalid

@@ -24,8 +24,9 @@ const (
 	deadlineExceeded = "ProgressDeadlineExceeded"
 )
 
-// Reported returns the failures in the conditions of an object. If no condition reports rejected pods, it adds
-// the last event about a pod creation, if that creation failed. whose is the name of a child, or "".
+// Reported returns the failures in the conditions of an object or, if whose names a child, of that
+// child. It adds the last pod creation in the events if that creation failed and no condition
+// reports rejected pods.
 func Reported(conditions []metav1.Condition, whose, namespace string, events []corev1.Event, commands commandline.Context) []Finding {
 	var all []Finding
 	refused := false
@@ -38,10 +39,10 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []c
 		case c.Status == metav1.ConditionTrue && (c.Type == stalled || whose == "" && words.Condition(c) == words.Failed):
 			f.Code, f.Message = CodeReportedFailure, cmp.Or(ConditionWords(c), ConditionSays(c))
 		case c.Status == metav1.ConditionTrue && c.Type == degraded && whose == "":
-			// The object can recover by itself, for example while pods are starting.
+			// The object can recover by itself, for example when its pods have started.
 			f.Code, f.Message, f.Fatal = CodeReportedFailure, ConditionSays(c), false
 		case c.Type == apis.ConditionProgressing && c.Status == metav1.ConditionFalse && c.Reason == deadlineExceeded:
-			// This condition does not name the cause, so Fold sorts it after conditions that do.
+			// This condition does not name the cause, so Fold sorts it after other fatal problems.
 			f.Code, f.Message, f.Fatal = CodeDeadlineExceeded, ConditionWords(c), true
 		default:
 			continue
@@ -59,7 +60,7 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []c
 	return all
 }
 
-// refusedLast returns the event of the last pod creation if that creation failed.
+// refusedLast returns the event about the last pod creation if that creation failed.
 func refusedLast(events []corev1.Event) (corev1.Event, bool) {
 	for _, e := range slices.Backward(events) {
 		switch e.Reason {
@@ -95,7 +96,7 @@ func (f *Finding) refusal(reason, message, namespace string) {
 	}
 }
 
-// ConditionWords returns the reason and the message of a condition. An empty one is omitted.
+// ConditionWords joins the reason and the message of a condition, or returns the one that is set.
 func ConditionWords(c metav1.Condition) string {
 	switch {
 	case c.Reason == "":

@@ -30,9 +30,9 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// The type, the status, and the reason determine whether a condition is a problem, and so does the
-// owner: the object or a child. The message names the child, except for rejected pods. A degraded
-// object has not failed, because it can recover by itself.
+// The type, the status, the reason, and the owner of a condition determine whether it is a problem.
+// The owner is the object or a child. The message names the child, except for rejected pods. A
+// degraded object has not failed, because it can recover by itself.
 func TestReported(t *testing.T) {
 	t.Parallel()
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
@@ -76,8 +76,8 @@ func TestReported(t *testing.T) {
 	}
 }
 
-// A failed last creation of a pod is a problem. If a condition reports it, too, there is only one
-// problem.
+// If the last pod creation failed, there is a problem. If a condition reports the same failure,
+// there is still only one problem.
 func TestReportedInAnEvent(t *testing.T) {
 	t.Parallel()
 	failed, created := corev1.Event{Reason: "FailedCreate", Message: "Error creating: no"}, corev1.Event{Reason: "SuccessfulCreate"}

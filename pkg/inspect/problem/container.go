@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// calm is how long a container must run until a crash is forgotten. The kubelet uses the same time.
+	// calm is how long a container must run until a crash is forgotten. The kubelet uses the same
+	// time.
 	calm = 10 * time.Minute
 	// trial is how long a container must run after its first restart to be considered recovered.
 	// After more restarts, longTrial applies. Both are long because a busy kubelet reports a crash late.
@@ -41,7 +42,6 @@ func containersOf(pod *corev1.Pod) []container {
 	return all
 }
 
-// title returns the name of the container for messages, such as "init container a".
 func (c container) title() string {
 	if c.init && !c.sidecar {
 		return "init container " + c.Name
@@ -97,8 +97,8 @@ func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
 	return true
 }
 
-// pullWords returns the error of the registry or the runtime. During a backoff, older kubelets report
-// this error only in an event.
+// pullWords returns the error of the registry or the runtime. During a backoff, older kubelets
+// report this error only in an event.
 func (f *Finding) pullWords(message string) string {
 	if rest, backOff := strings.CutPrefix(message, "Back-off pulling image "); backOff {
 		_, message, _ = strings.Cut(rest, `": `)
@@ -134,7 +134,7 @@ func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	}
 	f.Code, f.Fatal = CodeCrashLoop, backingOff || c.RestartCount >= 2
 	if last != nil && last.Reason == startError {
-		// The container has never run, and its message still describes the first attempt.
+		// The container has never run, so this is not a crash.
 		f.Code = CodeStartFailed
 		f.Message = fmt.Sprintf("%s cannot start: %s", c.title(), cmp.Or(last.Message, last.Reason))
 		f.Hint = f.describe(pod)
@@ -161,7 +161,7 @@ func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 }
 
 // recovered reports whether a running container has recovered from its last crash. A ready container
-// recovers after a short time. If it crashed more than once, it must run for twice as long as before.
+// must have run for trial or, after several restarts, for about twice as long as before the crash.
 func (c container) recovered(last *corev1.ContainerStateTerminated, now time.Time) bool {
 	runs := now.Sub(c.State.Running.StartedAt.Time)
 	if !c.Ready {
@@ -195,7 +195,7 @@ func restarts(n int32) string {
 	return Quantity(n, "restart")
 }
 
-// Sidecar reports whether an init container continues to run with the main containers.
+// Sidecar reports whether an init container keeps running alongside the main containers.
 func Sidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }

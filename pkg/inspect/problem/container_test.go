@@ -9,10 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// lookedAt returns the current time in these tests.
 func lookedAt() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
-// TestProblemsOfContainers checks the problem and the affected container of pods in many states.
 func TestProblemsOfContainers(t *testing.T) {
 	t.Parallel()
 	at := func(ago time.Duration) metav1.Time { return metav1.NewTime(lookedAt().Add(-ago)) }
@@ -119,7 +117,7 @@ func TestProblemsOfContainers(t *testing.T) {
 	}
 }
 
-// The message of the registry is shown without the prefixes of other programs. It is read from the
+// The message of the registry is shown without prefixes from other programs. It is read from the
 // status or an event.
 func TestPullWords(t *testing.T) {
 	t.Parallel()
@@ -145,7 +143,7 @@ func TestPullWords(t *testing.T) {
 	}
 }
 
-// A terminating, finished, or ready pod has not failed, even if its containers have.
+// Lasting ignores terminating, finished, and ready pods, even if their containers have failed.
 func TestLasting(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -38,12 +38,12 @@ func newEvent(e corev1.Event) Event {
 // evidenceEvents is the maximum number of events of a problem.
 const evidenceEvents = 5
 
-// RoutineReasons returns the reasons of the events of every normal pod start. These events only
-// repeat the status of the pod.
+// RoutineReasons returns the event reasons of a normal pod start. These events only repeat the
+// status of the pod.
 func RoutineReasons() []string { return []string{"Scheduled", "Pulled", "Created", "Started"} }
 
-// evidence returns the latest warnings that explain a problem. If there are none, it returns events
-// of operations that can take too long. It ignores events of completed operations.
+// evidence returns the latest warnings that explain a problem or, if there are none, the latest
+// normal events. It ignores the routine events of a pod start.
 func evidence(events []corev1.Event) []Event {
 	events = slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool {
 		return e.Type == corev1.EventTypeNormal && slices.Contains(RoutineReasons(), e.Reason)
@@ -61,7 +61,7 @@ func evidence(events []corev1.Event) []Event {
 // the order of SortEvents.
 func FoldEvents(events []corev1.Event) []Event {
 	all := make([]Event, 0, len(events))
-	last := map[string]int{} // by key
+	last := map[string]int{}
 	for _, e := range events {
 		event := newEvent(e)
 		key := event.key()
@@ -120,7 +120,7 @@ func withoutDigits(s string) string {
 	}, s)
 }
 
-// LastSeen returns when an event last occurred. It reads the first field that is set.
+// LastSeen returns when an event last occurred. Several fields can contain this time.
 func LastSeen(e corev1.Event) time.Time {
 	if e.Series != nil && !e.Series.LastObservedTime.IsZero() {
 		return e.Series.LastObservedTime.Time
@@ -132,7 +132,6 @@ func firstSeen(e corev1.Event) time.Time {
 	return firstSet(e.FirstTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time, LastSeen(e))
 }
 
-// firstSet returns the first time that is set, or zero.
 func firstSet(times ...time.Time) time.Time {
 	for _, t := range times {
 		if !t.IsZero() {

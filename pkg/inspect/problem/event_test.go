@@ -49,7 +49,7 @@ func TestEvidence(t *testing.T) {
 }
 
 // Anyone who can create events can create many long ones. The cost of folding events is linear in
-// their number. The cost of each event is bounded, because long messages are truncated.
+// the number of events. The cost of each event is bounded, because long messages are truncated.
 func TestCostOfEvents(t *testing.T) { // not parallel, because it counts allocations
 	many := func(n int) []corev1.Event {
 		events := make([]corev1.Event, n)

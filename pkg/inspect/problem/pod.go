@@ -1,6 +1,6 @@
-// Package problem explains why pods are not ready and why an object has no pods. A pod with its
-// events and node, or the conditions of an object, results in a problem with a code, a message, and a
-// hint.
+// Package problem explains why pods are not ready and why an object has no pods. It finds problems
+// in a pod, its events, and its node, and in the conditions of an object. Each problem has a code, a
+// message, and a hint.
 package problem
 
 import (
@@ -42,7 +42,7 @@ const EventKilling = "Killing"
 
 const (
 	// slack is added to the grace period of a pod before the pod is considered late, because the
-	// kubelet and the server are not immediate.
+	// kubelet and the server need some time.
 	slack = 15 * time.Second
 	// finalizing is how long a finalizer can be pending before it is considered stuck.
 	finalizing = time.Minute
@@ -74,8 +74,7 @@ func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 		f.Code, f.Message = CodePodEnded, "ended: "+ended
 		found = true
 	case ready:
-		// The kubelet reports only the current state. A container that is running can have crashed a
-		// moment ago.
+		// A container of a ready pod can have crashed or failed a probe a moment ago.
 		found = f.crashedLately(pod, in.Now) || f.stopping(pod)
 	default:
 		found = f.unscheduled(pod) || f.lost(pod, in) || f.badContainer(pod, in.Now) || f.unmounted(pod) ||
@@ -103,7 +102,8 @@ func Finished(pod *corev1.Pod) bool {
 // Active reports whether a pod has not finished and is not being deleted.
 func Active(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && !Finished(pod) }
 
-// Ready reports whether a pod is ready. since is when this last changed, or zero if it is unknown.
+// Ready reports whether a pod is ready. since is the time of the last change, or zero if it is
+// unknown.
 func Ready(pod *corev1.Pod) (ready bool, since time.Time) {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {
@@ -122,8 +122,8 @@ func notReadySince(pod *corev1.Pod) time.Time {
 	return pod.CreationTimestamp.Time
 }
 
-// terminating sets the finding if a pod exists for some time after its deletion timestamp, which is
-// the end of its grace period.
+// terminating sets the finding if a pod still exists some time after its deletion timestamp, which
+// is the end of its grace period.
 func (f *Finding) terminating(pod *corev1.Pod, in Context) bool {
 	f.Since = pod.DeletionTimestamp.Time
 	over := in.Now.Sub(f.Since)
@@ -160,7 +160,6 @@ func (f *Finding) describe(pod *corev1.Pod) string {
 	return f.commands.Line(commandline.Kubectl("describe", "pod", pod.Name).In(pod.Namespace))
 }
 
-// showLogs returns the command that shows the logs of all pods of the object, with flags.
 func (f *Finding) showLogs(flags ...string) string { return f.commands.Line(f.logs.With(flags...)) }
 
 // unscheduled sets the finding if a pod cannot be scheduled, with the scheduler's message.
@@ -244,7 +243,7 @@ func (f *Finding) unmounted(pod *corev1.Pod) bool {
 	return false
 }
 
-// incomplete sets the finding if a pod has started only partly, or has an unmet gate.
+// incomplete sets the finding if only some containers of a pod are ready, or a readiness gate is not met.
 func (f *Finding) incomplete(pod *corev1.Pod) bool {
 	var ready, all int
 	var not []string
@@ -274,7 +273,7 @@ func (f *Finding) incomplete(pod *corev1.Pod) bool {
 		return f.gated(pod)
 	}
 	if !running {
-		return false // it is starting
+		return false // the pod is starting
 	}
 	f.Code, f.Container = CodeContainersNotReady, not[0]
 	if f.Message = fmt.Sprintf("%d of %d containers ready, waiting for %s", ready, all, strings.Join(not, ", ")); all == 1 {
@@ -294,7 +293,6 @@ func initCount(pod *corev1.Pod) int {
 	return n
 }
 
-// gated sets the finding if a readiness gate of a pod is not met.
 func (f *Finding) gated(pod *corev1.Pod) bool {
 	met := map[corev1.PodConditionType]bool{}
 	for _, c := range pod.Status.Conditions {
@@ -309,8 +307,8 @@ func (f *Finding) gated(pod *corev1.Pod) bool {
 	return false
 }
 
-// Lasting returns why a pod cannot become ready without intervention, judging by the pod alone. If
-// the pod can become ready, the code is "".
+// Lasting returns why a pod cannot become ready without intervention, judging by the pod alone. The
+// code is "" if the pod can become ready.
 func Lasting(pod *corev1.Pod) (code Code, message string) {
 	if ready, _ := Ready(pod); ready || !Active(pod) {
 		return "", ""

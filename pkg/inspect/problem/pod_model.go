@@ -12,7 +12,7 @@ import (
 )
 
 // Pod is the model of a pod in a report. It is made once for each version of a pod, so that a change
-// of one of ten thousand pods is cheap.
+// of one pod among ten thousand is cheap.
 type Pod struct {
 	Name string    `json:"name"`
 	UID  types.UID `json:"uid"`
@@ -28,7 +28,7 @@ type Pod struct {
 	Created         time.Time `json:"created"`
 	// Ending is set if the pod is being deleted.
 	Ending bool `json:"-"`
-	// Owner and OwnerKind are the UID and the kind of its controller, or empty if it has none.
+	// Owner and OwnerKind are the UID and the kind of the pod's controller, or empty if it has none.
 	Owner     types.UID               `json:"-"`
 	OwnerKind schema.GroupVersionKind `json:"-"`
 	// Code is the reason why the pod is not ready, or "" if it is unknown. Reason describes it.
@@ -41,7 +41,7 @@ type Pod struct {
 	Sound, Probed bool `json:"-"`
 }
 
-// NewPod returns the model of a pod. It determines the counts and the status like kubectl
+// NewPod returns the model of a pod. It determines the counts and the status as kubectl does
 // (k8s.io/kubernetes/pkg/printers/internalversion, printPod).
 func NewPod(pod *corev1.Pod) *Pod {
 	p := &Pod{
@@ -62,7 +62,7 @@ func NewPod(pod *corev1.Pod) *Pod {
 		p.addMain(pod.Status.ContainerStatuses)
 	}
 	// The reason why a pod ended, such as Evicted, takes precedence over the states of its
-	// containers. In kubectl, it does not.
+	// containers. This differs from kubectl.
 	if pod.Status.Reason != "" {
 		p.Status, p.Reason = pod.Status.Reason, pod.Status.Message
 	}
@@ -85,7 +85,7 @@ func NewPod(pod *corev1.Pod) *Pod {
 	return p
 }
 
-// addMain adds the counts of containers, and the status of the first container that is waiting or has
+// addMain counts the containers, and copies the status of the first one that is waiting or has
 // terminated.
 func (p *Pod) addMain(containers []corev1.ContainerStatus) {
 	running := false
@@ -107,8 +107,8 @@ func (p *Pod) addMain(containers []corev1.ContainerStatus) {
 	}
 }
 
-// addInit adds the init containers, and reports whether the pod is still initializing. Sidecars are
-// counted as containers.
+// addInit counts the init containers, and reports whether the pod is still initializing. Sidecars
+// count as containers.
 func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
 	for i := range pod.Spec.InitContainers {
 		if Sidecar(&pod.Spec.InitContainers[i]) {

@@ -60,8 +60,8 @@ func TestPodThatInitializes(t *testing.T) {
 	}
 }
 
-// Anyone who can create pods can give one many containers. None of them has an allocation of its own,
-// so their cost is not quadratic.
+// Anyone who can create pods can add many containers to one pod. There is no allocation per
+// container, so the cost is not quadratic.
 func TestCostOfContainers(t *testing.T) { // not parallel, because it counts allocations
 	const containers = 500
 	pod := corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning}}
@@ -82,8 +82,8 @@ func TestCostOfContainers(t *testing.T) { // not parallel, because it counts all
 	}
 }
 
-// NewPod sets the same status as kubectl, and the reason why the pod is not ready. As in kubectl, the
-// first container that is not running decides.
+// NewPod sets the same status as kubectl, and the reason why the pod is not ready. As in kubectl,
+// the first container that is not running determines the status.
 func TestNewPod(t *testing.T) {
 	t.Parallel()
 	runs := corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
@@ -163,7 +163,7 @@ func TestProbed(t *testing.T) {
 	}
 }
 
-// A sound pod never has a problem that no event reports.
+// OfPod finds problems of a sound pod only in events.
 func TestSoundPods(t *testing.T) {
 	t.Parallel()
 	sound := 0

@@ -18,7 +18,7 @@ func ComparePods(a, b *Pod) int {
 	return cmp.Or(CompareNames(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
 }
 
-// NewPods returns the models of pods, or nil if pods is nil.
+// NewPods returns the sorted models of pods, or nil if pods is nil.
 func NewPods(pods []corev1.Pod) Pods {
 	if pods == nil {
 		return nil
@@ -31,7 +31,7 @@ func NewPods(pods []corev1.Pod) Pods {
 	return all
 }
 
-// Objects returns the pods themselves.
+// Objects returns the API objects of the pods.
 func (p Pods) Objects() []*corev1.Pod {
 	all := make([]*corev1.Pod, len(p))
 	for i, pod := range p {

@@ -27,7 +27,7 @@ type Problem struct {
 	// stopped being ready or was created.
 	Since metav1.Time `json:"since,omitzero"`
 	// Pods lists the names of the affected pods. The pod that has been affected for the longest time
-	// is first. It is empty if the problem affects the object itself.
+	// comes first. Pods is empty if the problem affects the object itself.
 	Pods []string `json:"pods,omitempty"`
 	// Of is the number of pods of the object.
 	Of int `json:"of,omitempty"`
@@ -40,8 +40,8 @@ type Problem struct {
 	Events []Event `json:"events,omitempty"`
 }
 
-// Crash reports whether a pod ended or a container crashed. In these cases, the last line of a log
-// can explain why.
+// Crash reports whether the problem is an ended pod or a crashed container, so that the last line of
+// a log can explain it.
 func (p Problem) Crash() bool {
 	return len(p.Pods) > 0 && slices.Contains([]Code{CodeCrashLoop, CodeOutOfMemory, CodePodEnded}, p.Code)
 }
@@ -57,8 +57,8 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%d of %d pods: %s", len(p.Pods), p.Of, p.Message)
 }
 
-// Finding is a problem of a pod, the object, or an object between them. Its methods set it, and
-// return true if they found a problem.
+// Finding is a problem of a pod, of the object, or of an object between them. Its methods set its
+// fields, and return true if they find a problem.
 type Finding struct {
 	Code      Code
 	Message   string // can have several lines
@@ -83,7 +83,7 @@ func Fold(findings []Finding, pods int) []Problem {
 		groups[key] = append(groups[key], &findings[i])
 	}
 	problems := []Problem{}
-	shown := map[*corev1.Event][]Event{} // the evidence of each list of events, by its first event
+	shown := map[*corev1.Event][]Event{} // evidence, by the first event of a list
 	for _, group := range groups {
 		slices.SortFunc(group, func(a, b *Finding) int {
 			return cmp.Or(a.Since.Compare(b.Since), CompareNames(a.Pod, b.Pod))
@@ -142,7 +142,7 @@ func (f *Finding) key() findingKey {
 	return findingKey{f.Code, f.Container, withoutDigits(words), f.Pod == ""}
 }
 
-// longObject is the maximum length of a JSON object in a message.
+// longObject is the maximum number of bytes of a JSON object in a message.
 const longObject = 80
 
 // withoutJSON shortens long JSON objects in a message. Some controllers print the whole pod that they
@@ -160,7 +160,7 @@ func withoutJSON(s string) string {
 		var object json.RawMessage
 		switch err := decoder.Decode(&object); {
 		case err != nil && len(s) > longObject:
-			return b.String() + "{…" // it was cut off
+			return b.String() + "{…" // the message was truncated
 		case err != nil:
 			return b.String() + s
 		case len(object) > longObject:
@@ -183,6 +183,5 @@ func Quantity[N int | int32](n N, thing string) string {
 // OneLine joins the lines of a message.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// CompareNames orders names by length, and then alphabetically. If names differ only in the number at
-// the end, this is the order of the slots.
+// CompareNames orders names by length, and then alphabetically, so that foo-2 comes before foo-10.
 func CompareNames(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }

@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// Equal problems of several pods are merged. The most serious problem comes first.
+// Equal problems of several pods are merged. The most serious problem is first.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	now := lookedAt()
@@ -49,7 +49,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// A last log line explains only problems of containers that have ended.
+// The last log line explains only problems of containers that have ended.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -114,7 +114,7 @@ func TestNotReadySince(t *testing.T) {
 	}
 }
 
-// A suggested command that deletes pods is short enough to keep its namespace and cluster.
+// A command in a hint that deletes pods is short enough to keep its namespace and cluster.
 func TestDeletePods(t *testing.T) {
 	t.Parallel()
 	names := slices.Repeat([]string{strings.Repeat("a", 63)}, 700)

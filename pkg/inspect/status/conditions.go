@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	readyCondition = apis.ConditionReady
-	// A Deployment is Available if enough pods are ready.
+	readyCondition     = apis.ConditionReady
 	availableCondition = "Available"
 )
 
@@ -43,8 +42,8 @@ func objectFindings(e Snapshot, events map[types.UID][]corev1.Event) []problem.F
 }
 
 // reportedFailure returns the failure that the controller reports, or "" if there is none. If enough
-// pods are ready, only the type's failed condition is a failure. If an object has no count and no
-// pods, a broken state and a failed part are failures, too.
+// pods are ready, only the kind's failed-when expressions can report a failure. If an object has no
+// count and no pods, a broken state and a failed part are failures, too.
 func (e Snapshot) reportedFailure() string {
 	o := e.Object
 	claim := o.claim()
@@ -69,15 +68,15 @@ func objections(o Object) []metav1.Condition {
 	return slices.DeleteFunc(conditions, func(c metav1.Condition) bool { return words.Condition(c) < words.Working || o.excuses(c, ready) })
 }
 
-// excuses reports whether a condition can be ignored. If the object has a count, Progressing can be
-// ignored. If the count is zero, Available can be ignored, too. If ready is set, a false condition of
-// a part can be ignored, because the object might not use that part.
+// excuses reports whether a condition can be ignored. If the object has a count, Progressing is
+// ignored. If the count is zero, Available is ignored, too. If the condition Ready is true, an unmet
+// condition of a part is ignored, because the object might not use that part.
 func (o Object) excuses(c metav1.Condition, ready bool) bool {
 	counted := !o.NoCount && (c.Type == availableCondition && o.Desired == 0 || c.Type == apis.ConditionProgressing)
 	return counted || c.Status != metav1.ConditionTrue && !words.Overall(c.Type) && ready
 }
 
-// claim returns the state that the controller reports in conditions and other fields.
+// claim returns the most serious claim in the conditions and other fields of the object.
 func (o Object) claim() words.Claim {
 	var all []words.Claim
 	conditions := o.newest()
@@ -95,5 +94,4 @@ func (o Object) claim() words.Claim {
 	return words.Sum(append(all, o.Claims...))
 }
 
-// unmeasured reports whether an object has no count, no pods, and no ready condition of its type.
 func (o Object) unmeasured() bool { return o.NoCount && o.Current == 0 && o.Word.Ready == nil }

@@ -63,7 +63,7 @@ func TestCostOfConditions(t *testing.T) { // not parallel, because it counts all
 	}
 }
 
-// The pods of a completed object have ended. This is not a problem.
+// The pods of a completed object have ended, which is not a problem.
 func TestCompletedObjectHasNoProblems(t *testing.T) {
 	t.Parallel()
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "it-1", UID: "pod", OwnerReferences: []metav1.OwnerReference{{UID: "it", Controller: new(true)}}}, Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}

@@ -114,7 +114,7 @@ func TestNameTheField(t *testing.T) {
 	}
 }
 
-// If the desired count is unknown, the pods, the type's ready condition, or a status condition decides.
+// If the desired count is unknown, the verdict depends on the pods, ready-when, or a status condition.
 func TestWithoutACount(t *testing.T) {
 	t.Parallel()
 	up := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}
@@ -147,7 +147,7 @@ func TestWithoutACount(t *testing.T) {
 	}
 }
 
-// If there are no pods and no children, the count of another unit is not enough. The count must be
+// If there are no pods and no children, a count of another unit is not enough. The count must be
 // zero, or /scale or the object itself must confirm it.
 func TestNothingToSee(t *testing.T) {
 	t.Parallel()

@@ -11,23 +11,24 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Group is a named group of pods with a count in the spec, or a pair of counts in the status.
+// Group is a set of pods with a name and a count in the spec, or a pair of counts in the status.
 type Group struct {
 	// Path is the field of the count. A pair of counts has neither Name nor Path.
 	Name, Path string
-	// Desired is the count in the field. Pods is the resulting number of pods.
+	// Desired is the count in the field. Pods is the number of pods that this count requires.
 	Desired, Pods int32
-	// Ready is the number of ready pods from the status field From, or nil if it is unknown.
+	// Ready is the number of ready pods, or nil if it is unknown. From is the status field of this
+	// number.
 	Ready *int32
 	From  string
 
-	// label is the key of the label whose values are group names, or "" if there is none. current and
-	// ready are the numbers of active and ready pods whose label names this group.
+	// label is the key of the pod label whose values are group names, or "" if there is none.
+	// current and ready are the numbers of active and ready pods whose label names this group.
 	label          string
 	current, ready int32
 }
 
-// groupLabel returns the label whose values name the most groups, or "" if there is none.
+// groupLabel returns the key of the pod label with the most group names as values, or "" if there is none.
 func (o Object) groupLabel(pods []problem.Pod) (label string) {
 	names, named := sets.New[string](), map[string]sets.Set[string]{}
 	for _, g := range o.Groups {
@@ -52,8 +53,8 @@ func (o Object) groupLabel(pods []problem.Pod) (label string) {
 	return label
 }
 
-// labeled returns the object with the counts of each group's pods. A pod names its group in the label
-// from groupLabel.
+// labeled returns the object with the pods of each group counted. The label from groupLabel assigns
+// pods to groups.
 func (o Object) labeled(pods []problem.Pod) Object {
 	label := o.groupLabel(pods)
 	if label == "" {
@@ -77,7 +78,7 @@ func (o Object) labeled(pods []problem.Pod) Object {
 	return o
 }
 
-// short returns a ruling without a verdict on a group with too few or too many pods, or nil.
+// short returns a ruling on a group with too few or too many pods, or nil. The ruling has no verdict.
 func (g Group) short() *ruling {
 	off := func(code problem.Code, format string, words ...any) *ruling {
 		return &ruling{code: code, reason: fmt.Sprintf(format, words...)}
@@ -98,7 +99,7 @@ func (g Group) short() *ruling {
 }
 
 // groupShort returns the verdict on an object with a group that has too few or too many pods. It
-// compares each group, because differences can cancel out in a sum.
+// checks each group separately, because differences can cancel out in a sum.
 func groupShort(v *view) *ruling {
 	for _, g := range v.Object.Groups {
 		if short := g.short(); short != nil {
@@ -114,7 +115,7 @@ func (o Object) grouped() bool {
 	for _, g := range o.Groups {
 		switch {
 		case g.Name == "":
-			return true // pairs are last in the list, and are more precise than sums
+			return true // pairs of counts are last in the list, and are more precise than sums
 		case g.label != "" || g.Ready != nil:
 			complete++
 		}
@@ -122,12 +123,12 @@ func (o Object) grouped() bool {
 	return complete > 0 && complete == len(o.Groups)
 }
 
-// exact reports whether a label identifies the pods of the group that is scaled.
+// exact reports whether a label identifies the pods of the scaled group.
 func (o Object) exact() bool {
 	return slices.ContainsFunc(o.Groups, func(g Group) bool { return g.label != "" && g.Path == o.Count })
 }
 
-// Bound is a minimum of a count or, if Above is set, a maximum.
+// Bound is a field that limits a count. Value is the minimum or, if Above is set, the maximum.
 type Bound struct {
 	Path  string
 	Value int64
@@ -166,7 +167,7 @@ func podsAtZero(v *view) *ruling {
 	return v.progressing(problem.CodePodsSurplus, "its count is zero, and it has %s", problem.Quantity(live, "pod"))
 }
 
-// sorts returns the number of active pods that the object owns directly, by name prefix, such as "web-worker".
+// sorts counts the active pods that the object owns directly, by name prefix, such as "web-worker".
 func (o Object) sorts(pods []problem.Pod) map[string]int32 {
 	all := map[string]int32{}
 	for _, pod := range pods {
@@ -183,7 +184,7 @@ func (o Object) sorts(pods []problem.Pod) map[string]int32 {
 	return all
 }
 
-// sorted reports whether the largest of several sorts of pods has the desired number of pods.
+// sorted reports whether the most common of several name prefixes has the desired number of pods.
 func (v *view) sorted() bool {
 	sorts := v.Object.sorts(v.report.Pods)
 	return len(sorts) > 1 && slices.Max(slices.Collect(maps.Values(sorts))) == v.Object.Desired

@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// hintImages adds commands that set another image to the hints of image problems, if the image is in
-// the pod template of the object. It suggests an undo only if a pod with another image is ready.
+// hintImages adds a "set image" command to the hint of each image problem if the image is in the pod
+// template of the object. It suggests an undo only if a pod with another image is ready.
 func hintImages(e Snapshot, problems []problem.Problem) {
 	o := e.Object
 	if !o.SetsImage || o.Controller != nil {
@@ -25,7 +25,7 @@ func hintImages(e Snapshot, problems []problem.Problem) {
 			failing = imageIn(e.Pods[at].Object, p.Container)
 		}
 		if now := o.Images[p.Container]; now != "" && failing != "" && now != failing {
-			if o.Kind == "StatefulSet" { // the controller of a StatefulSet waits for the pod
+			if o.Kind == "StatefulSet" { // a StatefulSet does not replace a pod that never becomes ready
 				problems[i].Hint += "; the pod template already has another image; to replace these pods: " +
 					e.Commands.Line(problem.DeletePods(o.Namespace, p.Pods))
 			}
@@ -40,7 +40,6 @@ func hintImages(e Snapshot, problems []problem.Problem) {
 	}
 }
 
-// imageIn returns the image of a container of a pod, or "" if the pod has no such container.
 func imageIn(pod *corev1.Pod, container string) string {
 	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		if c.Name == container {

@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// A hint suggests a return to the previous template only if a pod with another image is ready.
+// A hint suggests an undo only if a pod with another image is ready.
 func TestHintImages(t *testing.T) {
 	t.Parallel()
 	const look = "look at it"

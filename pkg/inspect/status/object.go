@@ -24,11 +24,11 @@ type Object struct {
 	Identity
 	Counts
 	Evidence
-	// Pause is the reason why the controller does nothing, or nil.
+	// Pause is the current pause, or nil.
 	Pause *Pause
 	// SwitchOff is set if the spec has a pause field that is false.
 	SwitchOff bool
-	// UserPause is the pause in the annotations of this program. It can be over.
+	// UserPause is the pause in the annotations of this program, even after the pause has ended.
 	UserPause apis.Pause
 	// Parked is the count that an unpark restores, or nil if the object is not parked.
 	Parked *apis.ParkedCount
@@ -36,51 +36,51 @@ type Object struct {
 
 // Identity identifies an object, its kind, and its owner.
 type Identity struct {
-	// Type is the singular with its group, as kubectl prints it. Resource is the plural with its
-	// group. APIVersion and Kind are the fields of its manifest.
+	// Type is the singular name with the group, as kubectl prints it. Resource is the plural name
+	// with the group. APIVersion and Kind are fields of the manifest.
 	Type, Resource, APIVersion, Kind string
 	Namespace, Name                  string
 	UID                              types.UID
 	Labels                           map[string]string
-	Created, Deleted                 time.Time // Deleted is zero if it is not being deleted
+	Created, Deleted                 time.Time // Deleted is zero unless the object is being deleted
 	Finalizers                       []string
 	// Foreign is set if another program reconciles the kind. BuiltIn is set if that program is
 	// Kubernetes, whose pod counts are reliable.
 	Foreign, BuiltIn bool
-	// Controller is the object that controls this object. Source is the tool that sets the count from
-	// a repository. Both are nil if there is none.
+	// Controller is the object that controls this object. Source is the tool that sets the count
+	// from a repository. Each is nil if there is none.
 	Controller *metav1.OwnerReference
 	Source     *competing.Writer
-	// SetsImage is set if "set image" finds the image of the pods without a schema.
+	// SetsImage is set if "set image" can find the image field of the pods without the schema.
 	SetsImage bool
-	// Images contains the images in the pod template by container.
+	// Images maps the names of containers to their images in the pod template.
 	Images map[string]string
 }
 
-// Counts are the numbers of pods, or of other units, in the status of an object.
+// Counts are the numbers of pods, or of other units, in the spec and in the status.
 type Counts struct {
 	Desired, Current, Ready int32
 	// Updated is the number of pods with the newest template. Available is the number of pods that
 	// have been ready for minReadySeconds. They are nil if the status lacks them. UpdatedWanted is
 	// the required number of updated pods; nil means all.
 	Updated, Available, UpdatedWanted *int32
-	// Template is the label value of pods with the newest template. It is empty if Updated comes from
-	// the status.
+	// Template is the hash of the newest template, as in the labels of its pods. It is empty if the
+	// status contains Updated.
 	Template string
 	// ReadyUnknown is set if the number of ready pods is unknown. NoCount is set if the desired
 	// count is unknown.
 	ReadyUnknown, NoCount bool
-	// Count is the path of the desired count. Unit is its unit in the singular; "" means pods.
+	// Count is the path of the desired count. Unit is the singular of the counted unit; "" means pods.
 	Count, Unit string
-	// OtherCounts are the other counts of the spec. If Several is set, they belong to other groups of
-	// pods. Total is the sum of all groups, or nil if it is unknown.
+	// OtherCounts are the other counts in the spec. If Several is set, they belong to other groups
+	// of pods. Total is the sum over all groups, or nil if it is unknown.
 	OtherCounts []OtherCount
 	Several     bool
 	Total       *int32
 	// Groups are the groups of pods in the spec, and the pairs of counts in the status. They are set
 	// only if Several or NoCount is set.
 	Groups []Group
-	// Wanted is the count in the spec. Bounds are the fields that limit it.
+	// Wanted is the count in the spec. Bounds are the fields that limit this count.
 	Wanted int32
 	Bounds []Bound
 	// ScaleCount is the count that /scale reports, in the unit of the desired count. Selects is set
@@ -101,14 +101,14 @@ type Evidence struct {
 	Managers    []metav1.ManagedFieldsEntry
 	// OnlyCounted is set if the last change of the spec changed only the count.
 	OnlyCounted bool
-	// Word is the controller's own report in the status. Claims are other status fields that describe
-	// the state. Fields are the names of all status fields.
+	// Word is the controller's own report in the status. Claims are other fields that describe the
+	// state. Fields are the names of all status fields.
 	Word   Word
 	Claims []words.Claim
 	Fields []string
 }
 
-// OtherCount is a count of the spec that is not the scaled count.
+// OtherCount is a count in the spec other than the scaled count.
 type OtherCount struct {
 	Path  string `json:"path"`
 	Value int64  `json:"value"`
@@ -118,11 +118,11 @@ type OtherCount struct {
 type Word struct {
 	// Phase is a word such as "Running". Message is a sentence.
 	Phase, Message string
-	// Ready reports whether the type's ready condition is met, or is nil if the type has none. Unmet
-	// is the first unmet expression.
+	// Ready is true if the ready-when expressions of the kind are met, or nil if there are none.
+	// Unmet is the first unmet expression.
 	Ready *bool
 	Unmet string
-	// Failed is set if the type's failed condition is met.
+	// Failed is set if a failed-when expression of the kind is met.
 	Failed bool
 }
 
@@ -141,17 +141,15 @@ type Pause struct {
 
 func (o Object) argument() string { return ShortType(o.Type) + "/" + o.Name }
 
-// indirect reports whether the count differs from the number of all pods of the object.
+// indirect reports whether the count has a unit other than pods, or covers only one of several groups.
 func (o Object) indirect() bool { return o.Unit != "" || o.Several }
 
-// unit returns the plural of the unit of the count, such as "pods".
 func (o Object) unit() string { return cmp.Or(o.Unit, "pod") + "s" }
 
-// quantity returns a number with the unit of the count: "1 pod", "2 pods".
 func (o Object) quantity(n int32) string { return problem.Quantity(n, cmp.Or(o.Unit, "pod")) }
 
-// counted returns the object with the counts that the status lacks. They come from its pods or, if no
-// pods are visible, from its /scale.
+// counted returns the object with the counts that the status lacks. It counts the pods or, if no
+// pods are visible, uses the count of /scale.
 func (o Object) counted(pods []problem.Pod, children []Child) Object {
 	current, ready, failed := int32(0), int32(0), int32(0)
 	for _, pod := range pods {
@@ -222,7 +220,6 @@ func (o Object) doubted(pods []problem.Pod) Object {
 	return o
 }
 
-// paused returns the object with Pause set if its annotations have an active pause.
 func (o Object) paused(now time.Time) Object {
 	if o.UserPause.Active(now) {
 		o.Pause = &Pause{Code: problem.CodePausedByUser, Why: o.UserPause.Text(now), Command: new(howToResume(o))}
@@ -230,12 +227,11 @@ func (o Object) paused(now time.Time) Object {
 	return o
 }
 
-// howToResume returns the command that ends the pause of an object.
 func howToResume(o Object) commandline.Command {
 	return commandline.Plugin("resume", o.argument()).In(o.Namespace)
 }
 
-// above returns the number of the object's direct children that desire pods.
+// above returns the number of direct children that desire pods.
 func (o Object) above(children []Child) int32 {
 	n := int32(0)
 	for _, c := range children {
@@ -246,8 +242,9 @@ func (o Object) above(children []Child) int32 {
 	return n
 }
 
-// inUnits counts units that are not pods. If the number of children that desire pods equals the desired count,
-// each of these children is a unit. Otherwise, it returns the count of /scale, with all or none ready.
+// inUnits counts units other than pods. If the number of children that desire pods is the desired
+// count, each of them is a unit. Otherwise, the count of /scale is used, and all units are ready, or
+// none are.
 func (o Object) inUnits(children []Child) (current, ready int32) {
 	if o.ScaleCount != nil {
 		current = *o.ScaleCount
@@ -269,14 +266,13 @@ func (o Object) inUnits(children []Child) (current, ready int32) {
 	return current, 0
 }
 
-// newest returns the conditions of the newest observed generation.
+// newest returns the conditions that are not older than the observed generation.
 func (o Object) newest() []metav1.Condition {
 	return slices.DeleteFunc(slices.Clone(o.Conditions), func(c metav1.Condition) bool {
 		return c.ObservedGeneration > 0 && c.ObservedGeneration < o.ObservedGeneration
 	})
 }
 
-// reference returns a reference to the object, as in the spec of an autoscaler.
 func (o Object) reference() autoscalingv2.CrossVersionObjectReference {
 	return autoscalingv2.CrossVersionObjectReference{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name}
 }
@@ -292,8 +288,8 @@ func (w Word) String() string {
 	return w.Phase + ": " + problem.OneLine(w.Message)
 }
 
-// ShortType shortens a type, such as "imoocpod.batch.tutorial.kubebuilder.io" to "imoocpod". A type
-// such as "statefulset.apps.kruise.io" is not shortened, because the result would be a built-in type.
+// ShortType shortens a type, such as "imoocpod.batch.tutorial.kubebuilder.io" to "imoocpod". It does not
+// shorten a type such as "statefulset.apps.kruise.io", because the result would be a built-in type.
 func ShortType(long string) string {
 	short, group, _ := strings.Cut(long, ".")
 	kubernetes := []string{

@@ -66,8 +66,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// If an object has no count, the reason for its verdict names its finished pods or the condition of
-// its controller.
+// If an object has no count, the reason for the verdict names its finished pods or a condition.
 func TestWithoutPods(t *testing.T) {
 	t.Parallel()
 	complete := []metav1.Condition{{Type: "Other", Status: metav1.ConditionTrue}, {Type: "Complete", Status: metav1.ConditionTrue, Reason: "CompletionsReached"}}
@@ -129,7 +128,6 @@ func TestCountedPods(t *testing.T) {
 	}
 }
 
-// Each child that desires pods can be a unit.
 func TestInUnits(t *testing.T) {
 	t.Parallel()
 	set := func(wanted, ready int32) Child {
@@ -184,7 +182,7 @@ func TestUpdatedOf(t *testing.T) {
 	}
 }
 
-// If the report has fewer ready pods than the status, doubted corrects only the counts and the
+// If fewer pods are ready than the status counts, doubted corrects only the counts and the
 // conditions.
 func TestDoubtedCounts(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,7 @@ func (o Only) Wants(r Report) bool {
 	})
 }
 
-// None returns the message that none of the n objects has one of the states.
+// None returns the message for n objects that have none of the states.
 func (o Only) None(n int) string {
 	switch one := n == 1; {
 	case one && slices.Equal(o, Only{OnlyNotReady}):

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// During a pause, the verdict is "paused", whatever the counts are. A failed object stays failed, and
-// the reason names both.
+// During a pause, the verdict is "paused", whatever the counts are. A failed object stays failed,
+// and the reason names both the failure and the pause.
 func TestVerdictOnUserPause(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 5, 0, 0, time.UTC)
 	pause := apis.Pause{Until: now.Add(2 * time.Hour), By: "alice", Reason: "INC-7"}

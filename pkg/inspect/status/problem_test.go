@@ -18,7 +18,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// lookedAt returns the current time in these tests.
 func lookedAt() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
 // recorded returns the pods, events, and nodes in a file of testdata as a snapshot. The desired count
@@ -62,8 +61,8 @@ func recorded(t *testing.T, name string) Snapshot {
 	return e
 }
 
-// A report finds each reason why pods do not become ready. The objects were written by the kubelet,
-// the scheduler, and the node controller. Each file begins with the expected findings.
+// A report finds each reason why pods do not become ready. The objects come from a real kubelet,
+// scheduler, and node controller. Each file begins with the expected findings.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.yaml")
@@ -105,8 +104,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// If pods cannot be created, a condition or an event of the object or a child is the reason. Equal
-// reasons result in one problem.
+// If pods cannot be created, the reason is a condition or an event of the object or of a child.
+// Equal reasons result in one problem.
 func TestRefusedPods(t *testing.T) {
 	t.Parallel()
 	const quota = `pods "web-5d9c-x2v" is forbidden: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2`
@@ -160,7 +159,7 @@ func TestOrderOfProblems(t *testing.T) {
 	}
 }
 
-// The report on an object that is being deleted names what blocks it.
+// The report names what blocks the deletion of an object.
 func TestDeleting(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

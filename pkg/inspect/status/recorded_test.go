@@ -26,7 +26,6 @@ type moment struct {
 	Object json.RawMessage `json:"object"`
 }
 
-// history contains the objects recorded so far.
 type history struct {
 	object Object
 	pods   map[types.UID]corev1.Pod
@@ -34,7 +33,6 @@ type history struct {
 	nodes  map[string]*corev1.Node
 }
 
-// add applies a recorded change.
 func (h *history) add(t *testing.T, m moment) {
 	t.Helper()
 	var head struct{ Kind string }
@@ -79,7 +77,6 @@ func (h *history) add(t *testing.T, m moment) {
 	}
 }
 
-// report returns the report on the object at the given time.
 func (h *history) report(now time.Time) Report {
 	return NewReport(Snapshot{
 		Object: h.object, Nodes: h.nodes, Now: now,
@@ -118,8 +115,8 @@ func replay(t *testing.T, name string) []Report {
 	return all
 }
 
-// For recordings of a real kubelet, the parts of a report never contradict each other. A failed
-// object stays failed until its spec changes.
+// Parts of a report on a recording from a real kubelet never contradict each other. A failed object
+// stays failed until its spec changes.
 func TestRecordedOnRealNodes(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct {
@@ -191,7 +188,6 @@ func TestRecordedOnRealNodes(t *testing.T) {
 	}
 }
 
-// checkReport fails the test if parts of a report contradict each other.
 func checkReport(t *testing.T, r Report) {
 	t.Helper()
 	ready := 0

@@ -25,7 +25,7 @@ import (
 // ReportVersion is the apiVersion of a Report in JSON and YAML.
 const ReportVersion = "imoocpod.dev/v1alpha1"
 
-// Report describes one object. All output about the object is based on its report.
+// Report describes one object. All output about the object is based on this report.
 type Report struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        Metadata `json:"metadata"`
@@ -38,12 +38,12 @@ type Report struct {
 	// Problems are the problems of the object and its pods, the most serious one first. A ready
 	// object can have problems.
 	Problems []problem.Problem `json:"problems"`
-	// Replicas contains the counts of the status or, if the status has none, of the pods. A pod that
-	// has just crashed or that a probe is ending is not ready.
+	// Replicas contains the counts in the status or, if the status has none, the counts of the pods.
+	// A pod does not count as ready if it has just crashed, or if a failed probe is ending it.
 	Replicas   Replicas           `json:"replicas"`
 	Conditions []metav1.Condition `json:"conditions"`
-	// Pods are the pods of the object, ordered by slot. Tree contains the children that connect them
-	// to the object.
+	// Pods are the pods of the object, in the order of problem.ComparePods. Tree shows the objects
+	// through which the object owns them.
 	Pods []problem.Pod `json:"pods"`
 	Tree Node          `json:"tree"`
 	// Parked is the count that an unpark restores, or nil if the object is not parked.
@@ -53,25 +53,25 @@ type Report struct {
 	Reverts    []competing.Writer    `json:"reverts,omitempty"`
 	Budgets    []budget.Budget       `json:"budgets,omitempty"`
 	Reconciler reconciler.Reconciler `json:"reconciler"`
-	// Events are the last events of the object, its children, and some pods that are not ready, the
-	// latest last.
+	// Events are the events of the object, its children, and some pods that are not ready, in the
+	// order of their last occurrence.
 	Events []problem.Event `json:"events,omitempty"`
 	// Pause is the active pause that "kubectl imoocpod pause" set, or nil if there is none. It does
 	// not depend on the verdict.
 	Pause *apis.Pause `json:"pause,omitempty"`
-	// Counts is set if the count has an effect despite the pause. Held is set if the object is paused
-	// in any way, whatever the verdict is.
+	// Counts is set if the count has an effect despite the pause. Held is set if the object is
+	// paused in any way, even if the verdict is not Paused.
 	Counts, Held bool `json:"-"`
 	// Recheck is the time after which the verdict can change even if nothing else changes; zero means
 	// never.
 	Recheck time.Duration `json:"-"`
 	// bounds are the fields that limit the count.
 	bounds []Bound
-	// Unread lists resources that the user is not allowed to read, although they might explain more.
+	// Unread lists resources that might explain more, but that the user is not allowed to read.
 	Unread []string `json:"unread,omitempty"`
 }
 
-// Metadata names an object.
+// Metadata identifies an object.
 type Metadata struct {
 	Type               string      `json:"type"`
 	Namespace          string      `json:"namespace"`
@@ -82,7 +82,7 @@ type Metadata struct {
 	CreationTimestamp  metav1.Time `json:"creationTimestamp"`
 }
 
-// Replicas contains an object's numbers of pods.
+// Replicas contains the pod counts of an object.
 type Replicas struct {
 	Desired int32 `json:"desired"`
 	// If the desired count is unknown, Unknown is set, and Desired is the number of existing pods.
@@ -153,9 +153,9 @@ func NewReport(e Snapshot) Report {
 	return r
 }
 
-// judgePods returns the models of pods with the reasons why they are not ready, and these reasons as
-// findings. doubted means that the ready count of the controller can be too high: either a pod with a
-// problem is still reported as ready, or a problem is fatal.
+// judgePods returns the pods with the reasons why they are not ready, and these reasons as findings.
+// doubted means that the ready count in the status can be too high: either a pod with a problem is
+// still reported as ready, or a problem is fatal.
 func judgePods(e Snapshot, events map[types.UID][]corev1.Event) (pods []problem.Pod, findings []problem.Finding, doubted bool) {
 	pods = make([]problem.Pod, 0, len(e.Pods))
 	in := problem.Context{Now: e.Now, Nodes: e.Nodes, Events: events, Logs: logsOf(e.Object), Commands: e.Commands}
@@ -179,7 +179,6 @@ func judgePods(e Snapshot, events map[types.UID][]corev1.Event) (pods []problem.
 	return pods, findings, doubted
 }
 
-// logsOf returns the command that shows the logs of all pods of an object.
 func logsOf(o Object) commandline.Command {
 	return commandline.Plugin("logs", o.argument()).In(o.Namespace)
 }
@@ -188,11 +187,11 @@ func logsOf(o Object) commandline.Command {
 // usually have the same problem.
 const unreadyShown = 5
 
-// relevant returns all events except the events of ready pods. It includes the events of only the
-// first few pods that are not ready.
+// relevant omits the events of ready pods. It keeps the events of the first few pods that are not
+// ready, and the events of all other objects.
 func relevant(events []corev1.Event, pods []problem.Pod) []problem.Event {
 	if len(events) == 0 {
-		return nil // skip the loop over the pods, which can be very many
+		return nil // there can be very many pods
 	}
 	hidden := map[types.UID]bool{}
 	for _, e := range events {
@@ -211,8 +210,8 @@ func relevant(events []corev1.Event, pods []problem.Pod) []problem.Event {
 	return problem.FoldEvents(slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool { return hidden[e.InvolvedObject.UID] }))
 }
 
-// Failure explains in a few lines why an object has failed: the reason, and the last events of the
-// first pod with the most serious problem.
+// Failure returns the reason why an object has failed, and a line for each event of the most serious
+// problem.
 func (r Report) Failure(now time.Time) string {
 	lines := []string{escape.Line(strings.TrimSpace(r.Reason))}
 	if len(r.Problems) > 0 {
@@ -248,7 +247,7 @@ func (r Report) Warnings(count int32) []string {
 	return all
 }
 
-// Gone returns the report after the deletion of the object.
+// Gone returns the report that the object was deleted.
 func (r Report) Gone() Report {
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = Deleted, problem.CodeDeleted, "it was deleted", ""
 	r.Problems, r.Pause = []problem.Problem{}, nil

@@ -22,7 +22,6 @@ func ownedPod(name string, owner types.UID) corev1.Pod {
 	}
 }
 
-// A report lists the pods in the order of their slots.
 func TestReportPods(t *testing.T) {
 	t.Parallel()
 	pods := []corev1.Pod{ownedPod("foo-10", "u"), ownedPod("foo-2", "u"), ownedPod("foo-0", "u")}
@@ -68,7 +67,6 @@ func TestRelevantEvents(t *testing.T) {
 	}
 }
 
-// The verdict is checked again when the pause ends.
 func TestRecheckAtTheEndOfAPause(t *testing.T) {
 	t.Parallel()
 	for left, want := range map[time.Duration]time.Duration{0: 5 * time.Second, 3 * time.Second: 3 * time.Second, time.Hour: time.Hour} {

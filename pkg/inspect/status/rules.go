@@ -35,7 +35,7 @@ func deleting(v *view) *ruling {
 }
 
 // fatalProblem returns the verdict on an object with a fatal problem. A problem of a pod is ignored
-// while enough other pods are ready.
+// if enough other pods are ready.
 func fatalProblem(v *view) *ruling {
 	problems := v.report.Problems
 	if len(problems) == 0 || !problems[0].Fatal {
@@ -51,8 +51,8 @@ func failed(p problem.Problem) *ruling {
 	return &ruling{verdict: Failed, code: p.Code, reason: p.String(), hint: p.Hint}
 }
 
-// reported returns the verdict on an object without a pod count and without a known desired count.
-// The controller's own report decides.
+// reported returns the verdict on an object whose desired count is unknown and whose status counts
+// no pods. The controller's own report decides.
 func reported(v *view) *ruling {
 	o, live, all := v.Object, v.report.ActivePods(), len(v.report.Pods)
 	s := o.claim()
@@ -140,8 +140,8 @@ func statusBehind(v *view) *ruling {
 	return v.progressing(problem.CodeStatusBehind, "%d of %d pods ready, although its status counts %d", v.report.readyPods(), v.Object.Desired, v.Object.Ready)
 }
 
-// behind reports whether fewer pods are ready than the status reports. For an object of another
-// program without visible pods, it returns false.
+// behind reports whether fewer pods are ready than the status counts. If another program reconciles
+// the object and no pods are visible, it returns false.
 func (v *view) behind() bool {
 	o := v.Object
 	if v.Pods == nil || !o.countsPods() || o.Foreign && len(v.report.Pods) == 0 {
@@ -162,7 +162,7 @@ func childNotReady(v *view) *ruling {
 	return nil
 }
 
-// gaveUp reports whether a child is a Job that failed and has no successor.
+// gaveUp reports whether a child is a Job that failed and was not replaced by another Job.
 func (v *view) gaveUp(job Child) bool {
 	failed := meta.FindStatusCondition(job.Conditions, "Failed")
 	if job.Kind != "Job" || failed == nil || failed.Status != metav1.ConditionTrue {
@@ -198,8 +198,8 @@ func complete(v *view) *ruling {
 	return &ruling{verdict: Ready, code: problem.CodeReady, reason: s.String()}
 }
 
-// nothingDone returns the verdict on an object whose controller might have reported a new generation
-// before it acted on the change.
+// nothingDone returns the verdict on an object whose controller might have reported the new
+// generation before it acted on the change.
 func nothingDone(v *view) *ruling {
 	if v.Object.Untracked && !v.changeSeen() || !v.idle() {
 		return nil
@@ -226,7 +226,7 @@ func surplusPods(v *view) *ruling {
 	return v.progressing(problem.CodePodsSurplus, "%s, %d too many", problem.Quantity(own, "pod"), own-desired)
 }
 
-// bound reports whether the object is declared to be ready, so that no count is needed.
+// bound reports whether the object is ready according to ready-when or, without a count, its controller.
 func (o Object) bound() bool { return o.declaredReady() || o.NoCount && o.vouched() }
 
 func (o Object) declaredReady() bool { return o.Word.Ready != nil && *o.Word.Ready }
@@ -247,7 +247,7 @@ func nothingVisible(v *view) *ruling {
 	return v.progressing(problem.CodeCannotTell, "cannot tell whether its %s are ready: its status does not count them, and no objects that it owns are visible", o.unit())
 }
 
-// total returns the verdict on an object with fewer pods than the total of all its groups.
+// total returns the verdict on an object with fewer pods than its groups need in total.
 func total(v *view) *ruling {
 	o, pods := v.Object, len(v.report.Pods)
 	if v.Pods == nil || o.Total == nil || pods >= int(*o.Total) || o.bound() || o.grouped() {
@@ -271,7 +271,7 @@ func ready(v *view) *ruling {
 	return r
 }
 
-// paused returns the verdict if a pause explains why the object is not ready. It can apply to an
+// paused returns the verdict Paused if a pause can explain the state of the object. This includes an
 // object that seems ready, because a paused controller does not react to changes.
 func paused(v *view) *ruling {
 	p, r := v.Object.Pause, v.given
@@ -297,8 +297,8 @@ func paused(v *view) *ruling {
 	return &ruling{verdict: Paused, code: p.Code, reason: r.reason + "; " + p.Why, hint: hint}
 }
 
-// switchSeen reports whether there is evidence that a controller supports the pause field. Such a
-// controller can stop writing the status, and needs a moment to react.
+// switchSeen reports whether the controller seems to support the pause field. Shortly after a change of the
+// spec, only a reaction is evidence. Later, any status is, because a paused controller can stop writing it.
 func (v *view) switchSeen() bool {
 	o, by := v.Object, v.report.Reconciler
 	if i := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool { return c.Type == "Paused" || c.Type == "Suspended" }); i >= 0 {

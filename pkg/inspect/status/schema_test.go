@@ -47,7 +47,7 @@ func documented(t *testing.T) jsonSchema {
 	return s
 }
 
-// check returns how a value violates the schema, and records the fields of the value in seen.
+// check returns how a value violates the schema, and records the names of its fields in seen.
 func (s jsonSchema) check(root jsonSchema, at string, value any, seen map[string]bool) []string {
 	seen[at] = true
 	if s.Ref != "" {
@@ -106,7 +106,7 @@ func typeOf(value any) string {
 	return "string"
 }
 
-// fields returns the fields of a schema, as check names them.
+// fields returns the names of the fields of a schema, as check records them.
 func (s jsonSchema) fields(at string) []string {
 	var all []string
 	for name, field := range s.Properties {
@@ -193,7 +193,6 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// Each reason code is in the schema and in the documentation.
 func TestCodesAreDocumented(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("../problem/code.go")

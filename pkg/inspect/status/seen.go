@@ -13,15 +13,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// absentAfter is how long another program's controller can take to act on a change. Until then, an
-// object without a sign of its controller is progressing.
+// absentAfter is how long another program's controller can take to act on a change. During this
+// time, the verdict is Progressing even if there is no sign of the controller.
 const absentAfter = 10 * time.Second
 
 // noticedWithin is the maximum time that a running controller takes to see a change.
 const noticedWithin = 5 * time.Second
 
-// undated reports whether the time of a change of the spec is unknown. managedFields contain no time
-// for a write through the /scale of a custom resource, which changes only the count. An object at
+// undated reports whether a change of the spec has no time. managedFields contain no time for a
+// write through the /scale of a custom resource, which changes only the count. An object at
 // generation 1 has never been changed.
 func (o Object) undated() bool {
 	return o.Generation > 1 && slices.ContainsFunc(o.Managers, func(m metav1.ManagedFieldsEntry) bool {
@@ -37,8 +37,8 @@ func answered(spec, status *fieldpath.Write) bool {
 }
 
 // changeSeen reports whether there is evidence that the controller has seen the last change of an
-// object without an observed generation. It requires that the counts of the object and of its
-// children are correct.
+// object without an observed generation. The counts of the object and of its children must be
+// correct.
 func (v *view) changeSeen() bool {
 	o, spec, status := v.Object, v.report.Reconciler.Spec, v.report.Reconciler.Status
 	switch {
@@ -74,10 +74,10 @@ func (v *view) countShows() bool {
 	return !o.ReadyUnknown || len(workloads(v.Children)) <= 1 && pods == int(o.Desired)
 }
 
-// idle reports whether the spec has just changed, and no child was created or changed since. Some
-// controllers report a generation and its counts before they act on the change. After a change of the
-// count, the number of pods decides. An object with several groups of pods remains idle until one of
-// its children changes.
+// idle reports whether the spec has just changed, and no child has been created or changed since.
+// Some controllers report the new generation and counts before they act on the change. After a
+// change of the count, the number of pods shows whether the controller has acted. An object with
+// several groups of pods remains idle until one of its children changes.
 func (v *view) idle() bool {
 	o, by := v.Object, v.report.Reconciler
 	if o.Generation <= 1 || by.Spec == nil || v.ActedBelow || byItself(by.Spec, by.Status) {
@@ -107,8 +107,8 @@ func (v *view) idle() bool {
 	return recent && below && !changed
 }
 
-// changedBelow reports whether a direct child was created or changed at a time or later. Times have a
-// resolution of one second, so a change in the same second is included.
+// changedBelow reports whether a direct child was created or changed at or after a time. Times have
+// a resolution of one second, so a change in the same second is included.
 func (v *view) changedBelow(at time.Time) bool {
 	return slices.ContainsFunc(v.Children, func(c Child) bool {
 		made, _ := fieldpath.LastWrites(c.Managers)
@@ -116,13 +116,12 @@ func (v *view) changedBelow(at time.Time) bool {
 	})
 }
 
-// podsChanged reports whether a pod was created at a time or later, or is being deleted.
 func (v *view) podsChanged(at time.Time) bool {
 	return slices.ContainsFunc(v.report.Pods, func(pod problem.Pod) bool { return !pod.Created.Before(at) || pod.Ending })
 }
 
-// countBelow reports whether the count of a child, the sum of all children, or the number of pods can
-// match the desired count. It returns true if none of them can be compared with the count.
+// countBelow reports whether the count of a child, the sum over all children, or the number of pods
+// matches the desired count. It returns true if nothing can be compared with the desired count.
 func (v *view) countBelow() bool {
 	o, sum, below := v.Object, int32(0), 0
 	for _, c := range workloads(v.Children) {
@@ -195,7 +194,7 @@ func notSeen(v *view) *ruling {
 			return failed(problems[0])
 		}
 		if len(problems[0].Pods) > 0 {
-			return v.progressing(r.code, "%s", r.reason) // the controller might wait for the pod
+			return v.progressing(r.code, "%s", r.reason) // the controller might be waiting for the pod
 		}
 	}
 	if by.Status != nil {
@@ -226,7 +225,8 @@ func (o Object) neverSeen(written *fieldpath.Write) string {
 	return "its status does not say which generation its controller has seen"
 }
 
-// sinceChange returns the time since the spec was changed or the object was created, if it is known.
+// sinceChange returns the time since the last change of the spec, or since the creation of the
+// object.
 func (v *view) sinceChange() (since time.Duration, known bool) {
 	changed := v.Object.Created
 	if spec := v.report.Reconciler.Spec; spec != nil && spec.Time.After(changed) {

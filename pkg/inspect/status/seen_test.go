@@ -12,7 +12,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/reconciler"
 )
 
-// After a change of the count, the number of pods shows whether the controller has seen it.
 func TestCountShows(t *testing.T) {
 	t.Parallel()
 	set := Child{Desired: new(int32(1))}
@@ -42,7 +41,8 @@ func TestCountShows(t *testing.T) {
 	}
 }
 
-// A direct child pod that was created after the change shows that the controller has seen it.
+// A pod that the object owns directly and that was created after the change shows that the controller has
+// seen the change.
 func TestPodMadeSince(t *testing.T) {
 	t.Parallel()
 	changed := lookedAt().Add(-10 * time.Second)
@@ -108,7 +108,6 @@ func TestCountThatIsOnlyWritten(t *testing.T) {
 	}
 }
 
-// The desired count can match the number of pods, the count of one child, or the sum of all children.
 func TestCountBelow(t *testing.T) {
 	t.Parallel()
 	set := func(n int32, controller types.UID) Child { return Child{Controller: controller, Desired: &n} }

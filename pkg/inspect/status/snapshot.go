@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Snapshot is the input of a report. If a part was not read, it is empty.
+// Snapshot is the input of a report. Parts that were not read are empty.
 type Snapshot struct {
 	Object Object
 	// Pods and Children belong to the object by their controller references. Children are the objects
@@ -24,29 +24,29 @@ type Snapshot struct {
 	Events []corev1.Event
 	// Nodes contains the requested nodes by name. A missing node is nil.
 	Nodes map[string]*corev1.Node
-	// Loops are the run-controllers that have a lease. It is nil if the leases were not read, or if
-	// the user is not allowed to read all of them.
+	// Loops lists the run-controllers that have a lease. It is nil if the leases were not read, or
+	// if the user is not allowed to read all of them.
 	Loops []leaserecord.Loop
 	// Autoscalers and Budgets contain all objects of the namespace.
 	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
 	Budgets     []policyv1.PodDisruptionBudget
-	// Acted is set if a wait has seen a write of the controller since the last change of the spec.
-	// ActedBelow is set if a wait has seen a change of a direct child.
+	// Acted is set if the controller has written anything since the first snapshot of the current
+	// spec. ActedBelow is set if a direct child or the number of pods has changed since then.
 	Acted, ActedBelow bool
-	// Since is when a wait first saw the current spec. Counted is set if the count was changed just
-	// before Since. Both are needed because managedFields contain no time for a change through the
-	// /scale of a custom resource.
+	// Since is the time of the first snapshot of the current spec. Counted is set if the count was
+	// changed just before Since. Both are needed because managedFields contain no time for a change
+	// through the /scale of a custom resource.
 	Since   time.Time
 	Counted bool
 	// Unread lists resources that the user is not allowed to read, such as "events".
 	Unread []string
 	// Now is when the snapshot was taken.
 	Now time.Time
-	// Commands composes hints for the cluster of the snapshot.
+	// Commands formats commands for hints.
 	Commands commandline.Context
 }
 
-// Probed reports whether a probe might be ending a container of a ready pod. Only events show this.
+// Probed reports whether a failed probe might be ending a container of a ready pod. Only events show this.
 func (e Snapshot) Probed() bool {
 	return slices.ContainsFunc(e.Pods, func(pod *problem.Pod) bool { return pod.Probed })
 }

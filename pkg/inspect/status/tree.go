@@ -23,12 +23,11 @@ type Child struct {
 	Tracked                        bool
 	Generation, ObservedGeneration int64
 	Conditions                     []metav1.Condition
-	// Each number of pods is nil if the child does not have it. UpdatedWanted is the required number
-	// of pods with the newest template; nil means all.
+	// The numbers of pods are nil if the child does not have them. UpdatedWanted is the required
+	// number of pods with the newest template; nil means all.
 	Desired, Current, Ready, Updated, Available, UpdatedWanted *int32
 }
 
-// workloads returns the children that have a count of pods.
 func workloads(children []Child) []Child {
 	return slices.DeleteFunc(slices.Clone(children), func(c Child) bool { return c.Desired == nil })
 }
@@ -99,7 +98,7 @@ func nodes(uid types.UID, below map[types.UID][]Child, pods map[types.UID][]Node
 	own := map[types.UID]bool{}
 	for i := range leaves {
 		own[leaves[i].UID] = true
-		if len(below[leaves[i].UID]) > 0 { // a pod that leads a group
+		if len(below[leaves[i].UID]) > 0 { // a pod that owns the other pods of its group
 			leaves[i].Children = nodes(leaves[i].UID, below, pods)
 		}
 	}

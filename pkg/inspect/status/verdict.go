@@ -1,5 +1,5 @@
-// Package status decides whether an object is ready. It makes a report with a verdict from the read
-// objects and the time. It sends no requests.
+// Package status decides whether an object is ready. It makes a report with a verdict from the
+// objects that were read and the time. It sends no requests.
 package status
 
 import (
@@ -13,14 +13,13 @@ import (
 // Verdict is the state of an object as a word.
 type Verdict string
 
-// The verdicts.
 const (
 	// Ready means that the controller has seen this generation, all desired pods are ready, there are
 	// no surplus pods, and no failure is reported.
 	Ready Verdict = "ready"
 	// Progressing means that the object is becoming ready.
 	Progressing Verdict = "progressing"
-	// Paused means that a user has paused the object until it is resumed.
+	// Paused means that the controller waits for a user or for the end of a pause.
 	Paused Verdict = "paused"
 	// Failed means that the object does not become ready without intervention.
 	Failed Verdict = "failed"
@@ -37,7 +36,7 @@ const (
 // Settled reports whether the object matches its spec, so that no further changes are expected.
 func (v Verdict) Settled() bool { return v == Ready || v == Parked }
 
-// ruling is a verdict with its reason, as a code and as one line. The hint is the next step, if any.
+// ruling is a verdict with its reason, both as a code and in one line. The hint is the next step, if any.
 type ruling struct {
 	verdict Verdict
 	code    problem.Code
@@ -62,13 +61,13 @@ type view struct {
 
 type rule struct {
 	name string
-	// applies reports whether the rule is for objects of this type.
+	// applies reports whether the rule is meant for an object of this type.
 	applies func(Object) bool
 	// verdict returns a ruling, or nil if the rule does not match the object.
 	verdict func(*view) *ruling
 }
 
-// rules returns the rules of the verdict, as in docs/any-resource.md. The first match decides.
+// rules returns the rules in the order of docs/any-resource.md. The first rule that matches decides.
 func rules() []rule {
 	return []rule{
 		{"Deleting", always, deleting},
@@ -132,7 +131,7 @@ func Rules(o Object) []string {
 	return names
 }
 
-// judge returns the verdict on an object. r is its report without the verdict.
+// judge returns the verdict on an object. r is the report on the object, without the verdict.
 func judge(e Snapshot, r Report) ruling {
 	v := &view{Snapshot: e, report: r, counts: readyCount(e.Object)}
 	if !e.Object.declaredReady() {
@@ -155,7 +154,6 @@ func judge(e Snapshot, r Report) ruling {
 	return v.given
 }
 
-// by returns the ruling of a rule, or nil if the rule does not apply or does not match.
 func (v *view) by(r rule) *ruling {
 	if !r.applies(v.Object) {
 		return nil
@@ -163,7 +161,7 @@ func (v *view) by(r rule) *ruling {
 	return r.verdict(v)
 }
 
-// progressing returns a ruling that adds the first problem of the object to the reason.
+// progressing returns the verdict Progressing. It adds the object's first problem to the reason.
 func (v *view) progressing(code problem.Code, format string, words ...any) *ruling {
 	r := &ruling{verdict: Progressing, code: code, reason: fmt.Sprintf(format, words...)}
 	if problems := v.report.Problems; len(problems) > 0 {

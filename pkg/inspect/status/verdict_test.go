@@ -159,8 +159,8 @@ func TestVerdict(t *testing.T) {
 }
 
 // wrote returns managed fields with a write of the spec through a subresource, and a write of the
-// status. spec and status are the ages of the writes in seconds. If status is 0, the status was never
-// written.
+// status. spec and status are the ages of these writes in seconds. If status is 0, there is no write
+// of the status.
 func wrote(subresource string, spec, status int) []metav1.ManagedFieldsEntry {
 	entry := func(manager, subresource string, ago int) metav1.ManagedFieldsEntry {
 		at := metav1.NewTime(lookedAt().Add(-time.Duration(ago) * time.Second))
@@ -173,8 +173,8 @@ func wrote(subresource string, spec, status int) []metav1.ManagedFieldsEntry {
 	return all
 }
 
-// scaled returns the entries of wrote and a later write through the /scale of a custom resource,
-// which has no time.
+// scaled adds a later write through the /scale of a custom resource to the result of wrote. This
+// write has no time.
 func scaled(spec, status int) []metav1.ManagedFieldsEntry {
 	return append(wrote("", spec, status), metav1.ManagedFieldsEntry{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "scale"})
 }
@@ -232,8 +232,8 @@ func TestChangeSeen(t *testing.T) {
 	}
 }
 
-// A controller can report a generation before it acts on the change. For some time, a changed child
-// is required, too.
+// A controller can report a generation before it acts on the change. Shortly after the change, a
+// changed child is required, too.
 func TestSeenAndNothingDone(t *testing.T) {
 	t.Parallel()
 	at := func(ago int) time.Time { return lookedAt().Add(-time.Duration(ago) * time.Second) }
@@ -275,8 +275,8 @@ func TestSeenAndNothingDone(t *testing.T) {
 	}
 }
 
-// After an unseen change, the controller is considered absent only after some time, and only if it
-// does not write the status.
+// If a controller does not see a change, it is considered absent only after some time, and only if
+// it does not write the status.
 func TestUnseen(t *testing.T) {
 	t.Parallel()
 	failure := []metav1.Condition{{Type: "Stalled", Status: metav1.ConditionTrue, Reason: "NoDisk", Message: "the disk is full"}}
@@ -309,7 +309,7 @@ func TestUnseen(t *testing.T) {
 		if r.Verdict != Failed && !strings.Contains(r.Reason, "seen") {
 			t.Errorf("%s: it does not say that nobody has seen it: %s", name, r.Reason)
 		}
-		// A report on a recent change must be checked again within absentAfter.
+		// The verdict on a recent change must be checked again within absentAfter.
 		if waits := strings.Contains(r.Reason, "; the spec changed "); waits != (r.Recheck > 0 && r.Recheck <= absentAfter) {
 			t.Errorf("%s: %q is looked at again after %s", name, r.Reason, r.Recheck)
 		}
@@ -433,7 +433,6 @@ func TestActed(t *testing.T) {
 	}
 }
 
-// The documentation lists the rules in order.
 func TestRulesAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../docs/any-resource.md")

@@ -109,8 +109,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// A scale-down breaks a budget if fewer healthy pods are left than the budget requires for the new
-// number of pods.
+// A scale-down breaks a budget if fewer healthy pods are left than the budget requires.
 func TestBreaks(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

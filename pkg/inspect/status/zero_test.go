@@ -14,7 +14,7 @@ import (
 )
 
 // An object is parked only after it has reached zero. If an autoscaler scaled it to zero, the reason
-// names the autoscaler, but not for a parked object or an object with remaining pods.
+// names the autoscaler, except for a parked object or an object with remaining pods.
 func TestAtZero(t *testing.T) {
 	t.Parallel()
 	const byAlice, byIt, byPerson = "by alice 3h ago (5 replicas)", "scaled to zero by HorizontalPodAutoscaler/auto", "scaled to zero"

@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Conditions returns the valid conditions in a list. Other programs write the status, so everything
-// else is ignored.
+// Conditions returns the valid conditions in a list. It ignores everything else, because other
+// programs write the status.
 func Conditions(list any) []metav1.Condition {
 	var all []metav1.Condition
 	for _, content := range fieldpath.Objects(list) {
@@ -42,7 +42,7 @@ func Conditions(list any) []metav1.Condition {
 //   - A type such as Reconciling, Paused, or FetchFailed means Working, Paused, or Broken if it
 //     is true, and Nothing otherwise.
 //   - For Progressing and Running, the reason decides: a Deployment has Progressing=True both
-//     while it is progressing and when it is complete. operator-sdk uses Running like this.
+//     while it is progressing and when it is complete. operator-sdk uses Running in the same way.
 func Condition(c metav1.Condition) Meaning {
 	words := ofType(c.Type)
 	meaning, is := meaningOf(words), c.Status == metav1.ConditionTrue
@@ -72,7 +72,7 @@ func Condition(c metav1.Condition) Meaning {
 	return Working
 }
 
-// Waits reports whether a condition means that the object waits to be scheduled, which can be the
+// Waits reports whether a condition means that the object waits to be scheduled. This can be the
 // only reason why other conditions are false.
 func Waits(c metav1.Condition) bool {
 	return c.Status == metav1.ConditionFalse && strings.HasSuffix(c.Type, "Scheduled")
@@ -84,7 +84,7 @@ func Overall(conditionType string) bool {
 	return !slices.ContainsFunc(ofType(conditionType), func(w string) bool { return !known(w) })
 }
 
-// ofType returns the words of a type. It ignores a domain, such as "example.com/".
+// ofType returns the words of a condition type. It ignores a prefix such as "example.com/".
 func ofType(name string) []string { return Split(name[strings.LastIndexAny(name, "/.")+1:]) }
 
 // step reports whether a condition type that ends with this word is true before the object is ready.
@@ -92,14 +92,14 @@ func step(word string) bool {
 	return slices.Contains([]string{"scheduled", "initialized", "configured", "created", "generated", "validated", "valid", "approved", "admitted", "started", "submitted", "registered"}, word)
 }
 
-// lacks reports whether a negative type that ends with this word, such as NotReady, gives no reason.
+// lacks reports whether a negative type that ends with this word, such as NotReady, does not name a cause.
 func lacks(word string) bool {
 	return slices.Contains([]string{"ready", "notready", "unready", "available", "unavailable"}, word)
 }
 
-// meaningOf returns the meaning of the words of a condition type. If any word means a failure, it
-// decides. Otherwise, the last word decides. If the last word has no meaning, as in ResolvedRefs, the
-// type means Ready if the previous word does.
+// meaningOf returns the meaning of the words of a condition type. A word that means a failure
+// decides. Otherwise, the last word decides. If the last word has no meaning, as in ResolvedRefs,
+// the type means Ready if the previous word does.
 func meaningOf(words []string) Meaning {
 	whole := worst(words)
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(fillers(), w) })

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Claim is a status field that describes the state of an object.
+// Claim is a field, usually in the status, that describes the state of an object.
 type Claim struct {
 	// Path is the field, such as ".status.health", and Text is its value.
 	Path, Text string
@@ -45,7 +45,8 @@ func Sum(all []Claim) Claim {
 	return parts
 }
 
-// Read returns the claims in the status and in the labels of an object. It ignores conditions.
+// Read returns the claims in the status and in the labels of an object. It ignores the object's own
+// conditions.
 func Read(kind string, obj map[string]any) []Claim {
 	r := reader{ends: ends(kind)}
 	r.generation, _ = fieldpath.Integer(fieldpath.Object(obj, "metadata")["generation"])
@@ -56,7 +57,7 @@ func Read(kind string, obj map[string]any) []Claim {
 			r.add(".metadata.labels["+name+"]", value, Of(value), place{})
 		}
 	}
-	// The shorter the path, the more of the object the claim describes.
+	// A claim with a shorter path comes first, because it describes more of the object.
 	slices.SortStableFunc(r.all, func(a, b Claim) int { return strings.Count(a.Path, ".") - strings.Count(b.Path, ".") })
 	return r.all
 }
@@ -70,7 +71,6 @@ func ends(kind string) bool {
 	}, words[len(words)-1])
 }
 
-// reader collects the claims of a status.
 type reader struct {
 	ends       bool
 	generation int64
@@ -169,7 +169,7 @@ func (r *reader) ratio(path, name, value string, at place) {
 
 // counts adds claims about pairs of counts, such as readyMembers and members.
 func (r *reader) counts(path string, content map[string]any, at place) {
-	totals := map[string][]string{} // the names of counts, by their words without words such as "total"
+	totals := map[string][]string{} // from names without words such as "total" to full names
 	for _, name := range slices.Sorted(maps.Keys(content)) {
 		key := strings.Join(without(Split(name), "desired", "expected", "total", "number", "scheduled"), " ")
 		if _, is := fieldpath.Integer(content[name]); is && len(totals[key]) < mostTotals {
@@ -259,7 +259,7 @@ func fault(name string) bool {
 		(len(words) == 1 || slices.Contains([]string{"message", "description", "reason", "msg"}, words[1]))
 }
 
-// remote reports whether the words of a name refer to the past or the future.
+// remote reports whether the words of a name refer to a past or desired state.
 func remote(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		return slices.Contains([]string{

@@ -10,7 +10,6 @@ import (
 // Meaning is the state of an object that a word describes. A more serious meaning has a greater value.
 type Meaning int
 
-// The meanings.
 const (
 	// Nothing means that the word does not describe the state of the object.
 	Nothing Meaning = iota
@@ -58,7 +57,7 @@ var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // nothing c
 	return all
 }()
 
-// phrases replaces a phrase with a single word if the phrase means something else than its words.
+// phrases replaces phrases such as "in progress" with single words that have the right meaning.
 var phrases = strings.NewReplacer( //nolint:gochecknoglobals // nothing changes it
 	" up to date ", " uptodate ", " in progress ", " inprogress ", " in sync ", " insync ", " out of sync ", " outofsync ",
 	" non compliant ", " noncompliant ", " timed out ", " timedout ", " could not ", " cannot ", " can not ", " cannot ", " not found ", " notfound ", " no such ", " notfound ", " no valid ", " invalid ", " not valid ", " invalid ",
@@ -74,7 +73,6 @@ func negates(word string) bool {
 	return slices.Contains([]string{"not", "non", "no", "never", "without", "0"}, word)
 }
 
-// known reports whether a word has a meaning by itself.
 func known(word string) bool {
 	return lexicon[word] > Nothing || negates(word) || slices.Contains(fillers(), word)
 }

@@ -45,7 +45,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// The type and the status of a condition decide its meaning. The reason and the message can show a
+// The type and the status of a condition decide what it means. The reason and the message can show a
 // fault.
 func TestCondition(t *testing.T) {
 	t.Parallel()
@@ -137,7 +137,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// Anyone who can write a status can add many counts. The cost of reading them is linear.
+// Anyone who can write a status can add many counts. The cost of reading counts is linear.
 func TestCostOfCounts(t *testing.T) { // not parallel, because it counts allocations
 	cost := func(size int) uint64 {
 		reported := map[string]any{}

@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// lossTold is how long a connection must be lost before Changed is called. Shorter losses are normal,
-// because a server ends each watch after some time, and the next watch begins at once.
+// lossTold is how long a connection must be lost before Changed is called. Shorter losses are
+// normal, because a server ends each watch after some time, and the next watch begins immediately.
 const lossTold = 2 * time.Second
 
-// Connection tracks whether the server can be reached, for several watches at the same time. Methods
-// of a nil Connection do nothing.
+// Connection tracks whether the server can be reached. Several watches can share it. Methods of a
+// nil Connection do nothing.
 type Connection struct {
 	// Changed is called with the time when the connection was lost, or with zero when it is back.
 	Changed func(lost time.Time)
@@ -25,8 +25,8 @@ type Connection struct {
 	reported bool
 }
 
-// note records the result of a request. An error status from the server is a lost connection only if
-// it is transient.
+// note records the result of a request. An error status from the server means a lost connection only
+// if it is transient.
 func (c *Connection) note(err error) {
 	switch {
 	case Transient(err):

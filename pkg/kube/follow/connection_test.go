@@ -19,7 +19,7 @@ import (
 )
 
 // After a watch has ended, the next response shows whether the connection is lost. An error status
-// from the server means that it is lost only if the error is transient.
+// from the server means a lost connection only if the error is transient.
 func TestConnectionAfterAWatchEnds(t *testing.T) {
 	things := schema.GroupResource{Resource: "things"}
 	for _, c := range []struct {

@@ -36,7 +36,7 @@ type Feed[T Object, V any] struct {
 	// for an event, the involved object. Both are empty if there is none. If refers is nil, no value
 	// refers to an object.
 	refers func(V) (types.UID, schema.GroupVersionKind)
-	// known is closed when the feed has synced or failed. learned ensures that it is closed only once.
+	// known is closed when the feed has synced or failed. learned ensures that this happens only once.
 	known   chan struct{}
 	learned sync.Once
 
@@ -118,8 +118,8 @@ func (f *Feed[T, V]) List(ctx context.Context, from Source, selected metav1.List
 	return err
 }
 
-// Run follows the selected objects until the context ends or an error is not transient. If the user
-// can list but not watch, it polls.
+// Run follows the selected objects until the context ends or an error occurs that is not transient.
+// If the user can list the objects but not watch them, it polls.
 func (f *Feed[T, V]) Run(ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection) {
 	listed := false
 	for {
@@ -202,8 +202,8 @@ func (f *Feed[T, V]) Change(obj T, gone bool) (bool, error) {
 // Known returns a channel that is closed when the feed has synced or failed.
 func (f *Feed[T, V]) Known() <-chan struct{} { return f.known }
 
-// Index waits until the feed has synced or failed. It returns the values and the error of Refuse. All
-// callers share the index until the next change, so they must not modify it.
+// Index waits until the feed has synced or failed. It returns the index of the values and the error
+// from Refuse. All callers share the index until the next change, so they must not modify it.
 func (f *Feed[T, V]) Index(ctx context.Context) (Index[V], error) {
 	select {
 	case <-f.known:

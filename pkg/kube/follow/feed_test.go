@@ -45,7 +45,6 @@ func newPodServer() *podServer {
 	return &podServer{revision: 1, log: []watch.Event{{}}, pods: map[string]*corev1.Pod{}, changed: make(chan struct{})}
 }
 
-// do makes a change, and wakes up the watches.
 func (s *podServer) do(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +53,6 @@ func (s *podServer) do(change func()) {
 	s.changed = make(chan struct{})
 }
 
-// store stores a pod as a new revision.
 func (s *podServer) store(kind watch.EventType, pod *corev1.Pod) {
 	s.revision++
 	pod = pod.DeepCopy()
@@ -168,7 +166,6 @@ func aPod(name string, uid int) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(fmt.Sprint(name, "-", uid))}}
 }
 
-// podFeed is a feed of complete pods.
 type podFeed = Feed[*corev1.Pod, *corev1.Pod]
 
 func newFeed() *podFeed {
@@ -200,8 +197,8 @@ func versions(ctx context.Context, t *testing.T, f *podFeed) map[string]string {
 	return known
 }
 
-// A feed always has the objects of a new list, however watches fail. It lists again only if a watch
-// has expired.
+// A feed always has the same objects as a new list, however watches fail. It lists again only if a
+// watch has expired.
 func TestFeedIsWhatAListSays(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
@@ -390,7 +387,7 @@ func TestFeedThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// If the user is not allowed to list pods, or has lost the permission, a feed returns the error and
+// If the user is not allowed to list pods, or loses this permission, a feed returns the error and
 // does not list again.
 func TestFeedThatMayNotList(t *testing.T) {
 	t.Parallel()

@@ -52,8 +52,8 @@ type Handler[T runtime.Object] struct {
 }
 
 // Objects passes the selected objects and then every change to a handler, until the handler is done,
-// the context ends, or a request fails. It resumes interrupted watches, and retries after a transient
-// error, except in the first list. It always lists the most recent version.
+// the context ends, or a request fails. It resumes interrupted watches. After a transient error, it
+// retries any list except the first. It always lists the most recent version.
 func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection, h Handler[T]) error {
 	for first := true; ; first = false {
 		list, err := listAll(ctx, from, selected)
@@ -177,7 +177,7 @@ func expired(err error) bool { return apierrors.IsGone(err) || apierrors.IsResou
 // followChanges calls changed for each change since a resourceVersion.
 func followChanges[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, resourceVersion string, connection *Connection,
 	changed func(obj T, gone bool) (done bool, err error)) error {
-	// Otherwise, the watcher would log errors that the caller reports.
+	// Discard the logs of the watcher, because the caller reports its errors.
 	ctx, stop := context.WithCancelCause(klog.NewContext(ctx, klog.Logger{}))
 	watched := false
 	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, resourceVersion, &cache.ListWatch{

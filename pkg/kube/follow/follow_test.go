@@ -83,7 +83,7 @@ func TestItemsOf(t *testing.T) {
 }
 
 // script is a server that returns the given results of lists and watches in order. After the last
-// result, lists are empty, and watches stay open.
+// given result, lists are empty, and watches stay open.
 type script struct {
 	lists   []error
 	watches []func(chan<- watch.Event) error
@@ -113,7 +113,7 @@ func (s *script) source() Source {
 	}
 }
 
-// sends returns the result of a watch that sends events and stays open.
+// sends returns a watch result that sends events and stays open.
 func sends(all ...watch.Event) func(chan<- watch.Event) error {
 	return func(events chan<- watch.Event) error {
 		for _, e := range all {
@@ -206,8 +206,8 @@ func TestObjectsStopsBetweenLists(t *testing.T) {
 	})
 }
 
-// The response to a list shows that the server can be reached. If the first list fails, Objects
-// returns the error. If a later list fails, it records that the connection is lost.
+// A response to a list shows that the server can be reached. If the first list fails, Objects
+// returns the error. If a later list fails, Objects records that the connection is lost.
 func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 	t.Parallel()
 	away := slices.Repeat([]error{errAway}, 5)

@@ -18,14 +18,13 @@ type Result struct {
 	State State  `json:"state"`
 	// Message describes the result.
 	Message string `json:"message"`
-	// Fix lists the commands that solve the problem. The user might lack the permissions for them.
+	// Fix lists the commands that solve the problem. The user might lack the permissions to run them.
 	Fix []string `json:"fix,omitempty"`
 }
 
 // State is the outcome of a check.
 type State string
 
-// The outcomes of a check.
 const (
 	// Passed means that there is no problem.
 	Passed State = "passed"
@@ -37,7 +36,7 @@ const (
 	Unknown State = "unknown"
 )
 
-// oldestServer is the first version that always enforces the validation rules of the CRDs. Older
+// oldestServer is the first version that always enforces the validation rules in the CRDs. Older
 // servers can admit invalid objects.
 const oldestServer = "1.29"
 
@@ -70,7 +69,7 @@ func Server(version, host string) Result {
 	return c
 }
 
-// FixOnce returns the checks without the fixes that a later check repeats.
+// FixOnce returns the checks, but removes the fixes of a check if a later check has the same fixes.
 func FixOnce(checks []Result) []Result {
 	checks = slices.Clone(checks)
 	for i := range checks {

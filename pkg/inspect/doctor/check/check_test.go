@@ -68,7 +68,7 @@ func TestCheckRights(t *testing.T) {
 		return Right{Namespace: namespace, Verb: verb, Resource: "pods"}
 	}
 	// rights checks a verb that needs the missing rights and one more right. If asked is set, the
-	// server has answered the request for that right.
+	// server has answered the request for the additional right.
 	rights := func(verb string, missing []Right, asked bool, user string) Result {
 		other := Right{Namespace: "a", Verb: "get", Resource: "others"}
 		answers := map[Right]*bool{other: new(true)}
@@ -120,12 +120,10 @@ func TestCheckRights(t *testing.T) {
 
 func now() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC) }
 
-// loop returns a loop that renewed its lease some time ago.
 func loop(scope leaserecord.Scope, version string, ago time.Duration) leaserecord.Loop {
 	return leaserecord.Loop{Holder: "h", User: "alice", Host: "laptop", PID: 4711, Version: version, Scope: scope, Since: now().Add(-time.Hour), Renewed: now().Add(-ago)}
 }
 
-// lines returns a line for each result, with its fixes.
 func lines(checks []Result) string {
 	var lines []string
 	for _, c := range checks {
@@ -275,7 +273,7 @@ func TestCheckPaused(t *testing.T) {
 	}
 }
 
-// Several checks may name the same fix, which is shown below the last of them.
+// If several checks have the same fix, only the last of these checks shows it.
 func TestFixOnce(t *testing.T) {
 	t.Parallel()
 	checks := []Result{{Fix: []string{"a"}}, {Fix: []string{"b"}}, {Fix: []string{"a"}}}

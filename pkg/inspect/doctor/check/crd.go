@@ -20,7 +20,7 @@ func MissingCRD(kind kinds.Kind, commands commandline.Context) Result {
 	}
 }
 
-// CRD compares a CRD of the server with the one that this program ships.
+// CRD compares the CRD on the server (have) with the CRD that this program ships (want).
 func CRD(want, have *unstructured.Unstructured, commands commandline.Context) Result {
 	c := Result{Name: "CRD " + want.GetName(), State: Failed, Fix: []string{commands.Line(commandline.Plugin("install"))}}
 	switch {
@@ -41,6 +41,6 @@ func CRD(want, have *unstructured.Unstructured, commands commandline.Context) Re
 // have different types.
 func versionsOf(crd *unstructured.Unstructured) []byte {
 	versions, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "versions") // nil if there are none
-	data, _ := json.Marshal(versions)                                                // it came from JSON
+	data, _ := json.Marshal(versions)                                                // cannot fail for decoded JSON
 	return data
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// Declared checks whether loops reconcile the declared kinds (plural.group) that have objects in
-// namespace, or in any namespace if it is "". It returns nil if all kinds are reconciled.
+// Declared checks whether controllers (loops) reconcile the declared kinds (plural.group) that have
+// objects in namespace, or in any namespace if it is "". It returns nil if all kinds are reconciled.
 func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now time.Time, commands commandline.Context) []Result {
 	orphans := notReconciled(loops, kinds, namespace, now)
 	if len(orphans) == 0 {
@@ -44,7 +44,7 @@ func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, 
 	var last leaserecord.Loop
 	runs := false
 	for _, l := range loops {
-		// Loops that reconcile only kinds that CRDs declare have a result, too.
+		// Loops that reconcile only kinds declared by CRDs have a result, too.
 		if namespace != "" && l.Scope.Namespace != "" && l.Scope.Namespace != namespace {
 			continue
 		}
@@ -81,7 +81,7 @@ func runLoop(namespace string) commandline.Command {
 	return inNamespace(commandline.Plugin("run-controller"), namespace)
 }
 
-// inNamespace returns a command with the flag for a namespace or, if that is empty, for all.
+// inNamespace returns a command with the flag for the namespace, or with -A if namespace is "".
 func inNamespace(cmd commandline.Command, namespace string) commandline.Command {
 	if namespace == "" {
 		return cmd.With("-A")
@@ -96,8 +96,8 @@ func where(namespace string) string {
 	return "namespace " + namespace
 }
 
-// Deployed checks whether a deployed controller has the version of this program, and whether one of
-// its pods is available if pods are desired.
+// Deployed checks whether a deployed controller has the version of this program. If pods are
+// desired, it also checks whether one of them is available.
 func Deployed(namespace, has, version string, desired, available int64, commands commandline.Context) Result {
 	c := Result{Name: "controller in " + namespace, State: Passed, Message: "is deployed, version " + has}
 	switch {

@@ -34,11 +34,11 @@ func HeldUp(reports []status.Report, commands commandline.Context) []Result {
 	return checks
 }
 
-// longPause is the duration above which Paused suggests a command that ends the pause.
+// longPause is the remaining time above which Paused suggests a command that ends a pause.
 const longPause = 24 * time.Hour
 
-// Paused returns a reminder of paused objects, with commands that end long pauses, or nil if no
-// object is paused.
+// Paused returns a reminder of paused objects, or nil if no object is paused. The reminder contains
+// commands that end long pauses.
 func Paused(reports []status.Report, namespace string, now time.Time, commands commandline.Context) []Result {
 	c := Result{Name: "pauses", State: Passed}
 	paused, long := 0, 0

@@ -28,8 +28,8 @@ func (r Right) resource() string {
 	return s
 }
 
-// VerbRights lists the rights that a verb of this program needs. Role is the role of deploy/rbac that
-// grants them, or "" if there is none.
+// VerbRights lists the rights that a verb of this program needs. Role is the role in deploy/rbac
+// that grants these rights, or "" if there is none.
 type VerbRights struct {
 	Verb   string
 	Role   string
@@ -46,8 +46,8 @@ type Asker struct {
 	Commands commandline.Context
 }
 
-// Rights checks whether the user has the rights that a verb needs. An answer is nil if the server did
-// not answer.
+// Rights checks whether the user has the rights that a verb needs. A nil answer means that the
+// server did not answer.
 func (a Asker) Rights(verb VerbRights, answers map[Right]*bool) Result {
 	var missing []Right
 	asked := true
@@ -92,8 +92,8 @@ func subject(user string) string {
 	return "--user=" + user
 }
 
-// grant returns the commands that grant missing rights. "kubectl create role" combines all of its
-// verbs with all of its resources, so each set of verbs needs its own role and binding.
+// grant returns the commands that grant the missing rights. A role from "kubectl create role" allows
+// each of its verbs on each of its resources, so each set of verbs needs its own role and binding.
 func grant(what string, missing []Right, user string) []commandline.Command {
 	role, namespace := "role", missing[0].Namespace
 	if slices.ContainsFunc(missing, func(r Right) bool { return r.Namespace == "" }) {

@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
-// The roles of deploy/rbac.
+// The roles in deploy/rbac.
 const (
 	Viewer     = "imoocpod-viewer"
 	Editor     = "imoocpod-editor"
@@ -18,7 +18,7 @@ const (
 
 // BindRoles replaces the commands that grant single rights with a command that binds a role. If the
 // role is not installed, a command that installs it comes first. If any fix needs the editor role,
-// no fix binds the viewer role, because the editor role includes its rights.
+// no fix binds the viewer role, because the editor role includes the rights of the viewer role.
 func (a Asker) BindRoles(checks []Result, needed []VerbRights, installed sets.Set[string]) {
 	edits := false
 	for i, c := range checks {
@@ -41,8 +41,8 @@ func (a Asker) BindRoles(checks []Result, needed []VerbRights, installed sets.Se
 	}
 }
 
-// RoleKind returns the kind of a role that "install --roles" installs for a namespace, or for all
-// namespaces if it is "". The result is "clusterrole", "role", or "" if the role is not installed.
+// RoleKind returns "clusterrole" or "role", the kind of a role that "install --roles" installs for a
+// namespace, or for all namespaces if it is "". If that command does not install the role, the kind is "".
 func RoleKind(role, namespace string) string {
 	switch {
 	case role == Viewer || role == Editor:
@@ -53,7 +53,6 @@ func RoleKind(role, namespace string) string {
 	return ""
 }
 
-// bind returns the command that binds a role of a kind to the user.
 func (a Asker) bind(role, kind string) commandline.Command {
 	binding := "rolebinding"
 	if a.Namespace == metav1.NamespaceAll {

@@ -1,11 +1,10 @@
-// Command image builds a container image with a single file, as an OCI image layout.
-// It needs no container engine.
+// Command image builds a container image with a single file, as an OCI image layout. It needs no
+// container engine.
 //
-// ko needs no container engine either, but it does not work offline: it pulls even the
-// base "scratch" from a registry or an engine. See docs/adr/0007-libraries.md.
+// ko needs no container engine either, but it does not work offline: it pulls even the base
+// "scratch" from a registry or an engine. See docs/adr/0007-libraries.md.
 //
-// The command is a separate module, so that its dependencies are not in the go.mod of
-// the plugin.
+// The command is a separate module, so that its dependencies are not in the go.mod of the plugin.
 package main
 
 import (
@@ -128,7 +127,7 @@ func write(image v1.Image, tag, dir string) (v1.Hash, error) {
 	return digest, to.AppendImage(image, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": tag}))
 }
 
-// removeLayout removes an existing layout, but no other directory.
+// removeLayout removes an existing layout. It returns an error for any other existing directory.
 func removeLayout(dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -77,8 +77,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// buildAsDockerfile copies the same files and runs the same build as the first
-// stage of the Dockerfile.
+// buildAsDockerfile copies the same files and runs the same build as the first stage of the Dockerfile.
 func buildAsDockerfile(t *testing.T, program string) {
 	t.Helper()
 	content, err := os.ReadFile("../../Dockerfile")

@@ -1,5 +1,5 @@
-// Command messages prints every user-facing text of the program, by source file,
-// for review. "make messages" runs it.
+// Command messages prints every user-facing text of the program, by source file, for review.
+// "make messages" runs it.
 package main
 
 import (
@@ -57,8 +57,8 @@ func list(out io.Writer, roots ...string) error {
 	return err
 }
 
-// program reports whether a file is part of the program. Only tests use packages whose names end in
-// test.
+// program reports whether a file is part of the program. Packages whose names end in "test" are
+// not, because only tests use them.
 func program(path string) bool {
 	return !strings.HasSuffix(filepath.Dir(path), "test") && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go")
 }
@@ -179,7 +179,6 @@ var words = regexp.MustCompile(`[A-Za-z]{2,}[,;:]? [a-z%"(-]`)
 // isProse reports whether a text is prose and not a cobra template.
 func isProse(text string) bool { return words.MatchString(text) && !strings.Contains(text, "{{") }
 
-// block returns a text as a Markdown code block.
 func block(text string) string {
 	return "    " + strings.ReplaceAll(text, "\n", "\n    ") + "\n\n"
 }

@@ -1,11 +1,10 @@
-// Command mutate changes the code of a package in small ways, one at a time, and
-// lists the changes that no unit test of the package detects. "make mutate" runs
-// it.
+// Command mutate changes the code of a package in small ways, one at a time, and lists the changes
+// that no unit test of the package detects. "make mutate" runs it.
 //
-// It builds the tests of a package once, with all mutants compiled in, and enables
-// one mutant in each run, so a mutant needs no build. Each argument is a test suite.
-// PACKAGE:TEST is the suite of the tests that match TEST. For each mutant, only the
-// suites that reach it run, so make slow tests separate arguments.
+// It builds the tests of a package once, with all changes (mutants) compiled in. Each run enables
+// one mutant, so a mutant needs no build of its own. Each argument is a test suite: all tests of
+// PACKAGE or, for PACKAGE:TEST, the tests that match TEST. Only the suites that reach a mutant run
+// for this mutant, so pass slow tests as separate arguments.
 package main
 
 import (
@@ -86,7 +85,7 @@ func mutate(ctx context.Context, out io.Writer, packages []string) error {
 	return err
 }
 
-// goPackage holds the used fields of the output of go list.
+// goPackage holds fields from the output of go list.
 type goPackage struct {
 	Dir, ImportPath, Name, Export string
 	GoFiles                       []string
@@ -176,7 +175,6 @@ type suite struct {
 	seconds     int // the limit of processor time for one run
 }
 
-// buildTests builds the tests of a package.
 func buildTests(ctx context.Context, pkg, dir, name string) (*suite, error) {
 	s := &suite{binary: filepath.Join(dir, name+".test"), dir: filepath.Clean(pkg)}
 	command := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", s.binary, "./"+filepath.ToSlash(s.dir))
@@ -190,8 +188,8 @@ func buildTests(ctx context.Context, pkg, dir, name string) (*suite, error) {
 	return s, nil
 }
 
-// only returns the suite of the tests that match run. It runs the tests once without a mutant, to
-// record which mutants they reach and how much processor time they need.
+// A call of only(run) returns a suite with the tests that match run. It runs them once without a
+// mutant, to record which mutants they reach and how much processor time they need.
 func (s *suite) only(ctx context.Context, run string) (*suite, error) {
 	s = &suite{binary: s.binary, dir: s.dir, args: append([]string{"-test.run=" + run}, s.args...), seconds: 600, reached: map[int]bool{}}
 	reached := s.binary + ".reached"
@@ -215,8 +213,8 @@ func (s *suite) only(ctx context.Context, run string) (*suite, error) {
 	return s, os.RemoveAll(reached)
 }
 
-// command returns the command that runs the tests. It limits processor time instead of time,
-// because the machine can be busy, and memory, because an endless loop can fill it.
+// command returns the command that runs the tests. It limits the processor time, not the elapsed time,
+// because the machine can be busy. It also limits the memory, because an endless loop can fill it.
 func (s *suite) command(ctx context.Context, env string) *exec.Cmd {
 	script := fmt.Sprintf(`ulimit -t %d; ulimit -v 8000000; exec "$0" "$@"`, s.seconds)
 	args := append([]string{"-c", script, s.binary, "-test.failfast", "-test.cpu=1", "-test.timeout=10m"}, s.args...)

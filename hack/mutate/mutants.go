@@ -45,7 +45,6 @@ func (e *fileEdits) replace(from, to int, text string) {
 func (e *fileEdits) close(at int, text string)             { e.closes = append(e.closes, edit{at, at, text}) }
 func (e *fileEdits) wrap(from, to int, left, right string) { e.open(from, left); e.close(to, right) }
 
-// apply returns the source with all edits applied.
 func (e *fileEdits) apply(source []byte) string {
 	slices.Reverse(e.closes)
 	edits := append(slices.Clone(e.closes), e.opens...)
@@ -80,7 +79,7 @@ func (m *mutation) rewrite(file *ast.File, source []byte) string {
 	return edits.apply(source)
 }
 
-// constant reports whether a declaration must be constant at compile time.
+// constant reports whether a node is a declaration that must be constant at compile time.
 func constant(node ast.Node) bool {
 	decl, ok := node.(*ast.GenDecl)
 	return ok && decl.Tok != token.VAR
@@ -112,15 +111,15 @@ func (m *mutation) mutate(node ast.Node, parents []ast.Node, edits *fileEdits, s
 }
 
 // end adds a statement to the end of a function with results. Otherwise, a function that ends with
-// an endless loop does not compile when a mutant adds a break to the loop.
+// an endless loop would not compile when a mutant adds a break to the loop.
 func (m *mutation) end(function *ast.FuncType, body *ast.BlockStmt, edits *fileEdits) {
 	if function.Results != nil && body != nil {
 		edits.close(m.offset(body.Rbrace), `; panic("unreachable") `)
 	}
 }
 
-// operator holds the mutants of a binary operator. Except for negated, the function in
-// mutant_switch.go implements them.
+// operator holds the mutants of a binary operator. function names the function in mutant_switch.go
+// that implements all of them except negated.
 type operator struct {
 	function                               string
 	negated, boundary, logical, arithmetic token.Token

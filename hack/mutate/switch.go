@@ -1,7 +1,7 @@
 package main
 
-// switchSource is a file that enables one mutant at a time in its package. It imports only few
-// packages, to avoid import cycles.
+// switchSource is a file that enables one mutant at a time in its package. It imports few packages,
+// to avoid import cycles.
 const switchSource = `
 import (
 	"os"

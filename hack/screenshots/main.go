@@ -1,5 +1,5 @@
-// Command screenshots runs commands in a terminal and writes the resulting screens to
-// SVG files for the README. "make screenshots" starts a control plane and runs it:
+// Command screenshots runs commands in a terminal, and writes the resulting screens to SVG files
+// for the README. "make screenshots" starts a control plane and runs this command:
 //
 //	screenshots -out DIR
 package main
@@ -24,15 +24,14 @@ import (
 	"github.com/hinshun/vt10x"
 )
 
-// shot describes a screenshot after command has exited. cols and rows are the size of the terminal.
-// words is a text that must be on the screen.
+// shot is a screenshot of a terminal after a command has exited. cols and rows are the size of the
+// terminal. words is a text that must be on the screen.
 type shot struct {
 	name       string
 	cols, rows int
 	command    string
 	words      string
-	// first lists the commands to run before command. Commands that end in "&" continue in the
-	// background.
+	// first holds the commands to run before command. Commands that end in "&" continue in the background.
 	first []string
 }
 
@@ -124,8 +123,7 @@ const (
 	faint                 = "#7d8590"
 )
 
-// color returns the SVG color for a color of the terminal, or the default text color for other
-// colors.
+// color returns the SVG color for a terminal color. Unknown colors become the default text color.
 func color(c vt10x.Color) string {
 	colors := map[vt10x.Color]string{1: "#ff7b72", 2: "#56d364", 3: "#e3b341", 6: "#76e3ea", 9: "#ff7b72", 10: "#56d364", 11: "#e3b341", 14: "#76e3ea"}
 	if found, ok := colors[c]; ok {

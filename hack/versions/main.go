@@ -130,7 +130,6 @@ func write(version string, rows []feature, results map[string]string) error {
 	return os.WriteFile(document, []byte(before+begin+render(columns, rows)+"\n"+end+after), 0o644)
 }
 
-// pattern returns a regular expression that matches the tests of features.
 func pattern(of []feature) string {
 	var names []string
 	for _, f := range of {
@@ -145,8 +144,8 @@ func command(env []string, stdout io.Writer, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// test runs "go test" and stores the result of each top-level test in results, such as "pass". It
-// prints the output of failed tests. If a package fails, for example in the build, it stores a
+// test calls "go test", and stores the result of each top-level test, such as "pass", in results.
+// It prints the output of failed tests. If a package fails, for example in the build, it stores a
 // result for the package.
 func test(env []string, results map[string]string, args ...string) error {
 	flags := 0
@@ -218,7 +217,6 @@ func parse(table string) map[string]map[string]string {
 	return columns
 }
 
-// render returns the table with the versions in order.
 func render(columns map[string]map[string]string, rows []feature) string {
 	versions := slices.Sorted(maps.Keys(columns))
 	var b strings.Builder
@@ -233,7 +231,6 @@ func render(columns map[string]map[string]string, rows []feature) string {
 	return b.String()
 }
 
-// failures returns an error for each test that did not pass.
 func failures(version string, results map[string]string) []error {
 	var all []error
 	for _, name := range slices.Sorted(maps.Keys(results)) {

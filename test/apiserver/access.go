@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// someone is the name of the user for requests without a user.
+// someone is the user name that the server assumes for requests without a user.
 const someone = "tester"
 
 // Forbid makes the server reject matching requests. Access reviews report them as denied.
@@ -46,8 +46,7 @@ func forbid(q Request) error {
 		fmt.Errorf("User %q cannot %s resource %q in API group %q %s", cmp.Or(q.User, someone), q.Verb, q.target(), q.Group, where)) //nolint:staticcheck // these are the words of the API
 }
 
-// reviewed returns the kind of the access review that a request creates, or "" for
-// other requests.
+// reviewed returns the kind of the access review that a request creates, or "" for other requests.
 func reviewed(q Request) string {
 	if q.Verb != "create" {
 		return ""

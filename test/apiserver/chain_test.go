@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestReasonsBelowAPod checks that status reports a problem of an object that a pod owns, such as a
-// StatefulSet of workers that a leader pod owns.
+// TestReasonsBelowAPod checks that status reports the problems of a StatefulSet that a pod owns,
+// such as the workers of a leader pod.
 func TestReasonsBelowAPod(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := apiserver.New(t)

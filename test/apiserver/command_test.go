@@ -27,7 +27,7 @@ func command(ctx context.Context, s *apiserver.Server, line string, out, errOut 
 	return commandVia(ctx, s.Connect, line, out, errOut)
 }
 
-// commandVia is like command, but with a different connection to the server.
+// commandVia is like command, but uses the given function to connect to the server.
 func commandVia(ctx context.Context, connect func(*genericclioptions.ConfigFlags), line string, out, errOut io.Writer) error {
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: errOut}
 	c := kube.New("v1", streams)
@@ -37,7 +37,6 @@ func commandVia(ctx context.Context, connect func(*genericclioptions.ConfigFlags
 	return root.ExecuteContext(ctx)
 }
 
-// run runs a command, and returns its output.
 func run(t *testing.T, s *apiserver.Server, line string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errOut bytes.Buffer
@@ -45,7 +44,7 @@ func run(t *testing.T, s *apiserver.Server, line string) (stdout, stderr string,
 	return out.String(), errOut.String(), err
 }
 
-// cluster returns a server with simulated controllers and reconciled objects.
+// cluster returns a server with simulated controllers that have had a minute to reconcile the given objects.
 func cluster(t *testing.T, manifests ...string) *apiserver.Server {
 	t.Helper()
 	s := apiserver.New(t)
@@ -58,7 +57,6 @@ func cluster(t *testing.T, manifests ...string) *apiserver.Server {
 	return s
 }
 
-// deployment returns the manifest of a Deployment, as a user would write it.
 func deployment(name, image string, replicas int) string {
 	return fmt.Sprintf(`
 apiVersion: apps/v1
@@ -101,7 +99,7 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestKindsOnASlowServer checks that the verb kinds shows its progress on a slow server.
+// TestKindsOnASlowServer checks that "kinds" reports its progress when the server is slow.
 func TestKindsOnASlowServer(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -114,8 +112,8 @@ func TestKindsOnASlowServer(t *testing.T) {
 	})
 }
 
-// TestScaleBeyondABound checks that scale warns about a replica count outside the bounds in other
-// fields of the object, such as maxReplicas.
+// TestScaleBeyondABound checks that scale warns if another field of the object, such as
+// maxReplicas, rules out the new replica count.
 func TestScaleBeyondABound(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)

@@ -39,7 +39,7 @@ func (r Request) deleteOptions() (metav1.DeleteOptions, error) {
 	return opts, nil
 }
 
-// delete deletes the object of a request, and returns the remaining object or a Status.
+// delete deletes an object. It returns the object if the deletion is pending, and a Status otherwise.
 func (s *Server) delete(q Request, obj *unstructured.Unstructured) (any, error) {
 	opts, err := q.deleteOptions()
 	if err != nil {
@@ -68,8 +68,8 @@ func (s *Server) delete(q Request, obj *unstructured.Unstructured) (any, error) 
 	}, nil
 }
 
-// end deletes an object. An object with finalizers, or a pod on a node, only gets a
-// deletion timestamp. end returns the remaining object, or nil if it was removed.
+// end deletes an object. If the object has finalizers or a grace period, end sets its deletion
+// timestamp and returns it. Otherwise, end removes the object and returns nil.
 func (s *Server) end(r *resource, obj *unstructured.Unstructured, grace *int64, policy metav1.DeletionPropagation) *unstructured.Unstructured {
 	left := obj.DeepCopy()
 	switch policy {
@@ -118,8 +118,8 @@ func gracePeriod(r *resource, obj *unstructured.Unstructured, given *int64) int6
 	return seconds
 }
 
-// remove deletes an object from the store, its dependents, and the objects of a namespace or CRD.
-// It does nothing if the object was replaced.
+// remove deletes an object and its dependents from the store. For a namespace or CRD, it also deletes the
+// objects in it. If the store has no object with the same name and UID, remove does nothing.
 func (s *Server) remove(r *resource, obj *unstructured.Unstructured) {
 	if now := s.objects[r.gr()][keyOf(obj)]; now == nil || now.GetUID() != obj.GetUID() {
 		return
@@ -142,7 +142,6 @@ func (s *Server) remove(r *resource, obj *unstructured.Unstructured) {
 	}
 }
 
-// dependent is an object with an owner. resource is the type of the object.
 type dependent struct {
 	resource *resource
 	object   *unstructured.Unstructured
@@ -160,7 +159,7 @@ func (s *Server) dependents(owner types.UID) []dependent {
 	return list
 }
 
-// orphan removes the references to an owner from its dependents.
+// orphan removes an owner from the owner references of its dependents.
 func (s *Server) orphan(owner types.UID) {
 	for _, d := range s.dependents(owner) {
 		free := d.object.DeepCopy()
@@ -169,8 +168,8 @@ func (s *Server) orphan(owner types.UID) {
 	}
 }
 
-// collect deletes the dependents of a removed object that have no other owner. It also completes
-// the foreground deletion of owners without other dependents.
+// collect deletes the dependents of a removed object unless they have another owner. If the object
+// was the last dependent of an owner in foreground deletion, collect completes that deletion.
 func (s *Server) collect(gone *unstructured.Unstructured) {
 	for _, d := range s.dependents(gone.GetUID()) {
 		if !slices.ContainsFunc(d.object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return s.lives(ref.UID) }) {
@@ -199,7 +198,7 @@ func (s *Server) lives(uid types.UID) bool {
 	return false
 }
 
-// finalize removes a finalizer from an object, and the object itself if no finalizer is left.
+// finalize removes a finalizer from an object. It removes the object if no finalizer is left.
 func (s *Server) finalize(r *resource, obj *unstructured.Unstructured, finalizer string) {
 	after := obj.DeepCopy()
 	after.SetFinalizers(slices.DeleteFunc(after.GetFinalizers(), func(f string) bool { return f == finalizer }))

@@ -42,7 +42,7 @@ func (s *Server) about(q Request) (any, error) {
 	return nil, pageNotFound(q)
 }
 
-// groupVersionAt parses a path such as apis/apps/v1. It returns false for other forms.
+// groupVersionAt parses a path such as apis/apps/v1. It returns false if the path has another form.
 func groupVersionAt(path string) (schema.GroupVersion, bool) {
 	parts := strings.Split(path, "/")
 	switch {
@@ -61,7 +61,7 @@ func pathOf(gv schema.GroupVersion) string {
 	return "apis/" + gv.String()
 }
 
-// reviews returns the kinds that can only be created and are never stored.
+// reviews returns the kinds that support only create. The server does not store their objects.
 func reviews() map[schema.GroupVersion][]string {
 	return map[schema.GroupVersion][]string{
 		{Group: "authorization.k8s.io", Version: "v1"}:  {"SelfSubjectAccessReview"},
@@ -69,8 +69,8 @@ func reviews() map[schema.GroupVersion][]string {
 	}
 }
 
-// groupVersions returns all served group versions in order of registration, starting with the core
-// group. The group versions of reviews are last.
+// groupVersions returns the served group versions in the order of their registration. The core
+// group is first, and the groups of reviews are last.
 func (s *Server) groupVersions() []schema.GroupVersion {
 	var all []schema.GroupVersion
 	add := func(gv schema.GroupVersion) {
@@ -89,7 +89,6 @@ func (s *Server) groupVersions() []schema.GroupVersion {
 	return all
 }
 
-// resourcesOf returns the resource list of a group version.
 func (s *Server) resourcesOf(gv schema.GroupVersion) metav1.APIResourceList {
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv.String(), APIResources: []metav1.APIResource{}}
 	for _, r := range s.resources {
@@ -134,7 +133,7 @@ func subresources(r *resource, v *version) []subresource {
 	return all
 }
 
-// aggregated returns the aggregated discovery document. It includes a group if of(group) is true.
+// aggregated returns the aggregated discovery document. It includes the groups for which of(group) is true.
 func (s *Server) aggregated(of func(group string) bool) apidiscoveryv2.APIGroupDiscoveryList {
 	list := apidiscoveryv2.APIGroupDiscoveryList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: "apidiscovery.k8s.io/v2"}, Items: []apidiscoveryv2.APIGroupDiscovery{}}
 	for _, gv := range s.groupVersions() {
@@ -170,8 +169,7 @@ func (s *Server) aggregated(of func(group string) bool) apidiscoveryv2.APIGroupD
 	return list
 }
 
-// documents returns the index of the OpenAPI documents, one for each group
-// version.
+// documents returns the index of the OpenAPI documents. Each group version has its own document.
 func (s *Server) documents() any {
 	paths := map[string]any{}
 	for _, gv := range s.groupVersions() {
@@ -180,8 +178,8 @@ func (s *Server) documents() any {
 	return map[string]any{"paths": paths}
 }
 
-// document returns the OpenAPI document of a group version, with the schemas of its custom types.
-// The types of the core group have no properties.
+// document returns the OpenAPI document of a group version. It has the schemas of custom types, and
+// schemas without properties for core types. It leaves out other built-in types.
 func (s *Server) document(gv schema.GroupVersion) any {
 	all := map[string]*spec.Schema{}
 	for _, r := range s.resources {

@@ -14,9 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestEffectOfOthers checks how other writers of an object can influence the commands of a user.
-// Commands write only the replica count, the pod template, and the annotations of this program.
-// Undo and unpark print what they write.
+// TestEffectOfOthers checks that commands write only the replica count, the pod template, and the annotations
+// of this program, whatever another user wrote to the object. Undo and unpark print the change.
 func TestEffectOfOthers(t *testing.T) {
 	parked := func(path string, replicas int) string {
 		return fmt.Sprintf(`{"replicas":%d,"path":%q,"by":"alice"}`, replicas, path)
@@ -31,7 +30,7 @@ func TestEffectOfOthers(t *testing.T) {
 			})
 		}
 	}
-	// declared returns a function that annotates the CRD of the widgets.
+	// declared returns a function that annotates the CRD of widgets.
 	declared := func(key, value string) func(*apiserver.Server, *unstructured.Unstructured) {
 		return func(s *apiserver.Server, _ *unstructured.Unstructured) {
 			s.As("mallory").Update("customresourcedefinitions", "", "widgets.example.com", func(crd *unstructured.Unstructured) {
@@ -39,7 +38,7 @@ func TestEffectOfOthers(t *testing.T) {
 			})
 		}
 	}
-	// revised returns a function that adds a ControllerRevision that claims to belong to the object.
+	// revised returns a function that creates a ControllerRevision whose owner reference names the object.
 	revised := func(number int64, data string) func(*apiserver.Server, *unstructured.Unstructured) {
 		return func(s *apiserver.Server, obj *unstructured.Unstructured) {
 			s.As("mallory").CreateYAML(fmt.Sprintf(`{apiVersion: apps/v1, kind: ControllerRevision, revision: %d, data: %s, metadata: {name: web-%d, labels: {app: web},
@@ -50,8 +49,7 @@ func TestEffectOfOthers(t *testing.T) {
 	for _, test := range []struct {
 		what, workload, line string
 		write                func(*apiserver.Server, *unstructured.Unstructured)
-		// says is part of standard error. writes means that the command writes. Otherwise, it must
-		// fail without a write.
+		// says is a part of standard error. If writes is false, the command must fail without a write.
 		says   string
 		writes bool
 	}{

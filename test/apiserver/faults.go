@@ -33,16 +33,16 @@ func Path(prefix string) Match {
 
 // Fault describes how a request fails.
 type Fault struct {
-	// Delay passes before the request is handled.
+	// Delay is the time before the server handles the request.
 	Delay time.Duration
-	// Err is the response; see package k8s.io/apimachinery/pkg/api/errors.
+	// Err is the response: an error from package k8s.io/apimachinery/pkg/api/errors.
 	Err error
 	// Drop breaks the connection before the request takes effect. DropAfter breaks it afterwards,
 	// but before the response.
 	Drop, DropAfter bool
-	// Before is called first, without a lock. It can write objects to simulate a concurrent change.
+	// Before runs before the other faults. The server is not locked, so Before can write objects.
 	Before func()
-	// Times limits how many requests fail; zero means all.
+	// Times is the number of requests that fail. Zero means all.
 	Times int
 }
 
@@ -53,8 +53,7 @@ type fault struct {
 	left  int
 }
 
-// Fail injects a fault into the matching requests until the returned function is
-// called.
+// Fail injects a fault into the matching requests until the returned function is called.
 func (s *Server) Fail(match Match, f Fault) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,8 +66,8 @@ func (s *Server) Fail(match Match, f Fault) (end func()) {
 	}
 }
 
-// admit logs a request, injects its faults, and rejects it if it is forbidden. The caller must call
-// after() when the request has taken effect.
+// admit logs a request, injects the matching faults, and returns an error if the request is
+// forbidden. The caller must call after() when the request has taken effect.
 func (s *Server) admit(ctx context.Context, q Request) (after func(), err error) {
 	s.mu.Lock()
 	s.requests = append(s.requests, q)
@@ -107,8 +106,7 @@ func (s *Server) admit(ctx context.Context, q Request) (after func(), err error)
 	return after, nil
 }
 
-// Requests returns the matching requests so far, in order. A nil match selects
-// all.
+// Requests returns the matching requests so far, in order. A nil match selects all.
 func (s *Server) Requests(match Match) []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

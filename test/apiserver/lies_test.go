@@ -16,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// liar replaces the server's responses to writes of workloads.
+// liar is a transport that replaces the server's responses to writes of workloads.
 type liar struct {
 	*apiserver.Server
 
@@ -73,13 +73,13 @@ func TestLies(t *testing.T) {
 	} {
 		for _, v := range verbs() {
 			if v.creates && what == "the object as it was" || what == "another object" && (v.creates || strings.HasPrefix(v.line, "scale ")) {
-				continue // no object existed, or the command does not check its UID
+				continue // there was no object before, or the command does not check the UID
 			}
 			t.Run(what+"/"+v.line, func(t *testing.T) {
 				bubble.Test(t, func(t *testing.T) {
 					s := apiserver.New(t)
 					if strings.HasPrefix(v.line, "undo ") {
-						play.Cluster(s) // needed for a history
+						play.Cluster(s) // undo needs the revisions that controllers write
 					}
 					line := v.prepare(t, s, workloads()[0])
 					var out, errOut bytes.Buffer

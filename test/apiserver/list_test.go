@@ -14,7 +14,7 @@ import (
 // TestListAgreesWithOneObject checks that status reports the same verdict for one object and for
 // all objects while a crash-looping container is briefly ready.
 func TestListAgreesWithOneObject(t *testing.T) {
-	for _, n := range []int{1, 12} { // if there are several objects, status lists the pods only once
+	for _, n := range []int{1, 12} { // for several objects, status lists the pods once instead of per object
 		bubble.Test(t, func(t *testing.T) {
 			var all []string
 			for i := range n {

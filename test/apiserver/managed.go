@@ -128,7 +128,6 @@ func (s *Server) applied(q Request, w *write, before *unstructured.Unstructured)
 	return obj, nil
 }
 
-// named gives obj the name of like if obj has none, and returns obj.
 func named(obj, like *unstructured.Unstructured) *unstructured.Unstructured {
 	if obj.GetName() == "" {
 		obj.SetName(like.GetName())

@@ -58,8 +58,7 @@ func TestWordsOfOtherTools(t *testing.T) {
 	}
 }
 
-// TestHintToResume checks that the hints about a paused Deployment are working commands of this
-// program.
+// TestHintToResume checks that the commands in the hints about a paused Deployment work.
 func TestHintToResume(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

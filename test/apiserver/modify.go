@@ -35,7 +35,7 @@ func (r Request) object() (*unstructured.Unstructured, error) {
 	return obj, nil
 }
 
-// decode decodes JSON, YAML, or protobuf of a built-in type.
+// decode decodes JSON and YAML, and the protobuf of built-in types.
 func decode(contentType string, body []byte) (*unstructured.Unstructured, error) {
 	if strings.HasPrefix(contentType, runtime.ContentTypeProtobuf) {
 		obj, gvk, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
@@ -54,7 +54,7 @@ func decode(contentType string, body []byte) (*unstructured.Unstructured, error)
 
 func isApply(q Request) bool { return strings.HasPrefix(q.ContentType, string(types.ApplyPatchType)) }
 
-// modify replaces or patches an object.
+// modify replaces or patches an object, and returns the result.
 func (s *Server) modify(q Request, before *unstructured.Unstructured) (any, error) {
 	w := q.write()
 	after, err := s.modified(q, &w, q.view(before))
@@ -70,8 +70,8 @@ func (s *Server) modify(q Request, before *unstructured.Unstructured) (any, erro
 	return q.view(after), nil
 }
 
-// sameObject returns an error if the name, UID, or resource version of after differs from the
-// stored object. An empty UID or resource version always matches.
+// sameObject returns an error if the new object has a different name, UID, or resource version than
+// the stored one. An empty UID or resource version always matches.
 func (r Request) sameObject(before, after *unstructured.Unstructured) error {
 	if name := after.GetName(); name != before.GetName() {
 		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, before.GetName()))
@@ -114,7 +114,6 @@ func (s *Server) modified(q Request, w *write, before *unstructured.Unstructured
 	return after, nil
 }
 
-// patched returns the JSON of an object after a patch.
 func patched(kind types.PatchType, was, patch []byte, gvk schema.GroupVersionKind) ([]byte, error) {
 	switch kind {
 	case types.JSONPatchType:

@@ -28,7 +28,7 @@ import (
 // workload is an object that verbs change.
 type workload struct {
 	resource, target, manifest string
-	// pause means that the object can be paused.
+	// pause is true if the object can be paused.
 	pause bool
 }
 
@@ -43,7 +43,7 @@ func workloads() []workload {
 	}
 }
 
-// widgets is the CRD of a kind without code in the program.
+// widgets is the CRD of a kind that the program has no code for.
 const widgets = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -70,7 +70,7 @@ type verb struct {
 	// creates means that the command creates the object. starts means that the change starts pods.
 	// pauses means that the object must support pausing.
 	creates, starts, pauses bool
-	// rival overwrites what the command writes.
+	// rival overwrites the field that the command writes.
 	rival func(*unstructured.Unstructured)
 }
 
@@ -108,7 +108,6 @@ func set(obj *unstructured.Unstructured, value any, path ...string) {
 	}
 }
 
-// inContainer returns a function that sets a field of the first container.
 func inContainer(name string, value any) func(*unstructured.Unstructured) {
 	return func(obj *unstructured.Unstructured) {
 		containers, _, _ := unstructured.NestedSlice(obj.Object, "spec", "template", "spec", "containers")
@@ -118,7 +117,7 @@ func inContainer(name string, value any) func(*unstructured.Unstructured) {
 	}
 }
 
-// scene is a command that changes an object, and the cluster for the command.
+// scene is a server with an object, and the command that changes the object.
 type scene struct {
 	*apiserver.Server
 	workload
@@ -142,14 +141,13 @@ func (x *scene) change() { x.As("rival").Update(x.resource, "default", "web", be
 
 func (x *scene) remove() { x.Remove(x.resource, "default", "web") }
 
-// replace deletes the object and creates it again.
 func (x *scene) replace() {
 	x.remove()
 	x.CreateYAML(x.manifest)
 	x.again = x.object()
 }
 
-// reset simulates an owner that reverts every change of its object.
+// reset simulates an owner that reverts every change to its object.
 func (x *scene) reset() {
 	x.OnWrite(func(c apiserver.Change) {
 		if c.Resource.Resource != x.resource || c.After == nil || x.before == nil || state(c.After) == state(x.before) {
@@ -193,12 +191,11 @@ const (
 	aNewObject
 )
 
-// ending is an event while a command waits, with the expected result of the command.
+// ending is an event that happens while a command runs, and the expected result.
 type ending struct {
 	what, flags string
 	// fate is passed to play.SetFate before the command starts.
-	fate string
-	// happens triggers the event.
+	fate    string
 	happens func(*scene)
 	want    error
 	// says is part of the last line of the error.
@@ -261,16 +258,16 @@ func endings() []ending {
 	}
 }
 
-// TestOutcomes checks how each command reports its change. A command may succeed only if the pods
-// run what was requested.
+// TestOutcomes checks how each command reports its change. After a command succeeds, the pods must
+// run the requested containers.
 func TestOutcomes(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(800)) // cobra retains the commands, and marking them is slow
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // cobra retains the commands, which makes garbage collection slow
 	for _, w := range workloads() {
 		for _, v := range verbs() {
 			if v.pauses && !w.pause {
 				continue
 			}
-			// changed is the object after the first ending, with the change of the command.
+			// changed is the object with the command's change, as the first ending leaves it.
 			var changed *unstructured.Unstructured
 			for _, e := range endings() {
 				if e.of != nil && !e.of(v, w) {
@@ -301,7 +298,6 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// left returns the expected object after an ending.
 func (x *scene) left(what left, changed *unstructured.Unstructured) *unstructured.Unstructured {
 	obj := changed.DeepCopy()
 	switch what {
@@ -323,7 +319,7 @@ func (x *scene) left(what left, changed *unstructured.Unstructured) *unstructure
 	return obj
 }
 
-// perform runs the command of v. The event of e happens while the command waits.
+// perform runs the command of v. The event of e happens during the run.
 func perform(t *testing.T, w workload, v verb, e ending) (*scene, error) {
 	t.Helper()
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -400,8 +396,8 @@ func lastLine(err error) string {
 	return err.Error()[strings.LastIndex(err.Error(), "\n")+1:]
 }
 
-// mustRun fails the test if the requested number of pods with the requested template are not
-// running. The pods of a paused object can be older.
+// mustRun fails the test unless the requested number of pods run the requested containers. It skips
+// pause and resume, because the pods of a paused object can be older.
 func (x *scene) mustRun(t *testing.T) {
 	t.Helper()
 	if x.pauses {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestPauseOfAnObjectThatIsNotReady checks that pause --wait ends when the controller has observed
-// the pause, even if pods are not ready. Without a controller, it times out.
+// the pause, even if pods are not ready. Without a controller, the command must time out.
 func TestPauseOfAnObjectThatIsNotReady(t *testing.T) {
 	for _, image := range []string{"pull:1", "never:1", "slow:10m"} {
 		bubble.Test(t, func(t *testing.T) {

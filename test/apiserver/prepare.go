@@ -74,7 +74,7 @@ func decodes(w write, obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// defaultWorkload sets the defaults of built-in workloads that affect rollouts.
+// defaultWorkload sets those defaults of built-in workloads that affect rollouts.
 func defaultWorkload(obj *unstructured.Unstructured) {
 	defaults := map[string]map[string]any{
 		"apps/v1.Deployment": {"replicas": int64(1), "revisionHistoryLimit": int64(10), "progressDeadlineSeconds": int64(600), "strategy": map[string]any{
@@ -98,8 +98,8 @@ func defaultWorkload(obj *unstructured.Unstructured) {
 	}
 }
 
-// Validate checks the metadata of an object and, for built-in kinds, its spec, like the server for
-// requests. before is nil for a new object.
+// Validate checks the metadata of an object like the server does for requests. For built-in kinds,
+// it also checks the spec. before is nil for a new object.
 func Validate(before, after *unstructured.Unstructured) field.ErrorList {
 	errs := validateMetadata(after)
 	if gvk := after.GroupVersionKind(); scheme.Scheme.Recognizes(gvk) {
@@ -145,7 +145,7 @@ func validateCustom(obj *unstructured.Unstructured, s *spec.Schema) field.ErrorL
 	return errs
 }
 
-// validateBuiltIn checks the most important validation rules of built-in types.
+// validateBuiltIn applies the most important validation rules of built-in types.
 func validateBuiltIn(w write, before, after *unstructured.Unstructured) field.ErrorList {
 	if w.subresource == "status" {
 		return nil

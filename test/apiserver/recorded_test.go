@@ -27,14 +27,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// moment is a line of a recording from a real node. It is the state of one object at one time.
+// moment is the state of one object at one time: a line of a recording from a real node.
 type moment struct {
 	At     time.Time      `json:"at"`
 	Gone   bool           `json:"gone"`
 	Fields map[string]any `json:"object"`
 }
 
-// readRecording returns the moments of a recording, with times shifted so that the first is now.
+// readRecording returns the moments of a recording, with all times shifted so that the recording starts now.
 func readRecording(t *testing.T, file string) []moment {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -83,7 +83,7 @@ func (m moment) object() *unstructured.Unstructured {
 	return obj
 }
 
-// store creates or updates an object, or removes it if gone is set.
+// store creates or updates an object, or removes it if gone is true.
 func store(s *apiserver.Server, obj *unstructured.Unstructured, gone bool) {
 	resource := strings.ToLower(obj.GetKind()) + "s"
 	switch namespace, name := obj.GetNamespace(), obj.GetName(); {
@@ -96,8 +96,8 @@ func store(s *apiserver.Server, obj *unstructured.Unstructured, gone bool) {
 	}
 }
 
-// TestSurfacesAgree replays recordings of real nodes. After a second without changes, status of one
-// object, status of all objects, status -w, and wait must report the same verdict.
+// TestSurfacesAgree replays recordings of real nodes. Whenever a second has passed without changes,
+// status of one object, status of all objects, status -w, and wait must report the same verdict.
 func TestSurfacesAgree(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../pkg/inspect/status/testdata/real/*.jsonl")
@@ -130,14 +130,13 @@ func checkSurfaces(t *testing.T, moments []moment) {
 		if name == "" || i+1 < len(moments) && moments[i+1].At.Sub(m.At) < time.Second {
 			continue
 		}
-		<-time.After(time.Second - time.Millisecond) // a watch prints at most four reports a second
+		<-time.After(time.Second - time.Millisecond) // status -w prints at most four reports a second
 		synctest.Wait()
 		compare(t, s, name, watched())
 	}
 }
 
-// watchAll watches all objects until the test ends. It returns a function that returns the last
-// report.
+// watchAll runs status -w until the test ends. The returned function returns the last report.
 func watchAll(t *testing.T, s *apiserver.Server) func() status.Report {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -156,14 +155,14 @@ func watchAll(t *testing.T, s *apiserver.Server) func() status.Report {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = command(ctx, s, "status imoocpods -w -o json", in, io.Discard) // it ends with the context
+		_ = command(ctx, s, "status imoocpods -w -o json", in, io.Discard) // ends when ctx is canceled
 		_ = in.Close()
 	}()
 	t.Cleanup(func() { stop(); <-ended })
 	return func() status.Report { return *last.Load() }
 }
 
-// compare checks that the commands report the same verdict for an object as a watch.
+// compare checks that status and wait report the same verdict for an object as status -w.
 func compare(t *testing.T, s *apiserver.Server, name string, want status.Report) {
 	t.Helper()
 	at := time.Now().Format(time.StampMilli)
@@ -182,7 +181,7 @@ func compare(t *testing.T, s *apiserver.Server, name string, want status.Report)
 		if len(got.Items) == 1 {
 			got.Report = got.Items[0]
 		}
-		if got.Verdict != want.Verdict || i > 0 && got.Reason != want.Reason { // a watch ignores other reasons
+		if got.Verdict != want.Verdict || i > 0 && got.Reason != want.Reason { // status -w does not report a change of only the reason text
 			t.Errorf("%s: %s says %s: %s, want %s: %s", at, line, got.Verdict, got.Reason, want.Verdict, want.Reason)
 		}
 		want = got.Report

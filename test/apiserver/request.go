@@ -21,15 +21,15 @@ type Request struct {
 	// Verb is the RBAC verb: get, list, watch, create, update, patch, delete, or
 	// deletecollection. It is "get" for paths without a resource.
 	Verb string
-	// Method, Path, and Query describe the HTTP request. Query is parsed.
+	// Method, Path, and Query are the HTTP method, the URL path, and the parsed query.
 	Method, Path string
 	Query        url.Values
 	// Group, Version, Resource, Subresource, Namespace and Name are empty if the
 	// path does not contain them.
 	Group, Version, Resource, Subresource string
 	Namespace, Name                       string
-	// ContentType, UserAgent and User are from the headers. User is the
-	// impersonated user, or the token.
+	// ContentType, UserAgent, and User come from the headers. User is the impersonated user or,
+	// without one, the bearer token.
 	ContentType, UserAgent, User string
 	Body                         []byte
 
@@ -66,7 +66,6 @@ func (r Request) manager() string {
 	return name
 }
 
-// parse parses the path, query, and headers of a request.
 func parse(r *http.Request, body []byte) Request {
 	q := Request{
 		Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Body: body, Verb: "get", accept: r.Header.Get("Accept"),
@@ -112,7 +111,6 @@ func parse(r *http.Request, body []byte) Request {
 	return q
 }
 
-// serve responds to a request.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, q Request) {
 	after, err := s.admit(r.Context(), q)
 	if err == nil {
@@ -166,7 +164,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, q Request, after
 	return err
 }
 
-// do handles a request with a single response. It sets code if it creates an object.
+// do handles a request that has a single response. It sets code if it creates an object.
 func (s *Server) do(q Request, code *int) (any, error) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -207,7 +205,7 @@ func (s *Server) do(q Request, code *int) (any, error) {
 	return nil, apierrors.NewMethodNotSupported(q.resource.gr(), q.Verb)
 }
 
-// log serves the annotation example.com/log of a pod as the log of the pod.
+// log serves the annotation example.com/log of a pod as its log.
 func (s *Server) log(w http.ResponseWriter, q Request) error {
 	pod := s.Get("pods", q.Namespace, q.Name)
 	if pod == nil {
@@ -245,7 +243,7 @@ func writeError(w http.ResponseWriter, err error) {
 	writeJSON(w, int(status.Code), status)
 }
 
-// statusOf returns the Status of an error in the API.
+// statusOf converts an error to a Status. An error that is not an API error becomes an internal error.
 func statusOf(err error) metav1.Status {
 	told := apierrors.APIStatus(apierrors.NewInternalError(err))
 	if known := apierrors.APIStatus(nil); errors.As(err, &known) {

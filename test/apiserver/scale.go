@@ -17,7 +17,6 @@ import (
 
 func scaleKind() schema.GroupVersionKind { return autoscalingv1.SchemeGroupVersion.WithKind("Scale") }
 
-// scaleOf returns the Scale of an object.
 func scaleOf(paths *scalePaths, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	spec, _, _ := unstructured.NestedInt64(obj.Object, paths.specReplicas...)
 	current, _, _ := unstructured.NestedInt64(obj.Object, paths.statusReplicas...)
@@ -48,8 +47,8 @@ func (s *Server) doScale(q Request, obj *unstructured.Unstructured) (any, error)
 	paths := q.version.scale
 	before := scaleOf(paths, obj)
 	if q.Verb == "get" {
-		// A real server also rejects reads of the Scale of a custom resource without a replica
-		// count, but a write to /scale can set the count.
+		// Like a real server, reject a read of the Scale of a custom resource without a replica
+		// count. A write to /scale can still set the count.
 		if _, found, _ := unstructured.NestedInt64(obj.Object, paths.specReplicas...); !found {
 			return nil, apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q does not exist", "."+strings.Join(paths.specReplicas, ".")))
 		}

@@ -13,8 +13,8 @@ import (
 
 const preserveUnknown = "x-kubernetes-preserve-unknown-fields"
 
-// customSchema returns the schema of a custom kind. fields is the openAPIV3Schema of its
-// CRD, to which apiVersion, kind, and metadata are added.
+// customSchema returns the schema of a custom kind. fields is the openAPIV3Schema of the CRD, to
+// which customSchema adds apiVersion, kind, and metadata.
 func customSchema(gvk schema.GroupVersionKind, fields map[string]any) (*spec.Schema, error) {
 	of := &spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}}}
 	text, err := json.Marshal(fields)

@@ -1,11 +1,10 @@
-// Package apiserver is an in-memory Kubernetes API server for tests: it stores
-// objects, serves watches, and responds like a real server. It has no sockets,
-// and its goroutines end with their requests, so it also runs in a bubble of
-// testing/synctest, where delays pass instantly.
+// Package apiserver is an in-memory Kubernetes API server for tests: it stores objects, serves
+// watches, and responds like a real server. It has no sockets, and its goroutines end with their
+// requests, so it also runs in a bubble of testing/synctest, where delays pass instantly.
 //
 // The only controller in this package is the garbage collector. Package play has other controllers.
-// As on a real server, a request cannot create an object in a missing namespace, but Actor.Create
-// creates the namespace.
+// As on a real server, a request cannot create an object in a missing namespace. Actor.Create
+// creates the namespace first.
 package apiserver
 
 import (
@@ -31,8 +30,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 )
 
-// Server is an API server in memory. Its methods can be called concurrently, and
-// from hooks.
+// Server is an API server in memory. Its methods can be called concurrently, and from hooks.
 type Server struct {
 	// Actor reads and writes objects for the test, with the field manager "test".
 	Actor
@@ -53,7 +51,7 @@ type Server struct {
 	// pages holds the remaining items of paged lists, by continue token.
 	pages map[string]page
 	hooks []func(Change)
-	// untold lists the changes that have not been passed to the hooks.
+	// untold holds the changes that the hooks have not received.
 	untold []Change
 
 	requests []Request
@@ -83,8 +81,7 @@ func (c Change) Object() *unstructured.Unstructured {
 	return c.Before
 }
 
-// New returns a server with the built-in types and the default namespaces. It
-// stops with the test.
+// New returns a server with the built-in types and the default namespaces. It stops with the test.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
@@ -111,8 +108,8 @@ func (s *Server) RESTConfig() *rest.Config {
 	return &rest.Config{Host: "http://server", Transport: s, QPS: -1}
 }
 
-// Connect changes kubectl's global flags so that their clients use the server, without a kubeconfig
-// or a discovery cache on disk.
+// Connect makes the clients of kubectl's global flags use the server. They read no kubeconfig, and
+// keep no discovery cache on disk.
 func (s *Server) Connect(flags *genericclioptions.ConfigFlags) {
 	*flags.KubeConfig, *flags.APIServer, *flags.CacheDir = os.DevNull, "http://server", os.DevNull
 	wrap := flags.WrapConfigFn
@@ -125,15 +122,15 @@ func (s *Server) Connect(flags *genericclioptions.ConfigFlags) {
 	}
 }
 
-// OnWrite registers a hook that is called after each change, without a lock. The hook can write
-// objects.
+// OnWrite registers a hook that runs after each change. The server is not locked, so the hook can
+// write objects.
 func (s *Server) OnWrite(hook func(Change)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hooks = append(s.hooks, hook)
 }
 
-// After calls f after d, if the test has not ended.
+// After calls f when d has passed, unless the test has ended.
 func (s *Server) After(d time.Duration, f func()) {
 	time.AfterFunc(d, func() {
 		s.mu.Lock()
@@ -226,8 +223,8 @@ func (a Actor) create(obj runtime.Object) (*unstructured.Unstructured, error) {
 	return a.s.add(write{resource: r, version: v, manager: a.manager, trusted: true}, u)
 }
 
-// ensureNamespace creates a namespace if it is missing. The caller must hold the lock, except for a
-// new server.
+// ensureNamespace creates a namespace if it is missing. The caller must hold the lock unless the
+// server is new.
 func (s *Server) ensureNamespace(name string) {
 	r := s.served("namespaces")
 	if s.objects[r.gr()]["/"+name] != nil {
@@ -260,8 +257,8 @@ func toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 	return normal(u)
 }
 
-// Get returns a copy of an object, or nil if it does not exist. resource is a name as in kubectl:
-// "deployments", "po", "sets.example.com".
+// Get returns a copy of an object, or nil if it does not exist. resource is a name that kubectl
+// accepts, such as "deployments", "po", or "sets.example.com".
 func (a Actor) Get(resource, namespace, name string) *unstructured.Unstructured {
 	a.s.t.Helper()
 	a.s.mu.Lock()
@@ -270,8 +267,7 @@ func (a Actor) Get(resource, namespace, name string) *unstructured.Unstructured 
 	return obj.DeepCopy()
 }
 
-// List returns copies of the objects of a type, sorted by namespace and name. An
-// empty namespace selects all.
+// List returns copies of the objects of a type, sorted by namespace and name. An empty namespace selects all.
 func (a Actor) List(resource, namespace string) []*unstructured.Unstructured {
 	a.s.t.Helper()
 	a.s.mu.Lock()
@@ -306,7 +302,7 @@ func (a Actor) Update(resource, namespace, name string, change func(*unstructure
 	return after.DeepCopy()
 }
 
-// Delete deletes an object like a request, if the object exists.
+// Delete deletes an object like a request does. It does nothing if the object does not exist.
 func (a Actor) Delete(resource, namespace, name string) {
 	a.s.t.Helper()
 	a.s.mu.Lock()
@@ -327,14 +323,14 @@ func (a Actor) Remove(resource, namespace, name string) {
 	}
 }
 
-// find returns a type and the named object, or nil if the object does not exist.
+// find returns a type by name, and an object by namespace and name. The object is nil if it does not exist.
 func (s *Server) find(word, namespace, name string) (*resource, *unstructured.Unstructured) {
 	s.t.Helper()
 	r := s.named(word)
 	return r, s.objects[r.gr()][namespace+"/"+name]
 }
 
-// named returns the type with a name. If the type is not served, the test fails.
+// named returns a type by name. If the type is not served, the test fails.
 func (s *Server) named(word string) *resource {
 	s.t.Helper()
 	r := s.served(word)

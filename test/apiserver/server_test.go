@@ -34,7 +34,6 @@ var (
 	configMaps  = corev1.SchemeGroupVersion.WithResource("configmaps")
 )
 
-// clientOf returns a client of a server.
 func clientOf(t *testing.T, s *apiserver.Server) dynamic.Interface {
 	t.Helper()
 	client, err := dynamic.NewForConfig(s.RESTConfig())
@@ -53,7 +52,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// managers returns the field managers of an object, with the subresources that they wrote.
+// managers returns the manager, operation, and subresource of each managed fields entry, sorted.
 func managers(obj *unstructured.Unstructured) []string {
 	var all []string
 	for _, entry := range obj.GetManagedFields() {
@@ -129,8 +128,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// TestCustomTypes checks that custom types have the fields, defaults, rules, and subresources of
-// their CRD.
+// TestCustomTypes checks that a custom type has the fields, defaults, rules, and subresources in its CRD.
 func TestCustomTypes(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -167,7 +165,7 @@ func TestCustomTypes(t *testing.T) {
 	}
 }
 
-// TestLists checks selectors, and that the pages of a list show one state.
+// TestLists checks selectors, and that later pages of a list do not show newer changes.
 func TestLists(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -210,8 +208,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestWatches checks that an informer stays up to date after its watch breaks or
-// expires.
+// TestWatches checks that an informer stays up to date after its watch breaks or expires.
 func TestWatches(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -19,22 +19,22 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// write holds the parameters of a write.
+// write describes a create, update, patch, or apply of an object.
 type write struct {
 	resource    *resource
 	version     *version
 	subresource string
-	// manager is the field manager. managed means that the managed fields are already updated.
+	// manager is the field manager. managed is true if the managed fields are already updated.
 	manager string
 	managed bool
 	dryRun  bool
-	// strict rejects unknown fields.
+	// strict means that unknown fields are errors.
 	strict bool
-	// trusted means that an Actor writes, without validation.
+	// trusted means that an Actor writes. The server does not validate such a write.
 	trusted bool
 }
 
-// normal returns a copy of an object with the types from JSON decoding.
+// normal returns a copy of an object whose values have the Go types of decoded JSON.
 func normal(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	text, err := json.Marshal(obj.Object)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Server) add(w write, obj *unstructured.Unstructured) (*unstructured.Uns
 	return s.commit(r, nil, obj)
 }
 
-// replace validates and stores a changed object, and completes a pending deletion.
+// replace validates and stores a changed object. It also completes a deletion that nothing blocks any longer.
 func (s *Server) replace(w write, before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	r := w.resource
 	if !w.trusted {
@@ -181,8 +181,7 @@ func changedSpec(w write, before, after *unstructured.Unstructured) bool {
 	return !reflect.DeepEqual(wanted(before), wanted(after))
 }
 
-// equalButForTimes reports whether objects differ only in the times of managed
-// fields.
+// equalButForTimes reports whether two objects are equal apart from the times in their managed fields.
 func equalButForTimes(before, after *unstructured.Unstructured) bool {
 	timeless := func(obj *unstructured.Unstructured) map[string]any {
 		fields := maps.Clone(obj.Object)
@@ -203,7 +202,7 @@ func equalButForTimes(before, after *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(timeless(before), timeless(after))
 }
 
-// commit stores a change with a new revision. before or after can be nil.
+// commit stores a change with a new revision. before is nil for a creation, and after is nil for a deletion.
 func (s *Server) commit(r *resource, before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if r.plural == "customresourcedefinitions" {
 		if err := s.register(before, after); err != nil {
@@ -252,7 +251,6 @@ func establish(crd *unstructured.Unstructured) {
 	crd.Object["status"] = map[string]any{"conditions": conditions, "acceptedNames": names, "storedVersions": []any{}}
 }
 
-// create stores the object in a request, and returns the response.
 func (s *Server) create(q Request) (any, error) {
 	obj, err := q.object()
 	if err != nil {
@@ -286,13 +284,12 @@ func (s *Server) hasNamespace(q Request) error {
 	return nil
 }
 
-// write returns the parameters of the write in a request.
 func (r Request) write() write {
 	return write{resource: r.resource, version: r.version, subresource: r.Subresource, manager: r.manager(), dryRun: r.dryRun(),
 		strict: r.Query.Get("fieldValidation") == metav1.FieldValidationStrict}
 }
 
-// view returns an object in the version of the request, or only its metadata if requested.
+// view returns an object in the API version of the request, or only its metadata if requested.
 func (r Request) view(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	seen := &unstructured.Unstructured{Object: maps.Clone(obj.Object)}
 	seen.Object["apiVersion"] = r.resource.gvk(r.Version).GroupVersion().String()

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// roundTrip passes a request to a handler, and returns the response when it begins. When the client
-// closes the response, the context of the handler is canceled.
+// roundTrip passes a request to a handler, and returns when the handler has sent the header. When
+// the client closes the response, roundTrip cancels the context of the handler.
 func roundTrip(r *http.Request, handler http.HandlerFunc) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	w := &connection{header: http.Header{}, begun: make(chan struct{}), more: make(chan struct{}), gone: ctx.Done(), hangUp: cancel}
@@ -42,8 +42,8 @@ func roundTrip(r *http.Request, handler http.HandlerFunc) (*http.Response, error
 	}, nil
 }
 
-// connection has both ends of the response to one request. Written data is buffered until it is
-// read, so a handler never waits for a client.
+// connection is both the writer and the reader of one response. It buffers the written data, so a
+// handler never waits for a client.
 type connection struct {
 	header, sent http.Header
 	begun        chan struct{}
@@ -78,7 +78,7 @@ func (c *connection) Write(p []byte) (int, error) {
 	return c.text.Write(p)
 }
 
-// Flush sends the header. Written data can always be read immediately.
+// Flush sends the header. Data needs no flush, because the client can read it immediately.
 func (c *connection) Flush() { c.WriteHeader(http.StatusOK) }
 
 func (c *connection) wake() {

@@ -16,7 +16,7 @@ type resource struct {
 	plural, singular, kind string
 	shortNames, categories []string
 	clusterwide            bool
-	// versions lists the served versions. The first one is preferred.
+	// versions are the served versions, with the preferred version first.
 	versions []*version
 	// custom means that a CRD defines the type.
 	custom bool
@@ -28,7 +28,7 @@ type version struct {
 	// status and scale are set if the type has these subresources.
 	status bool
 	scale  *scalePaths
-	// schema is the schema in the CRD, or nil for a built-in type, which has a Go type.
+	// schema comes from the CRD. It is nil for a built-in type.
 	schema *spec.Schema
 	// managers caches the field managers of the type by subresource.
 	managers map[string]*managedfields.FieldManager
@@ -37,7 +37,8 @@ type version struct {
 // scalePaths holds the paths of the fields that /scale shows.
 type scalePaths struct {
 	specReplicas, statusReplicas []string
-	// selector is the path of the label selector as a string. If it is nil, spec.selector is used.
+	// selector is the path of the field that holds the label selector as a string. If it is nil,
+	// spec.selector is used.
 	selector []string
 }
 
@@ -116,7 +117,6 @@ func builtInResources() []*resource {
 	return all
 }
 
-// resourceOf returns the type that a CRD defines.
 func resourceOf(crd *unstructured.Unstructured) (*resource, error) {
 	text := func(path ...string) string {
 		s, _, _ := unstructured.NestedString(crd.Object, append([]string{"spec"}, path...)...)
@@ -158,7 +158,8 @@ func fieldsOf(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == '.' })
 }
 
-// register updates the served types after a change of a CRD. before or after can be nil.
+// register updates the served types for a changed CRD. before is nil for a new CRD, and after is
+// nil for a deleted CRD.
 func (s *Server) register(before, after *unstructured.Unstructured) error {
 	if before != nil {
 		group, _, _ := unstructured.NestedString(before.Object, "spec", "group")
@@ -175,8 +176,8 @@ func (s *Server) register(before, after *unstructured.Unstructured) error {
 	return err
 }
 
-// served returns the type with a plural, singular, or short name, optionally with the group, or
-// nil.
+// served returns the type with a name, or nil. The name is plural, singular, or short, and a group
+// can follow it, as in sets.example.com.
 func (s *Server) served(word string) *resource {
 	name, group, grouped := strings.Cut(word, ".")
 	for _, r := range s.resources {

@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestUndoToARevisionThatNeverBecameReady checks that undo warns only if pods of an older revision
-// show that the pod template to restore was never completely rolled out.
+// TestUndoToARevisionThatNeverBecameReady checks that undo warns about a revision that was never
+// completely rolled out. Only remaining pods of an older revision prove this.
 func TestUndoToARevisionThatNeverBecameReady(t *testing.T) {
 	deployment, statefulSet := workloads()[0], workloads()[1]
 	for _, test := range []struct {
@@ -65,8 +65,8 @@ func TestWaitForObjectsOfDifferentKinds(t *testing.T) {
 	})
 }
 
-// TestWaitForPodsThatNeedNoReplacement checks that --wait ends after a change back to the old
-// template. No pods are replaced, and their controller does not label revisions.
+// TestWaitForPodsThatNeedNoReplacement checks that --wait ends after a change back to the template
+// of the running pods, although no pods are replaced and no labels show their revision.
 func TestWaitForPodsThatNeedNoReplacement(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := apiserver.New(t)

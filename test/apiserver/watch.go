@@ -19,7 +19,7 @@ type stream struct {
 	request Request
 	selects func(*unstructured.Unstructured) bool
 	to      http.ResponseWriter
-	// since is the revision of the last sent change.
+	// since is the revision up to which the stream has sent the changes.
 	since     int
 	bookmarks bool
 	// end receives the error that ends the watch. A nil error closes the watch without an event.
@@ -121,8 +121,8 @@ func (s *Server) follow(ctx context.Context, st *stream) {
 	}
 }
 
-// tellChange sends a change of a selected object, and reports whether it did. An object that is no
-// longer selected is sent as deleted.
+// tellChange sends a change of a selected object, and reports whether it did. If the object is no
+// longer selected, tellChange sends it as deleted.
 func (st *stream) tellChange(c Change) bool {
 	if c.Resource != st.request.resource.gr() {
 		return false
@@ -184,7 +184,7 @@ func (s *Server) Expire() {
 	s.EndWatches("", errExpired())
 }
 
-// Stall delays the events of these resources until the next call of Stall.
+// Stall holds back the events of the given resources until the next call of Stall.
 func (s *Server) Stall(resources ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

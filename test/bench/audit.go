@@ -47,8 +47,8 @@ func (r request) writes() bool {
 
 func (a auditLog) end() int64 { return must(os.Stat(a.path)).Size() }
 
-// since returns completed requests of the account that were logged after an offset, if their user
-// agent has the prefix.
+// since returns the completed requests of the account after an offset in the log, if their user
+// agent starts with agent.
 func (a auditLog) since(place int64, agent string) []request {
 	f := must(os.Open(a.path))
 	defer f.Close()
@@ -57,8 +57,7 @@ func (a auditLog) since(place int64, agent string) []request {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<22)
 	for lines.Scan() {
-		// Skip the requests of the scheduler and the kubelets early, because most lines are from
-		// them.
+		// Most lines are requests of the scheduler and the kubelets. Skip these lines without decoding.
 		if !strings.Contains(lines.Text(), account) {
 			continue
 		}
@@ -76,7 +75,7 @@ func (a auditLog) since(place int64, agent string) []request {
 	return found
 }
 
-// counts holds the numbers of requests by verb and resource.
+// counts maps a verb and a resource to the number of requests.
 type counts map[string]int
 
 // count counts the matching requests, or all requests if match is nil.
@@ -90,7 +89,6 @@ func count(requests []request, match func(request) bool) counts {
 	return c
 }
 
-// sum returns the number of all requests.
 func (c counts) sum() (n int) {
 	for _, times := range c {
 		n += times
@@ -98,7 +96,7 @@ func (c counts) sum() (n int) {
 	return n
 }
 
-// statusWrites returns the number of writes of a status.
+// statusWrites returns the number of status writes to ImoocPods and ReplicaSets.
 func (c counts) statusWrites() int {
 	n := 0
 	for _, resource := range []string{"imoocpods", "replicasets"} {

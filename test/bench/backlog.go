@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// probe is the name prefix of changing objects, and the run label of their pods.
+// probe is the name prefix of the objects that change, and the run label of their pods.
 const probe = "probe"
 
-// measureBacklog measures how long a change takes while a new loop creates many pods.
+// measureBacklog measures how long a new loop takes to act on a change while it creates many pods.
 func (b *bench) measureBacklog(ctx context.Context) []goal {
 	changes := sized(b, 20, 2)
 	s := b.oursIn("bench-backlog")

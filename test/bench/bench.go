@@ -31,15 +31,15 @@ type bench struct {
 	scratch    string // a temporary directory
 	kubeconfig string // for the account
 	audit      auditLog
-	// logs lists the log files of all processes in the order of their start.
+	// logs are the log files of all processes, in the order of their start.
 	logs []string
 
-	// witness watches as an administrator, so its requests are not queued. account sends the
-	// measured requests.
+	// witness has the credentials of an administrator, so its requests are not queued. account
+	// sends the measured requests.
 	witness, account client
 }
 
-// sized returns full, or quick for a quick benchmark.
+// sized returns quick if the benchmark is quick, and full otherwise.
 func sized[T any](b *bench, full, quick T) T {
 	if b.quick {
 		return quick
@@ -62,8 +62,8 @@ func newClient(kubeconfig string) client {
 	return client{must(corev1client.NewForConfig(typed)), must(dynamic.NewForConfig(config))}
 }
 
-// copyPrograms copies the plugin and kubectl in the same way, because this affects how much of a
-// file stays in the page cache. It sets b.plugin.
+// copyPrograms copies both the plugin and kubectl, because the way in which a file was written
+// affects how much of it stays in the page cache. It sets b.plugin.
 func (b *bench) copyPrograms(plugin string) {
 	kubectl := must(exec.LookPath("kubectl"))
 	bin := filepath.Join(b.scratch, "bin")
@@ -113,7 +113,7 @@ func (b *bench) command(ctx context.Context, name string, args ...string) *exec.
 	return cmd
 }
 
-// run runs a program, and returns its standard output.
+// run runs a program as the account, and returns its standard output.
 func (b *bench) run(ctx context.Context, name string, args ...string) string {
 	out, err := b.command(ctx, name, args...).Output()
 	if exit, ended := errors.AsType[*exec.ExitError](err); ended {

@@ -25,8 +25,8 @@ type timing struct {
 func wall(t timing) float64 { return t.Wall.Seconds() }
 func peak(t timing) float64 { return float64(t.Peak) / (1 << 20) }
 
-// timeVerb is the argument that makes this program time a command line in a separate process. The
-// kernel attributes the memory of the parent to a new process, so the parent has to be small.
+// timeVerb is the argument with which this program starts itself to time a command line. The kernel
+// counts the memory of the parent process for a new process, so the parent must be small.
 const timeVerb = "time-command"
 
 // timeCommand runs a command line, prints its timing, and returns the exit code.
@@ -60,7 +60,7 @@ func (b *bench) time(ctx context.Context, line ...string) (t timing) {
 	return t
 }
 
-// caller is the way to call a command.
+// caller is the program at the start of a command line.
 type caller string
 
 const (
@@ -75,8 +75,8 @@ type cost struct {
 	requests int // of one call
 }
 
-// compare times a command of the plugin and its equivalent in kubectl alternately. %d is a replica
-// count that differs in each call.
+// compare measures a command of the plugin and its equivalent in kubectl alternately. In the
+// commands, %d stands for a replica count that differs in each call.
 func (b *bench) compare(ctx context.Context, ours, theirs string) map[caller]*cost {
 	callers := []caller{direct, through, kubectl}
 	costs := map[caller]*cost{direct: {}, through: {}, kubectl: {}}
@@ -100,8 +100,8 @@ func (b *bench) compare(ctx context.Context, ours, theirs string) map[caller]*co
 	return costs
 }
 
-// compareScales compares "scale" with kubectl's scale. A loop would affect the measurement, so none
-// is running. Instead, the commands find a lease, as if a loop was running.
+// compareScales compares "scale" with "kubectl scale". A loop would affect the measurement, so none
+// is running. The commands find a lease as if one was running.
 func (b *bench) compareScales(ctx context.Context) []goal {
 	b.makeThree(ctx, b.ours(), "foo")
 	b.makeLease(ctx)
@@ -133,8 +133,7 @@ func (b *bench) makeThree(ctx context.Context, s subject, name string) {
 
 func (s subject) typeWord() string { return s.resource.GroupResource().String() }
 
-// makeLease creates a lease that is valid for an hour, as if a controller reconciled
-// the namespace.
+// makeLease creates a lease that is valid for an hour, as if a controller reconciled the namespace.
 func (b *bench) makeLease(ctx context.Context) {
 	leases := b.account.dynamic.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).Namespace(namespace)
 	now := metav1.NowMicro().UTC().Format(metav1.RFC3339Micro)

@@ -43,8 +43,7 @@ func (b *bench) measureFailover(ctx context.Context) (goals []goal) {
 			var ready string
 			leader, ready = b.launchStandby(ctx, s.namespace)
 			awaitStandby(ctx, leader, ready)
-			// The lease is renewed every two seconds. Vary the time of the failure within this
-			// period.
+			// The lease is renewed every two seconds. Vary the time of the failure within this period.
 			pause(ctx, time.Second+time.Duration(round)*370*time.Millisecond)
 			start := time.Now()
 			failure.stop(failed)
@@ -64,7 +63,6 @@ func (b *bench) launchStandby(ctx context.Context, namespace string) (_ *loop, r
 	return b.launch(ctx, b.oursIn(namespace, "--health-probe-bind-address="+address)), "http://" + address + "/readyz"
 }
 
-// awaitStandby waits until a loop is a standby.
 func awaitStandby(ctx context.Context, l *loop, ready string) {
 	const waiting = "waiting until it stops" // printed after the loop has read the holder
 	await(ctx, 50*time.Millisecond, "the loop is a standby", func() bool {

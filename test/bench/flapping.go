@@ -19,7 +19,7 @@ const flapBurst = 5
 const flappingNamespace = "bench-flapping"
 
 // measureFlapping changes a replica count continuously, counts the status writes and pods of the
-// loop, and measures when the status is correct again.
+// loop, and measures how soon the status is correct again.
 func (b *bench) measureFlapping(ctx context.Context) []goal {
 	const run, name = "flapping", "flapping-0"
 	s := b.oursIn(flappingNamespace)
@@ -45,8 +45,8 @@ func (b *bench) measureFlapping(ctx context.Context) []goal {
 	}
 }
 
-// flap changes the replica count of an object for d. It returns the final count, and
-// the time of the last change.
+// flap changes the replica count of an object for d. It returns the final count and the time of the
+// last change.
 func (b *bench) flap(ctx context.Context, s subject, name string, d time.Duration) (last int, at time.Time) {
 	ticker := time.NewTicker(flapPeriod)
 	defer ticker.Stop()

@@ -103,7 +103,6 @@ func (b *bench) compareFollowing(ctx context.Context) []goal {
 	return followingGoals(all, sizes, subjects)
 }
 
-// followingGoals returns the goals of commands that follow an object.
 func followingGoals(all []following, sizes []followedSize, subjects []subject) (goals []goal) {
 	values := func(kind string, size followedSize, by caller, value func(following) float64) []float64 {
 		return valuesOf(slices.DeleteFunc(slices.Clone(all), func(f following) bool {
@@ -142,7 +141,6 @@ func (b *bench) makeOthers(ctx context.Context, n int) {
 	w.untilReady(ctx, n)
 }
 
-// removeOthers removes the pods that makeOthers created.
 func (b *bench) removeOthers(ctx context.Context) {
 	others := metav1.ListOptions{LabelSelector: runLabel + "=others"}
 	check(b.account.core.Pods(namespace).DeleteCollection(ctx, atZero(), others))
@@ -166,7 +164,7 @@ func (b *bench) followOne(ctx context.Context, s subject, size followedSize, by 
 	}
 }
 
-// follow follows an object from zero pods until all are ready. remove means to delete the object.
+// follow follows an object from zero pods until all are ready. If remove is true, it then deletes the object.
 func (b *bench) follow(
 	ctx context.Context, s subject, run string, size followedSize, by caller, remove bool,
 ) following {
@@ -206,7 +204,7 @@ func (b *bench) follow(
 }
 
 // fill scales an object up from zero, and waits until its pods are ready. For a CloneSet, it also
-// creates the pods, and finally updates the status.
+// creates the pods itself and updates the status.
 func (b *bench) fill(ctx context.Context, s subject, run string, pods int, w *witness) {
 	b.setReplicas(ctx, s, run, pods)
 	if s.program != nil {
@@ -219,8 +217,8 @@ func (b *bench) fill(ctx context.Context, s subject, run string, pods int, w *wi
 	b.patch(ctx, s, run, status, "status")
 }
 
-// still waits until the meter is still, or fails with errEnded if p exits. A meter is still when
-// the server has sent data, and then nothing for a second. Lease renewals are less frequent.
+// still waits until the server has sent data, and then nothing for a second. Lease renewals are
+// less frequent than that. If p exits, still fails with errEnded.
 func (m *meter) still(ctx context.Context, p *process) {
 	const while = time.Second
 	last, since := m.received.Load(), time.Now()
@@ -235,8 +233,8 @@ func (m *meter) still(ctx context.Context, p *process) {
 	})
 }
 
-// measureEndings scales a Deployment by one pod repeatedly. It measures the time from the ready pod
-// to the exit of each command.
+// measureEndings scales a Deployment by one pod repeatedly. It measures the time from when the new
+// pod is ready until the command exits.
 func (b *bench) measureEndings(ctx context.Context) []goal {
 	const run = "ended"
 	s := b.deployment()
@@ -286,8 +284,8 @@ func (b *bench) compareLooks(ctx context.Context) (goals []goal) {
 	return goals
 }
 
-// measureRest follows one object, and then all objects: first while they are ready, and then after
-// a change that is not reconciled because no loop is running.
+// measureRest runs "status -w" for one object and for all objects. It does so while they are ready,
+// and after a change that is not reconciled, because no loop is running.
 func (b *bench) measureRest(ctx context.Context) []goal {
 	objects := sized(b, 100, 3)
 	s := b.ours()
@@ -322,7 +320,7 @@ func (b *bench) measureRest(ctx context.Context) []goal {
 }
 
 // rest runs a command that follows objects. It returns the watches since the start, and the
-// requests in a window that starts later.
+// requests in a time window after the command has settled.
 func (b *bench) rest(ctx context.Context, args []string) (watches, requests counts) {
 	window := sized(b, 8*time.Second, 2*time.Second)
 	place := b.audit.end()

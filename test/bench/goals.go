@@ -12,11 +12,11 @@ type goal struct {
 	what, wanted, measured string
 	held                   bool
 	// lenient means that a miss is not an error, because the goal depends on the speed and load of
-	// the machine, or docs/benchmarks.md explains the miss.
+	// the machine, or because docs/benchmarks.md explains the miss.
 	lenient bool
 }
 
-// add adds a measurement. held means that it meets the goal.
+// add adds a measurement. held is true if the measurement meets the goal.
 func (g *goal) add(measured string, held bool) {
 	if g.measured != "" {
 		g.measured += ", "
@@ -25,7 +25,7 @@ func (g *goal) add(measured string, held bool) {
 	g.held = g.held && held
 }
 
-// missed returns an error with the missed goals, except lenient goals.
+// missed returns an error that lists the missed goals, except lenient ones.
 func missed(goals []goal) error {
 	var all []string
 	for _, g := range goals {
@@ -50,7 +50,7 @@ func beside(format string, ours, theirs []float64) ratio {
 	return ratio{format, spreadOf(ours).median / spreadOf(theirs).median}
 }
 
-// ratioGoal returns the lenient goal that all ratios are at most a limit.
+// ratioGoal returns a lenient goal, which is met if no ratio exceeds the limit.
 func ratioGoal(what string, most float64, all ...ratio) goal {
 	g := goal{what: what, wanted: fmt.Sprintf("≤ %.2f ×", most), held: true, lenient: true}
 	for _, r := range all {
@@ -59,8 +59,8 @@ func ratioGoal(what string, most float64, all ...ratio) goal {
 	return g
 }
 
-// medianGoal returns the lenient goal that the median of values is at most a limit. format is the
-// format of a value, and unit follows it.
+// medianGoal returns a lenient goal, which is met if the median of values does not exceed the
+// limit. format is the format of a value, and unit follows the value.
 func medianGoal(what string, most float64, format, unit string, values ...float64) goal {
 	s := spreadOf(values)
 	return goal{
@@ -101,7 +101,6 @@ func (s spread) text(format string) string {
 	return fmt.Sprintf(format+" ("+format+"–"+format+")", s.median, s.least, s.most)
 }
 
-// valuesOf returns one value for each measurement.
 func valuesOf[T any](measurements []T, value func(T) float64) []float64 {
 	var all []float64
 	for _, m := range measurements {

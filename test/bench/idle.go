@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// stillness is the work of a converged loop in a window.
+// stillness is the work that a converged loop does in a time window.
 type stillness struct {
 	reconciles float64
-	writes     int // without writes of the lease
+	writes     int // except lease renewals
 }
 
 func (s stillness) work() float64 { return s.reconciles + float64(s.writes) }
 
-// reconcileCost is the cost per reconcile after a change of one object.
+// reconcileCost is the CPU time, in seconds, and the number of requests per reconcile.
 type reconcileCost struct{ cpu, requests float64 }
 
-// measureIdle creates many small objects, and measures their loop. It does not delete the objects.
+// measureIdle measures a loop with many small objects, which it does not delete.
 func (b *bench) measureIdle(ctx context.Context) []goal {
 	objects, podsEach, window := sized(b, 1000, 5), sized(b, 5, 2), sized(b, time.Minute, 2*time.Second)
 	s := b.ours()
@@ -51,7 +51,7 @@ func (b *bench) measureIdle(ctx context.Context) []goal {
 	}
 }
 
-// lookOn waits until a loop is idle, and then measures its work in a window.
+// lookOn waits until a loop is idle, and then measures its work in a time window.
 func (b *bench) lookOn(ctx context.Context, s subject, l *loop, window time.Duration) stillness {
 	before := b.settle(ctx, s, l, b.audit.end(), veryQuiet)
 	pause(ctx, window)

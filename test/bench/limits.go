@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// limit is a cluster with very many items of one type.
+// limit describes a measurement with very many items of one type.
 type limit struct {
 	name string // also the run label of its pods
 	what string
@@ -20,11 +20,10 @@ type limit struct {
 	// make creates the objects while a loop runs. The field loop holds the arguments of the loop.
 	make func(ctx context.Context)
 	loop []string
-	// then holds the command lines to run after all pods exist.
+	// then has the command lines that run when all pods are ready.
 	then [][]string
 }
 
-// limits returns the limits to measure.
 func (b *bench) limits() []limit {
 	objects, pods, kinds, namespaces := sized(b, 10_000, 20), sized(b, 10_000, 30), sized(b, 200, 3), sized(b, 500, 3)
 	spread := make([]string, namespaces)
@@ -99,7 +98,7 @@ func (b *bench) measureLimit(ctx context.Context, l limit) [][]string {
 	return rows
 }
 
-// makeLimit runs a loop until all pods are ready, and returns its row.
+// makeLimit runs a loop until all pods are ready, and returns the row of the loop.
 func (b *bench) makeLimit(ctx context.Context, l limit) []string {
 	watched := metav1.NamespaceAll
 	if len(l.namespaces) == 1 {
@@ -116,7 +115,7 @@ func (b *bench) makeLimit(ctx context.Context, l limit) []string {
 	return b.limitRow(l.what, append([]string{"run-controller"}, l.loop...), took, running.usage(), place)
 }
 
-// limitRow returns the row of a command. place is the start of the command in the audit log.
+// limitRow returns the row of a command. place is the position in the audit log at which the command started.
 func (b *bench) limitRow(what string, args []string, took time.Duration, used usage, place int64) []string {
 	requests := count(b.audit.since(place, b.ours().agent), func(r request) bool { return r.Object.Resource != "leases" })
 	row := []string{
@@ -127,7 +126,7 @@ func (b *bench) limitRow(what string, args []string, took time.Duration, used us
 	return row
 }
 
-// shorten returns a command line short enough for a table.
+// shorten abbreviates lists of namespaces in a command line, and omits the timeout.
 func shorten(args []string) string {
 	short := slices.Clone(args)
 	for i, arg := range short {

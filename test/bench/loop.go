@@ -18,7 +18,6 @@ type loop struct {
 	address string // of its metrics endpoint
 }
 
-// launch starts the program of a subject, if it has one.
 func (b *bench) launch(ctx context.Context, s subject) *loop {
 	if s.program == nil {
 		return &loop{}
@@ -27,7 +26,7 @@ func (b *bench) launch(ctx context.Context, s subject) *loop {
 	return &loop{process: b.start(s.program(ctx, address)), address: address}
 }
 
-// freeAddress returns a free address on this machine.
+// freeAddress returns an unused loopback address.
 func freeAddress() string {
 	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer l.Close()
@@ -51,7 +50,6 @@ func (l *loop) reconciles() (float64, error) {
 	return sum, err
 }
 
-// untilReconciled waits until a loop has finished n reconciles.
 func (l *loop) untilReconciled(ctx context.Context, n int) {
 	await(ctx, 10*time.Millisecond, fmt.Sprintf("the loop has finished %d reconciles", n), func() bool {
 		done, err := l.reconciles() // fails until the loop serves metrics
@@ -59,7 +57,7 @@ func (l *loop) untilReconciled(ctx context.Context, n int) {
 	})
 }
 
-// untilStill waits until a loop has not reconciled anything for a while.
+// untilStill waits until a loop has reconciled nothing for the time veryQuiet.
 func (l *loop) untilStill(ctx context.Context) {
 	for before := -1.0; ; {
 		now := must(l.reconciles())

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// describe starts a report with the machine and the programs.
+// describe returns a new report that names the machine and the programs.
 func (b *bench) describe(ctx context.Context) report {
 	proc := must(procfs.NewDefaultFS())
 	r := report{spare: spare(ctx, proc), began: time.Now()}
@@ -40,7 +40,6 @@ func spare(ctx context.Context, proc procfs.FS) float64 {
 	return 100 * (idleThen - idle) / (allThen - all)
 }
 
-// processor returns the model of the first processor, or "unknown".
 func processor(proc procfs.FS) string {
 	all, err := proc.CPUInfo()
 	if err != nil || len(all) == 0 {

@@ -1,7 +1,7 @@
-// Bench measures one part of the benchmark on the control plane of test/cluster, and
-// writes its section of docs/benchmarks.md. test/bench/run starts it.
+// Bench measures one part of the benchmark on the control plane of test/cluster, and writes its
+// section of docs/benchmarks.md. test/bench/run starts it.
 //
-// Separate controller managers reconcile ReplicaSets with configurable rate limits.
+// Bench runs its own controller managers, to set the rate limits of the ReplicaSet controller.
 package main
 
 import (

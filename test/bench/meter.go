@@ -12,8 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// meter is a proxy between one program and the API server. It counts the encrypted bytes from the
-// server.
+// meter is a proxy between one program and the API server. It counts the encrypted bytes from the server.
 type meter struct {
 	listener net.Listener
 	server   string
@@ -23,7 +22,6 @@ type meter struct {
 	running    sync.WaitGroup
 }
 
-// newMeter starts a meter.
 func (b *bench) newMeter() *meter {
 	config := must(clientcmd.LoadFromFile(b.kubeconfig))
 	l := must(net.Listen("tcp", "127.0.0.1:0"))
@@ -58,7 +56,7 @@ func (m *meter) relay(client net.Conn) {
 	}
 	defer func() { _ = server.Close() }()
 	m.running.Go(func() {
-		_, _ = io.Copy(server, client) // the program gets errors in the other direction
+		_, _ = io.Copy(server, client) // an error ends the other direction, too
 		_ = server.Close()
 	})
 	_, _ = io.Copy(client, io.TeeReader(server, counter{&m.received}))
@@ -70,7 +68,6 @@ func (m *meter) close() {
 	m.running.Wait()
 }
 
-// counter counts the bytes written to it.
 type counter struct{ n *atomic.Int64 }
 
 func (c counter) Write(p []byte) (int, error) {

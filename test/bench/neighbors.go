@@ -31,7 +31,7 @@ func (b *bench) measureNeighbors(ctx context.Context) []goal {
 const neighbor = "neighbor"
 
 // changeNeighbors scales objects up by one pod, one after the other, and returns the seconds until
-// each object had its pod.
+// each object had its new pod.
 func (b *bench) changeNeighbors(ctx context.Context, s subject, n, to int, w *witness) (took []float64) {
 	for i := range n {
 		start := time.Now()

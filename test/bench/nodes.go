@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// churnPeriod is the interval between changes of nodes.
+// churnPeriod is the interval between node changes.
 const churnPeriod = 100 * time.Millisecond
 
 const nodesNamespace = "bench-nodes"
@@ -98,12 +98,11 @@ func objectOnNodes(s subject, name string) *unstructured.Unstructured {
 	return object
 }
 
-// churnNodes adds and removes nodes for d.
 func (b *bench) churnNodes(ctx context.Context, run string, d time.Duration) {
 	ticker := time.NewTicker(churnPeriod)
 	defer ticker.Stop()
 	name := func(i int) string { return fmt.Sprintf("%s-churn-%d", run, i) }
-	// A node is removed after about a second, when it has its pod.
+	// Remove a node after about a second, when its pod exists.
 	const stay = 5
 	i := 0
 	for end := time.Now().Add(d); time.Now().Before(end); i++ {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// atOnce is the number of concurrent requests to prepare a measurement.
+// atOnce is the number of concurrent requests that prepare a measurement.
 const atOnce = 16
 
 func (b *bench) objects(s subject) dynamic.ResourceInterface {
@@ -25,7 +25,7 @@ func (b *bench) create(ctx context.Context, s subject, object *unstructured.Unst
 	return must(b.objects(s).Create(ctx, object, metav1.CreateOptions{}))
 }
 
-// makeObjects creates n objects of a run, named after the run, with the given number of pods.
+// makeObjects creates n numbered objects named after the run, with the given number of pods each.
 func (b *bench) makeObjects(ctx context.Context, s subject, run string, n, pods int) {
 	parallel(atOnce, n, func(i int) {
 		object := s.owner(run, pods)
@@ -46,7 +46,7 @@ func (b *bench) delete(ctx context.Context, s subject, name string) {
 	check(b.objects(s).Delete(ctx, name, metav1.DeleteOptions{}))
 }
 
-// createPods creates n pods of a run with concurrent requests. A non-nil owner controls them.
+// createPods creates n pods of a run with concurrent requests. If owner is not nil, it controls the pods.
 func (b *bench) createPods(ctx context.Context, concurrency int, run string, owner *unstructured.Unstructured, n int) {
 	pod := podOf(run, owner)
 	parallel(concurrency, n, func(i int) {
@@ -79,7 +79,7 @@ func (b *bench) makeNamespaces(ctx context.Context, names ...string) {
 	})
 }
 
-// makeKind creates the CRD of a subject. The spec of its objects has a replica count and fields.
+// makeKind creates the CRD of a subject. The spec of its objects has the given fields and a replica count.
 func (b *bench) makeKind(ctx context.Context, s subject, annotations, subresources, fields map[string]any) {
 	count := map[string]any{"type": "integer", "format": "int32", "minimum": int64(0)}
 	subresources["status"], fields["replicas"] = map[string]any{}, count
@@ -104,7 +104,6 @@ func (b *bench) makeKind(ctx context.Context, s subject, annotations, subresourc
 	must(b.account.dynamic.Resource(crds).Create(ctx, crd, metav1.CreateOptions{}))
 }
 
-// untilServed waits until the type of a subject is served.
 func (b *bench) untilServed(ctx context.Context, s subject) {
 	await(ctx, 50*time.Millisecond, s.kind+"s are served", func() bool {
 		_, err := b.objects(s).List(ctx, metav1.ListOptions{Limit: 1})
@@ -112,7 +111,7 @@ func (b *bench) untilServed(ctx context.Context, s subject) {
 	})
 }
 
-// declared returns the subject of the declared kind number i.
+// declared returns the subject for the declared kind with number i.
 func (b *bench) declared(i int, namespace string) subject {
 	s := b.ours("--declared-kinds").in(namespace)
 	s.kind = fmt.Sprintf("Limit%d", i)
@@ -134,7 +133,7 @@ func (b *bench) declareKinds(ctx context.Context, n int) {
 	})
 }
 
-// makeDeclared creates an object with one pod of a declared kind.
+// makeDeclared creates an object of a declared kind, with one pod.
 func (b *bench) makeDeclared(ctx context.Context, kind int, namespace, name string) {
 	s := b.declared(kind, namespace)
 	object := s.object(name)

@@ -40,14 +40,14 @@ func (b *bench) start(cmd *exec.Cmd) *process {
 	check(cmd.Start())
 	go func() {
 		defer close(p.done)
-		_ = cmd.Wait() // exits by a signal
+		_ = cmd.Wait() // fails if a signal ends the process
 		p.ended = time.Now()
 	}()
 	return p
 }
 
-// lastWords returns the output of the last two started programs: two loops, or a loop and a command
-// that follows its object.
+// lastWords returns the output of the two programs that were started last: two loops, or a loop and
+// a command that follows its object.
 func (b *bench) lastWords() string {
 	var said strings.Builder
 	for _, log := range b.logs[max(0, len(b.logs)-2):] {
@@ -56,7 +56,6 @@ func (b *bench) lastWords() string {
 	return said.String()
 }
 
-// usage reads the usage from the kernel.
 func (p *process) usage() usage {
 	proc := must(procfs.NewProc(p.cmd.Process.Pid))
 	stat, status := must(proc.Stat()), must(proc.NewStatus())
@@ -67,7 +66,6 @@ func (p *process) usage() usage {
 // process.
 func (p *process) stop() { p.end(syscall.SIGTERM) }
 
-// kill is like stop, but with SIGKILL.
 func (p *process) kill() { p.end(syscall.SIGKILL) }
 
 func (p *process) end(signal syscall.Signal) {
@@ -77,8 +75,7 @@ func (p *process) end(signal syscall.Signal) {
 	}
 }
 
-// freeze sends SIGSTOP, and waits until the process is stopped. On a busy machine, this can take a
-// while.
+// freeze sends SIGSTOP, and waits until the process is stopped. This can take a while on a busy machine.
 func (p *process) freeze(ctx context.Context) {
 	const stopped = "T"
 	proc := must(procfs.NewProc(p.cmd.Process.Pid))
@@ -86,7 +83,6 @@ func (p *process) freeze(ctx context.Context) {
 	await(ctx, time.Millisecond, "the process is stopped", func() bool { return must(proc.Stat()).State == stopped })
 }
 
-// exited reports whether the process has exited.
 func (p *process) exited() bool {
 	select {
 	case <-p.done:
@@ -96,7 +92,7 @@ func (p *process) exited() bool {
 	}
 }
 
-// words returns the beginning of the output for an error message.
+// words returns the beginning of the output, for error messages.
 func (p *process) words() string { return wordsIn(p.log) }
 
 func wordsIn(log string) string {

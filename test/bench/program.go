@@ -10,7 +10,7 @@ import (
 )
 
 // measureProgram measures the size of the program. It also runs the Go benchmarks, which measure
-// the heap of the pods in the cache.
+// the heap that a cached pod uses.
 func (b *bench) measureProgram(ctx context.Context) []goal {
 	cmd := b.command(ctx, "go", "test", "-run", "^$", "-bench", ".", "-benchmem",
 		"-benchtime", sized(b, "0.2s", "1x"), "-p", "1", "./pkg/inspect/status", "./pkg/controller/...")

@@ -28,11 +28,11 @@ type question struct {
 
 // questions returns the questions of a part, in the order of measurement.
 //
-// In the part "loop", questions whose objects are deleted come first. Then comes Wide, whose loop
-// sees all namespaces. Wide and the later questions keep their objects, because a deletion takes as
-// long as a creation. The loops after Wide do not see the objects of earlier questions.
+// In the part "loop", the first questions delete their objects, so that the loop of Wide, which
+// sees all namespaces, does not find them. Wide and the later questions keep their objects, because
+// deleting objects takes as long as creating them. Later loops see only their own namespace.
 func (b *bench) questions(part string) []question {
-	// The limit for a question about the loop is about twice the time that two cores need.
+	// short is about twice the time that a question about the loop takes on two cores.
 	const short, long = 5 * time.Minute, time.Hour
 	switch part {
 	case "commands":
@@ -66,8 +66,8 @@ func (b *bench) questions(part string) []question {
 	return nil
 }
 
-// answer answers the named questions of a part, or all without names, and writes the goals to the
-// section of the part. It fails if a goal is missed.
+// answer answers the selected questions of a part, or all if none is selected. It writes the goals
+// to the section of the part, and fails if a goal is missed.
 func (b *bench) answer(ctx context.Context, part string, only []string, document string) {
 	questions := b.questions(part)
 	if len(only) > 0 {
@@ -115,7 +115,7 @@ func (b *bench) ask(ctx context.Context, q question) (goals []goal) {
 	return goals
 }
 
-// empty immediately deletes the pods of a namespace and their owners.
+// empty deletes the ImoocPods, MyDaemonSets, and pods of a namespace, without a grace period.
 func (b *bench) empty(ctx context.Context, namespace string) {
 	pods := corev1.SchemeGroupVersion.WithResource("pods")
 	var failed []error

@@ -17,8 +17,8 @@ type report struct {
 	began time.Time
 }
 
-// write replaces the text between the two comments around a section of a document with the machine,
-// the time of the measurement, and a table.
+// write replaces a section of a document, which is between two comments. The new section has the
+// machine, the time of the measurement, and a table.
 func (r report) write(document, section, table string) {
 	date, took := time.Now().UTC().Format(time.DateOnly), time.Since(r.began).Round(time.Second)
 	text := fmt.Sprintf("%s; %s, in %s.", r.machine, date, took)
@@ -35,7 +35,7 @@ func (r report) write(document, section, table string) {
 	check(os.WriteFile(document, []byte(before+begin+"\n"+text+"\n\n"+table+"\n"+end+after), 0o644))
 }
 
-// table returns a Markdown table. The columns from the index numbers are right-aligned.
+// table returns a Markdown table. numbers is the index of the first right-aligned column.
 func table(numbers int, header []string, rows [][]string) string {
 	var b strings.Builder
 	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }

@@ -40,12 +40,12 @@ type sample struct {
 	up, down way
 }
 
-// way is the change of an object from one number of pods to another.
+// way holds the measurements of one change of the number of pods.
 type way struct {
 	// done is the time from the request until all pods are created or deleted. status is the time
-	// until the status reports this, or zero without a program.
+	// until the status reports this, or zero if the subject has no program.
 	done, status time.Duration
-	// counts holds the requests except events, leases, and watches. events counts event writes.
+	// counts holds the requests except events, leases, and watches. events is the number of event writes.
 	counts counts
 	events int
 }
@@ -128,7 +128,6 @@ func (b *bench) change(ctx context.Context, s subject, w *witness, l *loop, star
 	return one
 }
 
-// deletePods deletes the pods of a run with concurrent requests.
 func (b *bench) deletePods(ctx context.Context, s subject, run string) {
 	list := must(b.witness.core.Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: runLabel + "=" + run}))
 	parallel(s.concurrency, len(list.Items), func(i int) {
@@ -143,7 +142,7 @@ type state struct {
 	place      int64 // in the audit log
 	usage      usage
 	reconciles float64
-	// counts, events, and writes hold the requests of the subject since an earlier position.
+	// counts, events, and writes hold the requests of the subject since an earlier position in the audit log.
 	counts         counts
 	events, writes int
 }
@@ -159,8 +158,8 @@ func (b *bench) stateOf(s subject, l *loop) state {
 	return now
 }
 
-// A subject is done when it has sent nothing for this time. Use veryQuiet for a subject that can
-// delay a status write by a second.
+// A subject is idle when it has sent nothing for one of these times. Use veryQuiet if the subject
+// can delay a status write by a second.
 const (
 	quiet     = 400 * time.Millisecond
 	veryQuiet = 3 * time.Second
@@ -185,11 +184,10 @@ func (b *bench) settle(ctx context.Context, s subject, l *loop, place int64, qui
 	}
 }
 
-// samples holds the runs of all subjects.
 type samples []sample
 
-// of returns the runs of a subject at a size. For raw requests, it returns the runs at the
-// concurrency with the lowest median of value.
+// of returns a value for each run of a subject at a size. For raw requests, it uses the runs at the
+// concurrency with the lowest median.
 func (all samples) of(subject string, pods int, value func(sample) float64) []float64 {
 	byConcurrency := map[int][]float64{}
 	for _, s := range all {
@@ -206,9 +204,9 @@ func (all samples) of(subject string, pods int, value func(sample) float64) []fl
 	return best
 }
 
-// speed returns the goals on the time of a scale.
+// speed returns the goals for the time that scaling takes.
 func (all samples) speed(sizes []size) []goal {
-	// The loop is compared with other subjects at sizes from large, or at the last size.
+	// Compare the loop with other subjects at sizes of at least large, or else at the last size.
 	const large = 500
 	var compared []int
 	small, big := 0, sizes[len(sizes)-1].pods

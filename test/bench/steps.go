@@ -52,7 +52,7 @@ func parallel(concurrency, n int, do func(i int)) {
 	check(group.Wait())
 }
 
-// pause waits for d.
+// pause waits for d, or ends the measurement if ctx is done before.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -61,11 +61,11 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// patience limits each wait. It is long, because a ReplicaSet with default limits and ten thousand
-// pods on a busy machine are slow.
+// patience is the limit for each wait. It is long, because a ReplicaSet with default limits is
+// slow, and so are ten thousand pods on a busy machine.
 const patience = 30 * time.Minute
 
-// patiently returns a context to wait for a condition.
+// patiently returns a context that expires after patience, with an error that names the awaited condition.
 func patiently(ctx context.Context, what string) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, patience, fmt.Errorf("waited in vain until %s", what))
 }

@@ -15,7 +15,7 @@ import (
 // subject is a way to create a number of pods.
 type subject struct {
 	name string
-	// agent is the prefix of its user agent.
+	// agent is the prefix of the subject's user agent.
 	agent string
 	// resource, kind, and namespace identify the owners of the pods.
 	resource  schema.GroupVersionResource
@@ -71,7 +71,7 @@ func (b *bench) lifted() subject {
 	return b.unlimited(nameLifted, "ReplicaSet", "replicaset-controller")
 }
 
-// deployment returns a Deployment. Its ReplicaSets have no rate limits.
+// deployment returns the subject for Deployments. The ReplicaSet controller has no rate limits.
 func (b *bench) deployment() subject {
 	return b.unlimited("Deployment", "Deployment", "replicaset-controller")
 }
@@ -90,7 +90,7 @@ func (b *bench) oursIn(namespace string, args ...string) subject {
 	return b.ours(append(args, "-n", namespace)...).in(namespace)
 }
 
-// in returns the subject with its owners in a namespace.
+// in returns a copy of the subject whose owners are in a namespace.
 func (s subject) in(namespace string) subject {
 	s.namespace = namespace
 	return s
@@ -100,7 +100,7 @@ func imoocPods() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "batch.tutorial.kubebuilder.io", Version: "v1alpha1", Resource: "imoocpods"}
 }
 
-// object returns an object of a subject's kind without a spec.
+// object returns an object of the subject's kind, without a spec.
 func (s subject) object(name string) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: map[string]any{}}
 	object.SetGroupVersionKind(s.resource.GroupVersion().WithKind(s.kind))
@@ -127,7 +127,6 @@ func (s subject) owner(run string, replicas int) *unstructured.Unstructured {
 // runLabel is the label that identifies the pods of a run.
 const runLabel = "run"
 
-// podTemplate returns the pod template of all subjects.
 func podTemplate(run string) map[string]any {
 	container := map[string]any{"name": "sleep", "image": "busybox", "command": []any{"sleep", "3600"}}
 	return map[string]any{
@@ -140,7 +139,7 @@ func podTemplate(run string) map[string]any {
 	}
 }
 
-// podOf returns an unnamed pod from the template of a run. A non-nil owner controls it.
+// podOf returns an unnamed pod from the template of a run. If owner is not nil, it controls the pod.
 func podOf(run string, owner *unstructured.Unstructured) *corev1.Pod {
 	pod := &corev1.Pod{}
 	check(json.Unmarshal(must(json.Marshal(podTemplate(run))), pod))

@@ -8,15 +8,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Limits of the memory that a loop may use in addition to an idle controller, in bytes.
+// Memory limits in bytes, in addition to the memory of an idle controller.
 const (
 	perPod    = 1200
 	perObject = 1000
 	perKind   = 300_000
 )
 
-// measureWide measures the memory and the start of a loop with objects of many kinds in many
-// namespaces, at most one object of each kind per namespace.
+// measureWide measures the memory and the startup time of a loop with objects of many kinds in many
+// namespaces. There is at most one object of each kind per namespace.
 func (b *bench) measureWide(ctx context.Context) []goal {
 	objects, kinds := sized(b, 10_000, 12), sized(b, 100, 3)
 	namespaces := make([]string, sized(b, 200, 4))

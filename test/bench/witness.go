@@ -16,14 +16,14 @@ import (
 	retry "k8s.io/client-go/tools/watch"
 )
 
-// witness watches the pods of a run and their owner without a cache, and records the arrival times
-// of events. Times are monotonic.
+// witness is a watch of the pods of a run and their owner, without a cache. It records the arrival
+// times of events. Times are monotonic.
 type witness struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed at every change
 	pods    map[types.UID]*seen
 	owner   *unstructured.Unstructured
-	// created lists the times at which pods were created, in order.
+	// created holds the creation times of pods, in order.
 	created []time.Time
 	ready   int
 	// most is the largest number of pods at any time.
@@ -37,7 +37,7 @@ type seen struct {
 	ready bool
 }
 
-// watchRun starts a watch of the pods of a subject's run.
+// watchRun starts to watch the pods of a run.
 func (b *bench) watchRun(ctx context.Context, s subject, run string) *witness {
 	return b.watch(ctx, s.namespace, runLabel+"="+run)
 }
@@ -184,17 +184,14 @@ func (w *witness) until(ctx context.Context, what string, condition func() bool)
 	}
 }
 
-// untilReady waits until n pods exist and are ready, and returns the time.
 func (w *witness) untilReady(ctx context.Context, n int) time.Time {
 	return w.until(ctx, fmt.Sprintf("%d pods are ready", n), func() bool { return len(w.pods) == n && w.ready == n })
 }
 
-// untilCreated waits until n pods have been created so far, and returns the time.
 func (w *witness) untilCreated(ctx context.Context, n int) time.Time {
 	return w.until(ctx, fmt.Sprintf("%d pods have been created", n), func() bool { return len(w.created) >= n })
 }
 
-// untilSaid waits until the status of the owner reports n ready pods, and returns the time.
 func (w *witness) untilSaid(ctx context.Context, n int) time.Time {
 	return w.until(ctx, fmt.Sprintf("the status says that %d pods are ready", n), func() bool { return w.says(n) })
 }

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-// bubbles counts the running bubbles, and keeps the number of processors to restore after the last
+// bubbles is the number of running bubbles, and the number of processors to restore after the last
 // bubble ends.
 type bubbles struct {
 	mu         sync.Mutex
@@ -21,7 +21,7 @@ var all bubbles //nolint:gochecknoglobals // the number of processors is global,
 // Test calls synctest.Test on one processor. With several processors, timers of one bubble can run
 // at the same time (https://go.dev/issue/78156). This sometimes crashes the race detector or,
 // without the detector, makes the bubble hang. The detector still finds races on one processor,
-// because it depends on the order of events.
+// because it checks for missing synchronization, not for simultaneous accesses.
 func Test(t *testing.T, f func(*testing.T)) {
 	t.Helper()
 	all.enter()

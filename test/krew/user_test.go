@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// user is a user with kubectl and krew, and initially without plugins.
+// user is a user who has kubectl and krew, but initially no plugins.
 type user struct {
 	t    *testing.T
 	root string
@@ -29,7 +29,6 @@ func newUser(t *testing.T, env ...string) *user {
 	}, env...)}
 }
 
-// try runs a program in the environment of the user, and returns its output.
 func (u *user) try(name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Env = u.env
@@ -46,7 +45,6 @@ func (u *user) run(name string, args ...string) string {
 	return out
 }
 
-// says runs kubectl, and checks that its output contains the words.
 func (u *user) says(words string, args ...string) {
 	u.t.Helper()
 	if out := u.run("kubectl", args...); !strings.Contains(out, words) {
@@ -54,7 +52,7 @@ func (u *user) says(words string, args ...string) {
 	}
 }
 
-// installed returns the target of the link that krew created, relative to the store of krew.
+// installed returns the target of the link that krew created, relative to krew's store.
 func (u *user) installed() string {
 	u.t.Helper()
 	to, err := os.Readlink(filepath.Join(u.root, "bin", "kubectl-imoocpod"))

@@ -53,7 +53,7 @@ func (f *followed) add(line []byte) {
 	f.last[run] = f.last[run] || len(words) == 3
 }
 
-// await waits until the given numbers of runs have begun and have written their last line.
+// await waits until enough runs have begun, and enough runs have written their last line.
 func (f *followed) await(t *testing.T, begun, ended int) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*deadline, true, func(context.Context) (bool, error) {
@@ -141,8 +141,8 @@ func TestLogsThroughARestart(t *testing.T) {
 	kubectl(t, "", "delete", "namespace", namespace)
 }
 
-// "logs" prints the last lines of a crashed container without --previous, whether it has restarted
-// or waits for a restart. The same applies to a failed init container.
+// "logs" needs no --previous to print the last lines of a crashed container, whether the container
+// has restarted or waits for a restart. The same applies to a failed init container.
 func TestLogsOfCrashes(t *testing.T) {
 	t.Parallel()
 	const namespace = "logs-crash"
@@ -182,8 +182,8 @@ func TestLogsOfCrashes(t *testing.T) {
 	kubectl(t, "", "delete", "namespace", namespace)
 }
 
-// shows retries a command until its output is good, and returns the result. Retries are needed
-// because a busy node may have removed a log that is still in the status of a pod.
+// shows retries a command until its output is good, and returns the result. A retry can be needed,
+// because a busy node can remove the log of a container that is still in the status of its pod.
 func shows(t *testing.T, good func(result) bool, args ...string) (r result) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, deadline, true, func(context.Context) (bool, error) {

@@ -16,8 +16,8 @@ import (
 )
 
 // TestLoopWithPodsThatTakeTheirTime scales 0 → 10 → 3, and restarts and deletes pods that terminate
-// slowly or ignore SIGTERM. There must never be more unfinished pods than slots, and the next
-// controller must complete the work of a killed one.
+// slowly or ignore SIGTERM. The number of unfinished pods must never exceed the larger replica
+// count, and the next controller must complete the work of a killed controller.
 func TestLoopWithPodsThatTakeTheirTime(t *testing.T) {
 	const namespace, name = "slow", "foo"
 	kubectl(t, "", "create", "namespace", namespace)
@@ -54,7 +54,7 @@ func TestLoopWithPodsThatTakeTheirTime(t *testing.T) {
 		t.Errorf("pods %s of %s are left, want the lowest slots", left, kept)
 	}
 
-	// Each new pod replaces a terminated pod. Kill the controller in the middle again.
+	// A new pod starts only after the old pod has terminated. Kill the controller during the restart, too.
 	var old []types.UID
 	pods, _ := w.podsOf(name)
 	for _, pod := range pods {
@@ -146,7 +146,7 @@ func TestDeployedController(t *testing.T) {
 	if err != nil {
 		t.Errorf("%v: no other pod than %s has the lease", err, before)
 	}
-	// No probe failed, so nothing was restarted.
+	// A failed probe would have restarted a container.
 	restarts := kubectl(t, "", "get", "pods", "-n", namespace, "-l", app, "-o", "jsonpath={.items[*].status.containerStatuses[*].restartCount}")
 	if strings.Trim(restarts, "0 ") != "" {
 		t.Errorf("replicas of the controller were restarted: %s", restarts)

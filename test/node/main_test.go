@@ -1,6 +1,5 @@
-// Package node tests the plugin and its controller with real kubelets, whose containers
-// run, fail, hang, and are killed. "cluster serve --real-nodes" runs the nodes, which
-// need Linux and root.
+// Package node tests the plugin and its controller with real kubelets, whose containers run, fail,
+// hang, and are killed. "cluster serve --real-nodes" runs the nodes, which need Linux and root.
 package node
 
 import (
@@ -18,16 +17,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// cluster is the control plane and the nodes of this test run, set once before the
-// tests.
+// cluster is the control plane and the nodes of this test run, set once before the tests.
 var cluster *harness.Cluster
 
 // record is the directory for recordings of what the kubelets write, or "" for no recordings. The
 // tests of pkg/inspect/status use the recordings.
 var record = flag.String("record", "", "keep what the kubelets write of each row of TestTruths in this `directory`")
 
-// deadline limits how long a test waits for something that usually takes a short time. It is long
-// enough for busy machines, because no test checks durations.
+// deadline limits how long a test waits for something that usually takes a short time. It is long,
+// because machines can be busy, and no test checks durations.
 const deadline = 3 * time.Minute
 
 // The nodes. Tests that stop a node use the last one.
@@ -69,7 +67,7 @@ func run(m *testing.M) (code int, err error) {
 		"--nodes=0", "--real-nodes=2", "--image="+controllerImage+"="+filepath.Join(scratch, "image"),
 		// Detect a stopped node within the time of a test.
 		"--arg=kube-controller-manager:--node-monitor-grace-period=20s",
-		// This node may pull only one image per second, so that pulls are throttled.
+		// Let this node pull only one image per second, so that its kubelet throttles pulls.
 		"--arg="+shakyNode+":--registry-qps=1", "--arg="+shakyNode+":--registry-burst=1"); err != nil {
 		return 1, err
 	}
@@ -82,7 +80,6 @@ func run(m *testing.M) (code int, err error) {
 
 func plugin() string { return filepath.Join(cluster.PluginDir, "kubectl-imoocpod") }
 
-// result is the output and the exit code of a command line.
 type result struct {
 	line           string
 	stdout, stderr string
@@ -93,13 +90,12 @@ func (r result) String() string {
 	return fmt.Sprintf("%s: exit code %d\nstdout: %s\nstderr: %s", r.line, r.code, r.stdout, r.stderr)
 }
 
-// command runs the real kubectl, which finds the plugin on PATH, with stdin as its input.
+// command runs the real kubectl with stdin as its input. kubectl finds the plugin on PATH.
 func command(stdin string, args ...string) result {
 	return execute(cluster.Bin+"/kubectl", stdin, args...)
 }
 
-// execute runs a program. Its timeout is longer than any --timeout in its
-// arguments.
+// execute runs a program. Its timeout is longer than any --timeout in its arguments.
 func execute(program, stdin string, args ...string) result {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*deadline)
 	defer cancel()
@@ -120,7 +116,6 @@ func execute(program, stdin string, args ...string) result {
 	return r
 }
 
-// kubectl runs a command that must succeed, and returns its output.
 func kubectl(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	r := command(stdin, args...)
@@ -165,7 +160,6 @@ func startLoop(t *testing.T, args ...string) *loop {
 	return l
 }
 
-// end stops the controller with a signal, and waits until it has exited.
 func (l *loop) end(signal os.Signal) {
 	_ = l.cmd.Process.Signal(signal) // fails if it has already exited
 	<-l.done

@@ -130,8 +130,8 @@ func TestNothingOfANodeIsLeft(t *testing.T) {
 	}
 }
 
-// remains returns the processes and mounts that refer to the directory of a
-// launcher, and the cgroups of its node.
+// remains returns the processes and mounts that refer to the directory of a launcher, and the
+// cgroups of its node.
 func remains(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// manifest returns an ImoocPod whose pods have a template in YAML and run on a node. It adds
-// missing fields of the template.
+// manifest returns an ImoocPod in YAML. template is the spec of its pods, to which manifest adds
+// missing fields. If node is empty, the pods can run on any node.
 func manifest(t *testing.T, namespace, name, node string, replicas int, template string) string {
 	t.Helper()
 	var spec map[string]any

@@ -17,12 +17,11 @@ import (
 // recordedFrom returns the start time of every recording.
 func recordedFrom() time.Time { return time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC) }
 
-// record writes all observed states of an object, its pods, and the events about them to a
+// record writes all observed states of an object, of its pods, and of the events about them to a
 // file for the tests of pkg/inspect/status. Each state is a line of JSON with its time, in order.
 // record replaces values that identify this machine, or differ between recordings.
 //
-// file is the name of the file without its extension. nodes lists nodes whose states are
-// recorded, too.
+// file is the file name without its extension. nodes are the names of nodes to record, too.
 func (w *witness) record(t *testing.T, name, file string, nodes ...string) {
 	t.Helper()
 	w.mu.Lock()
@@ -181,7 +180,7 @@ func (r *recorder) rename(line string) string {
 		if err != nil {
 			return s
 		}
-		// Keep timestamps in whole seconds.
+		// A timestamp in whole seconds stays in whole seconds.
 		shifted := r.shift(at)
 		if !strings.Contains(s, ".") {
 			shifted = recordedFrom().Add(at.Sub(r.begin.Truncate(time.Second))).Format(time.RFC3339)

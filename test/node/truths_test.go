@@ -57,11 +57,9 @@ func exitCodeOf(verdict string) int {
 	return codeTimeout
 }
 
-// namespaceOfTruths is the namespace of the objects of TestTruths.
 const namespaceOfTruths = "truths"
 
-// truth is a row of TestTruths, which runs pods on a real node and checks the
-// report.
+// truth is a row of TestTruths, which runs pods on a real node and checks the report.
 type truth struct {
 	// name is the name of the object. template is the spec of its pods in YAML, without some
 	// required fields.
@@ -75,10 +73,10 @@ type truth struct {
 	timeout time.Duration
 	scale   int
 	before  func(t *testing.T, w *witness)
-	// late means that the first pod is ready for a short time before it fails. The test then waits
-	// only for a second scale after the failure.
+	// late means that the first pod is ready for a short time before it fails. In this case, the
+	// first scale does not wait, but a second scale after the failure does.
 	late bool
-	// then is called after the scale.
+	// then, if not nil, is called after the scale.
 	then func(t *testing.T, w *witness)
 	// wrote is a condition on the pods and events. The status is checked after the condition is
 	// met.
@@ -87,7 +85,7 @@ type truth struct {
 	// state alternates.
 	verdict string
 	codes   []string
-	// passing means that the status will change again.
+	// passing means that the expected status is temporary.
 	passing bool
 	// says is part of the expected reason.
 	says string
@@ -95,7 +93,7 @@ type truth struct {
 	repair func(t *testing.T)
 }
 
-// act returns the command of a container in YAML that runs act (test/cluster/node).
+// act returns, in YAML, the command of a container that runs the program act (test/cluster/node).
 func act(args ...string) string {
 	return fmt.Sprintf("[%s]", strings.Join(append([]string{"act"}, args...), ", "))
 }
@@ -108,7 +106,7 @@ func waits(reasons ...string) func([]*corev1.Pod, []*corev1.Event) bool {
 	})
 }
 
-// containers returns a condition that is met if holds returns true for a container.
+// containers returns a condition that is met if holds is true for any container.
 func containers(holds func(corev1.ContainerStatus) bool) func([]*corev1.Pod, []*corev1.Event) bool {
 	return func(pods []*corev1.Pod, _ []*corev1.Event) bool {
 		return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool {
@@ -139,7 +137,6 @@ func restarted(n int32) func([]*corev1.Pod, []*corev1.Event) bool {
 	return containers(func(c corev1.ContainerStatus) bool { return c.RestartCount >= n })
 }
 
-// truths returns the rows of TestTruths.
 func truths() []truth {
 	return []truth{
 		{
@@ -323,7 +320,7 @@ func truths() []truth {
 			name: "slow-end",
 			template: "terminationGracePeriodSeconds: 30\n" +
 				"containers: [{name: main, command: " + act("-ignore-term") + "}]",
-			// The pod occupies its slot until it is gone.
+			// A new pod can start only after the old pod is gone.
 			then: func(t *testing.T, _ *witness) {
 				for _, replicas := range []string{"0", "1"} {
 					kubectl(t, "", "imoocpod", "scale", "slow-end", "-n", namespaceOfTruths, "--replicas="+replicas)
@@ -413,7 +410,7 @@ func (r truth) scaleUp(t *testing.T, replicas int) {
 	}
 }
 
-// failAfter returns the value of --fail-after. It is longer if the scale should succeed.
+// failAfter returns the value of --fail-after. It is longer if the scale must succeed.
 func (r truth) failAfter() time.Duration {
 	if r.scale == codeDone {
 		return time.Minute
@@ -429,7 +426,6 @@ func or[T comparable](value, otherwise T) T {
 	return value
 }
 
-// manifest returns the object of the row, with zero replicas.
 func (r truth) manifest(t *testing.T) string {
 	t.Helper()
 	return manifest(t, namespaceOfTruths, r.name, r.node, 0, r.template)
@@ -455,7 +451,6 @@ func (r truth) lookIn(t *testing.T, namespace string) report {
 	return got
 }
 
-// settle waits for the expected verdict and code.
 func (r truth) settle(t *testing.T) {
 	t.Helper()
 	var got report

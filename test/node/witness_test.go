@@ -30,18 +30,16 @@ type change struct {
 	gone bool
 }
 
-// witness watches a namespace and the nodes independently of the controller. It
-// identifies pods by UID.
+// witness observes a namespace and the nodes independently of the controller. It identifies pods by UID.
 type witness struct {
 	mu sync.Mutex
-	// changes lists all observed changes, in order.
+	// changes holds all observed changes, in order.
 	changes []change
 	pods    map[types.UID]*corev1.Pod
 	events  map[types.UID]*corev1.Event
-	// most is the maximum number of unfinished pods that an owner had at the same
-	// time.
+	// most is the maximum number of unfinished pods that an owner had at the same time.
 	most map[types.UID]int
-	// wrong lists violations of invariants.
+	// wrong holds violations of invariants.
 	wrong []string
 	// changed is closed at each change, and replaced with a new one.
 	changed chan struct{}
@@ -166,7 +164,7 @@ func finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// podsOf returns the pods of an object by name, and all events about its current and deleted pods.
+// podsOf returns the pods of an object, sorted by name, and all events about its current and deleted pods.
 func (w *witness) podsOf(name string) (pods []*corev1.Pod, events []*corev1.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -184,7 +182,7 @@ func (w *witness) podsOf(name string) (pods []*corev1.Pod, events []*corev1.Even
 	return pods, events
 }
 
-// ofPod reports whether the name of a pod consists of the name of an object, a hash, and a slot.
+// ofPod reports whether the name of a pod consists of the name of an object, a hash, and a slot number.
 func ofPod(pod, object string) bool {
 	rest, found := strings.CutPrefix(pod, object+"-")
 	return found && strings.Count(rest, "-") == 1

@@ -53,7 +53,7 @@ func rank(pod *unstructured.Unstructured) int {
 	return 0
 }
 
-// Deployments simulates the Deployment controller, which always rolls.
+// Deployments simulates the Deployment controller. It treats every strategy as RollingUpdate.
 func Deployments(s *apiserver.Server) {
 	control(s, "deployments", "Deployment", func(d *unstructured.Unstructured) time.Duration {
 		r := &rollout{s: s, a: s.As(manager), d: d, replicas: number(d, 1, "spec", "replicas")}
@@ -76,8 +76,8 @@ type rollout struct {
 	a        apiserver.Actor
 	d        *unstructured.Unstructured
 	replicas int
-	// now is the ReplicaSet of the current template, or nil. old lists the other ReplicaSets,
-	// sorted by revision.
+	// now is the ReplicaSet of the current template, or nil. old has the other ReplicaSets, sorted
+	// by revision.
 	now *unstructured.Unstructured
 	old []*unstructured.Unstructured
 }
@@ -211,7 +211,7 @@ func (r *rollout) roll() {
 	}
 }
 
-// bound returns maxSurge or maxUnavailable as a number of pods. up means to round up.
+// bound returns maxSurge or maxUnavailable as a number of pods. If up is true, it rounds a percentage up.
 func (r *rollout) bound(name string, up bool) int {
 	value, _, _ := unstructured.NestedFieldNoCopy(r.d.Object, "spec", "strategy", "rollingUpdate", name)
 	either := intstr.Parse(fmt.Sprint(value))

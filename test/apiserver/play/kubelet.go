@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// node is the node of all pods.
+	// node is the node that all pods run on.
 	node = "node-1"
-	// podStarts and podEnds are how long pods take to become ready, and to terminate.
-	// podStarts differs from the second after which a wait prints its first line. At the same instant,
-	// chance would decide whether the line shows the pod before or after its start.
+	// podStarts is the time until a pod is ready, and podEnds is the time until a deleted pod is
+	// gone. podStarts is not exactly a second, because wait prints its first line after a second.
+	// Otherwise, it would be random whether this line shows the pod as ready.
 	podStarts = time.Second + 5*time.Millisecond
 	podEnds   = 500 * time.Millisecond
 )
 
 // Kubelet creates a node, and simulates its kubelet and the scheduler. The base name of an image
-// determines how its pod behaves: "never" does not become ready, "crash" crash-loops, "pull" fails
-// to pull, and "slow" takes as long as its tag, such as example.com/slow:30s. All other pods are
-// ready after a second.
+// determines how its pod behaves: "never" does not become ready, "crash" crash-loops, "pull" cannot
+// be pulled, and "slow" becomes ready after the duration in its tag, such as example.com/slow:30s.
+// All other pods are ready after a second.
 func Kubelet(s *apiserver.Server) {
 	s.CreateYAML("{apiVersion: v1, kind: Node, metadata: {name: " + node + "}}")
 	s.OnWrite(func(c apiserver.Change) {
@@ -66,7 +66,7 @@ func fate(s *apiserver.Server) string {
 	return ""
 }
 
-// stop removes a deleted pod after a delay, but not if it has finalizers or the fate is Stuck.
+// stop removes a deleted pod after a delay, unless it has finalizers or the fate is Stuck.
 func stop(s *apiserver.Server, pod *unstructured.Unstructured) {
 	if fate(s) == Stuck {
 		return
@@ -106,7 +106,7 @@ func start(s *apiserver.Server, pod *unstructured.Unstructured) {
 	})
 }
 
-// unready is the reason from fateOf for a pod that runs but does not become ready.
+// unready is the reason that fateOf returns for a pod that runs but does not become ready.
 const unready = "-"
 
 // fateOf returns the reason why a pod will not become ready, or "", and the time until its status
@@ -174,7 +174,6 @@ func setPodStatus(pod *unstructured.Unstructured, phase corev1.PodPhase, ready b
 	pod.Object["status"] = status
 }
 
-// ready reports whether a pod is ready.
 func ready(pod *unstructured.Unstructured) bool {
 	for _, c := range conditions(pod) {
 		if c["type"] == "Ready" {

@@ -13,10 +13,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// Operator simulates the operator of a kind with spec.replicas and spec.template, such as
-// ImoocPods. It creates and deletes pods, replaces outdated pods, records a revision of each
-// template, and writes a status like the controller of this program. It does not touch the pods of
-// a paused object.
+// Operator simulates the operator of a kind with spec.replicas and spec.template, such as ImoocPod. It
+// creates and deletes pods, replaces outdated pods, records a revision of each template, and writes a status
+// like the controller of this program. It does not touch the pods of a paused object.
 func Operator(s *apiserver.Server, resource, kind string) {
 	a := s.As(resource + "-operator")
 	control(s, resource, kind, func(obj *unstructured.Unstructured) time.Duration {
@@ -52,7 +51,6 @@ func keepPods(s *apiserver.Server, a apiserver.Actor, obj *unstructured.Unstruct
 	}
 }
 
-// reportObject writes the status of an object.
 func reportObject(s *apiserver.Server, a apiserver.Actor, resource string, obj *unstructured.Unstructured, revision string, want int, paused bool) {
 	pods := owned(s, "pods", obj)
 	updated := 0

@@ -1,6 +1,6 @@
 // Package play simulates the controllers of a cluster for tests with package apiserver. It
-// simulates only what users can observe. A call that adds a controller to a server also starts the
-// controller. Controllers stop with the test.
+// simulates only what users can observe. Functions such as Kubelet add a controller to a server and
+// start it. Controllers stop with the test.
 package play
 
 import (
@@ -26,8 +26,8 @@ func Cluster(s *apiserver.Server) {
 	StatefulSets(s)
 }
 
-// control calls reconcile for the objects of a resource, one at a time, shortly after each change
-// of an object or its dependents, and again after the returned time.
+// control calls reconcile shortly after an object of the resource or one of its dependents changes,
+// for one object at a time. It calls reconcile again after the returned time, unless that is zero.
 func control(s *apiserver.Server, resource, kind string, reconcile func(*unstructured.Unstructured) (again time.Duration)) {
 	var mu, working sync.Mutex
 	due := map[string]bool{}
@@ -80,7 +80,6 @@ func owned(s *apiserver.Server, resource string, owner *unstructured.Unstructure
 	return all
 }
 
-// child returns a new object controlled by owner.
 func child(owner *unstructured.Unstructured, apiVersion, kind, name string, labels map[string]string) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
 	obj.SetNamespace(owner.GetNamespace())
@@ -90,8 +89,8 @@ func child(owner *unstructured.Unstructured, apiVersion, kind, name string, labe
 	return obj
 }
 
-// createPod creates a pod from the template of its owner, with additional labels. If
-// name is empty, it is generated from the name of the owner.
+// createPod creates a pod from the template of its owner, with additional labels. If name is empty,
+// it is generated from the name of the owner.
 func createPod(a apiserver.Actor, owner *unstructured.Unstructured, template map[string]any, name string, labels map[string]string) {
 	all := map[string]string{}
 	maps.Copy(all, labelsIn(template))
@@ -112,7 +111,7 @@ func labelsIn(template map[string]any) map[string]string {
 	return labels
 }
 
-// number returns an integer field of an object, or the default if the field is not set.
+// number returns an integer field of an object, or the given default if the field is not set.
 func number(obj *unstructured.Unstructured, otherwise int, path ...string) int {
 	if obj == nil { // deleted in the meantime
 		return otherwise
@@ -123,7 +122,7 @@ func number(obj *unstructured.Unstructured, otherwise int, path ...string) int {
 	return otherwise
 }
 
-// setStatus writes fields of the status of an object if the object was not replaced.
+// setStatus sets fields in the status of an object. It does nothing if the object was replaced.
 func setStatus(a apiserver.Actor, resource string, of *unstructured.Unstructured, status map[string]any) {
 	a.Update(resource, of.GetNamespace(), of.GetName(), func(obj *unstructured.Unstructured) {
 		if obj.GetUID() != of.GetUID() {

@@ -25,14 +25,13 @@ spec:
     metadata: {labels: {app: web}}
     spec: {containers: [{name: app, image: "example.com/web:1"}]}`
 
-// setImage changes the image of a workload.
 func setImage(s *apiserver.Server, resource, image string) {
 	s.Update(resource, "default", "web", func(obj *unstructured.Unstructured) {
 		_ = unstructured.SetNestedSlice(obj.Object, []any{map[string]any{"name": "app", "image": image}}, "spec", "template", "spec", "containers")
 	})
 }
 
-// pods returns the number of pods of each image and the number of ready pods as text.
+// pods returns, as text, the number of pods with each image and the number of ready pods.
 func pods(s *apiserver.Server) string {
 	images, ready := map[string]int{}, 0
 	for _, pod := range s.List("pods", "default") {
@@ -143,7 +142,6 @@ func TestStatefulSet(t *testing.T) {
 	})
 }
 
-// TestOperator checks that the operator maintains the pods and the status.
 func TestOperator(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

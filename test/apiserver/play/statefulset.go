@@ -15,9 +15,8 @@ import (
 
 const podRevision = "controller-revision-hash"
 
-// StatefulSets simulates the StatefulSet controller. It acts on one pod at a time,
-// and waits while one is not ready, even if the template is reverted. All pods get the
-// newest template, as without a partition.
+// StatefulSets simulates the StatefulSet controller. It acts on one pod at a time, and waits for an unready
+// pod even if the template is reverted. It ignores partitions: all pods get the newest template.
 func StatefulSets(s *apiserver.Server) {
 	a := s.As(manager)
 	control(s, "statefulsets", "StatefulSet", func(set *unstructured.Unstructured) time.Duration {
@@ -33,7 +32,7 @@ func StatefulSets(s *apiserver.Server) {
 }
 
 // revise creates the ControllerRevision of the template, or makes an existing one the newest, and
-// returns its name. It adds the labels in own. If own is nil, the data of the revision is a patch.
+// returns its name. A new revision gets the labels in own. If own is nil, its data is a patch.
 func revise(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructured, own map[string]string) string {
 	template, _, _ := unstructured.NestedMap(set.Object, "spec", "template")
 	hash := hashOf(template)
@@ -65,8 +64,7 @@ func revise(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructur
 	return name
 }
 
-// order creates missing pods in ascending order, and deletes surplus and outdated ones
-// in descending order.
+// order creates missing pods in ascending order, and deletes surplus and outdated ones in descending order.
 func order(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructured, update string) {
 	want := number(set, 1, "spec", "replicas")
 	template, _, _ := unstructured.NestedMap(set.Object, "spec", "template")
@@ -102,7 +100,7 @@ func order(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructure
 	}
 }
 
-// ordinal returns the number at the end of the name of a pod.
+// ordinal returns the number at the end of a pod name.
 func ordinal(pod *unstructured.Unstructured) int {
 	n, _ := strconv.Atoi(pod.GetName()[strings.LastIndex(pod.GetName(), "-")+1:])
 	return n

@@ -99,8 +99,7 @@ func TestDeployForATeam(t *testing.T) {
 	cluster.Imoocpod(t, ns, "delete", "imoocpod/foo-a", "imoocpod/foo-b")
 }
 
-// shippedObjects returns the type and name of each object of a shipped kind in some namespaces, by
-// UID.
+// shippedObjects returns the objects of shipped kinds in some namespaces: a map of UIDs to types and names.
 func shippedObjects(t *testing.T, namespaces ...string) map[string]string {
 	t.Helper()
 	crds, err := deploy.CRDs()
@@ -128,8 +127,7 @@ func shippedObjects(t *testing.T, namespaces ...string) map[string]string {
 type form struct {
 	// where holds the flags that select the controller. user holds the flags that select the user.
 	where, user string
-	// namespace is the namespace of the controller.
-	namespace string
+	namespace   string
 }
 
 // run runs a command of the plugin with the flags for this controller.
@@ -138,7 +136,6 @@ func (f form) run(t *testing.T, verb string) harness.Result {
 	return cluster.Kubectl(t, "", harness.Words("imoocpod "+verb+" "+f.where+" "+f.user)...)
 }
 
-// version runs the verb version.
 func (f form) version(t *testing.T) harness.Result {
 	t.Helper()
 	return cluster.Kubectl(t, "", harness.Words("imoocpod version -n "+f.namespace+" "+f.user)...)

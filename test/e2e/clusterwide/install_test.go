@@ -23,8 +23,8 @@ const (
 	crdSaid = "customresourcedefinition.apiextensions.k8s.io/" + crdName
 )
 
-// said returns the expected output of install or uninstall: a line for each CRD. The result is the
-// same for all CRDs except the CRD of ImoocPod.
+// said returns the expected output of install or uninstall, with a line for each CRD. imoocPods is
+// the result for the CRD of ImoocPod, and others is the result for the other CRDs.
 func said(others, imoocPods string) string {
 	const crd = "customresourcedefinition.apiextensions.k8s.io/"
 	return crd + "appservices.appcontroller.k8s.io " + others + "\n" + crd + "mydaemonsets.apps.zhongmingmao.io " + others + "\n" +
@@ -163,7 +163,7 @@ func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
 	cluster.InstallCRDs(t)
 	hold := func(finalizers string) {
 		t.Helper()
-		// The API server has its own finalizer on the CRD while objects can exist.
+		// The patches replace or remove all finalizers, even the finalizer of the API server.
 		if _, err := cluster.CRDs().Patch(t.Context(), crdName, types.JSONPatchType, fmt.Appendf(nil, `[{"op":%s}]`, finalizers), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -231,7 +231,7 @@ func TestUninstall(t *testing.T) {
 
 	cluster.Imoocpod(t, other, "create", "last")
 	out := cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
-	// Earlier objects may still exist if the garbage collector discovered the CRD late.
+	// Earlier objects can still exist if the garbage collector discovered the CRD late.
 	last := fmt.Sprintf("imoocpod.batch.tutorial.kubebuilder.io \"last\" deleted from %s namespace\n", other)
 	want = fmt.Sprintf("helloworld.test.jiaozi.com \"helloworld-sample\" deleted from %s namespace\n", other) + said("deleted", "deleted")
 	if !strings.Contains(out, last) || !strings.HasSuffix(out, want) {

@@ -49,7 +49,7 @@ func TestNodesPlan(t *testing.T) {
 	all := append(slices.Clone(before), extra)
 	foo.AwaitPodsOn(len(all), "nginx", all...)
 
-	// I3 holds despite heartbeats of the nodes.
+	// Heartbeats of nodes must not cause reconciles (I3 in docs/reliability.md).
 	looks, _ := cluster.AwaitIdle(t, ns, l)
 	patchNode(t, extra, `{"metadata":{"annotations":{"a":"b"}}}`)
 	cluster.PatchPodStatus(t, ns, foo.LivePods()[0].Name, map[string]any{"message": "a heartbeat"})

@@ -63,8 +63,8 @@ type session struct {
 	code, commands int
 }
 
-// types runs a line and returns its output. If the output has an error, it checks the exit code
-// only if a comment announces it. A controller runs in the background until the next one starts.
+// types runs a line, and returns its output. If the output shows an error, types checks the exit code only if
+// a comment names one. A controller runs in the background until the next controller starts.
 func (s *session) types(line string) string {
 	s.t.Helper()
 	line, comment, _ := strings.Cut(line, " #")

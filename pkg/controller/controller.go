@@ -1,7 +1,7 @@
 // Package controller implements the reconcile loop of "run-controller". Informers fill caches
-// (sources.go) and put keys (kinds.go) into a queue (queue.go). A worker takes a key, reads a view
-// from the caches, plans (package plan, pure), applies the plan (reconcile.go), and writes the
-// status (status.go).
+// (sources.go) and add the keys of objects (kinds.go) to a queue (queue.go). A worker takes a key,
+// reads the view of its object from the caches, makes a plan (package plan), applies it
+// (reconcile.go), and writes the status (status.go).
 package controller
 
 import (
@@ -35,31 +35,31 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Options configure a Controller.
+// Options configures a Controller.
 type Options struct {
 	// Dynamic is the client for custom resources, CRDs, Deployments, and revisions. Core is the
 	// client for pods, nodes, and events.
 	Dynamic dynamic.Interface
 	Core    corev1client.CoreV1Interface
-	// Kinds lists the kinds to reconcile from the start. Declared selects CRDs that declare others.
+	// Kinds lists the kinds to reconcile from the start. Declared selects CRDs that declare more kinds.
 	Kinds    []kinds.Kind
 	Declared Declarations
-	// Selector selects the objects; nil selects all. The loop ignores objects that do not match.
+	// Selector selects the objects to reconcile by their labels; nil selects all.
 	Selector labels.Selector
-	// Namespace is the namespace of the objects; empty means all namespaces.
+	// Namespace is the namespace of the objects to reconcile; empty means all namespaces.
 	Namespace string
-	// Workers is the number of objects that are reconciled at the same time.
+	// Workers is the maximum number of objects that are reconciled in parallel.
 	Workers int
-	// Install is the command that installs the CRDs of the kinds.
+	// Install is the command that the log suggests if the CRD of a kind is not installed.
 	Install string
-	// Log writes a line to the log. Log must be safe for concurrent use.
+	// Log writes a log line. It must be safe for concurrent use.
 	Log func(report.Line)
 	// DryRun means that the loop makes plans but does not write anything.
 	DryRun bool
-	// Metrics counts what the loop does.
+	// Metrics receives the metrics of the loop.
 	Metrics *metrics.Metrics
-	// Resumed means that this process lost the lease earlier, or did not get it at the start. If
-	// Resumed is set, Run retries when rights are missing or the server fails at the start.
+	// Resumed means that this process had to wait for the lease, or has lost it before. If Resumed is
+	// set, Run retries after an error at the start instead of returning the error.
 	Resumed bool
 	// Clock is the clock for plans; nil means the real clock.
 	Clock clock.PassiveClock
@@ -70,14 +70,14 @@ type Controller struct {
 	Options
 
 	kinds *kindSet
-	// pods caches a record of each pod that the loop may own, and a stub of every other pod. inputs
-	// caches the other inputs of plans, such as nodes, by strategy. revisions caches earlier
-	// templates.
+	// pods caches a record of each pod that a reconciled object can own, and a stub of every other
+	// pod. inputs caches the other inputs of plans, such as nodes, by strategy. revisions caches
+	// earlier templates.
 	pods      *informer.Informer
 	inputs    map[kinds.Strategy]*informer.Informer
 	revisions *revisionCache
 
-	// crdsHandled means that the CRDs that existed at the start have been handled.
+	// crdsHandled is true after the CRDs that existed at the start have been handled.
 	crdsHandled atomic.Bool
 	queue       workqueue.TypedRateLimitingInterface[memory.Key]
 	order       *order
@@ -111,7 +111,7 @@ func New(opts Options) *Controller {
 	return c
 }
 
-// ownersOf returns the owners of a kind without a cache, and creates the kind's metrics.
+// ownersOf returns a kind whose objects are not cached yet, and creates the metrics of the kind.
 func (c *Controller) ownersOf(kind kinds.Kind) *owners {
 	c.Metrics.Know(kind.CRD())
 	o := &owners{
@@ -122,7 +122,7 @@ func (c *Controller) ownersOf(kind kinds.Kind) *owners {
 	return o
 }
 
-// Synced reports whether all caches are filled. A kind that cannot be read needs no cache.
+// Synced reports whether all caches are filled. It ignores kinds whose objects cannot be listed.
 func (c *Controller) Synced() bool {
 	for _, o := range c.kinds.list() {
 		if !o.state.Load().hasSynced() {
@@ -132,16 +132,16 @@ func (c *Controller) Synced() bool {
 	return c.pods.HasSynced() && (c.crdsHandled.Load() || !c.Declared.any())
 }
 
-// Run reconciles objects until the context is canceled, and returns nil after the server has
-// answered all writes in flight. If rights are missing or the server fails at the start, Run
+// Run reconciles objects until the context is canceled. Then it waits for the responses to all
+// writes in flight, and returns nil. If rights are missing or the server fails at the start, Run
 // returns an error immediately, unless Resumed is set.
 func (c *Controller) Run(ctx context.Context) error {
 	defer c.queue.ShutDown()
 	if err := c.mayStart(ctx); err != nil && !c.Resumed {
 		return err
 	}
-	// Send events until the last writes have been answered. The last events can be lost, because a
-	// broadcaster does not wait for its sink.
+	// The last writes can record events after ctx is canceled. Some of these events can be lost,
+	// because a broadcaster does not wait for its sink.
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	defer broadcaster.Shutdown()
 	if !c.DryRun {
@@ -149,8 +149,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	c.report.Events = broadcaster.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: kinds.FieldManager})
 
-	// The health check logs failing watches, so the messages of the informers are logged only with
-	// -v=2.
+	// c.health logs failed watches, so client-go logs them only with -v=2.
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).V(2))
 	var running sync.WaitGroup
 	running.Go(func() { c.pods.RunWithContext(ctx) })
@@ -183,9 +182,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// mayStart returns an error if the loop cannot start, because it lacks the rights for pods, CRDs,
-// or all kinds, or because the server fails. It logs which CRDs are not installed. The informers
-// retry and log later failures.
+// mayStart returns an error if the server fails, or if the loop lacks the permission to list pods,
+// CRDs, or the objects of all kinds. It logs which CRDs are not installed. Informers retry and log
+// later failures.
 func (c *Controller) mayStart(ctx context.Context) error {
 	if _, err := c.Core.Pods(c.Namespace).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
 		return fmt.Errorf("list pods: %w", err)
@@ -212,7 +211,7 @@ func (c *Controller) mayStart(ctx context.Context) error {
 	return errors.Join(denied...)
 }
 
-// State is the progress of the loop for an object. Of is the kind of the object.
+// State is the progress of the loop for one object. Of is the kind of that object.
 type State struct {
 	memory.Key
 	memory.Progress
@@ -222,8 +221,8 @@ type State struct {
 // Changed returns a channel that receives a value after the result of States has changed.
 func (c *Controller) Changed() <-chan struct{} { return c.memory.Changed() }
 
-// Refused returns the reason why each refused kind (plural.group) is not reconciled: a missing
-// permission, an input of plans that cannot be listed, or a wrong declaration.
+// Refused returns the reason for each kind (plural.group) that is not reconciled: a missing
+// permission, or a missing or invalid declaration.
 func (c *Controller) Refused() map[string]error {
 	refused := map[string]error{}
 	for _, o := range c.kinds.list() {
@@ -234,8 +233,8 @@ func (c *Controller) Refused() map[string]error {
 	return refused
 }
 
-// States lists the states of all objects by namespace, kind, and name. settled means that all are
-// cached and have converged. In a dry run, a plan or a failure is enough.
+// States returns the states of all objects, sorted by namespace, kind, and name. settled means that
+// all objects are cached and have converged or, in a dry run, have been planned or have failed.
 func (c *Controller) States() (all []State, settled bool) {
 	settled = c.Synced()
 	for _, o := range c.kinds.list() {
@@ -251,15 +250,15 @@ func (c *Controller) States() (all []State, settled bool) {
 	return all, settled
 }
 
-// Reconciles returns how many reconciles have started. A converged system starts none.
+// Reconciles returns how many reconciles have started.
 func (c *Controller) Reconciles() int64 { return c.memory.Reconciles() }
 
-// stuckAfter is longer than any reconcile that makes progress. Each request and each wait of a
-// reconcile has a much shorter timeout.
+// stuckAfter is the age at which a running reconcile counts as stuck. Each request and each wait in
+// a reconcile has a much shorter timeout.
 const stuckAfter = 10 * time.Minute
 
-// Stuck returns a message about the oldest running reconcile if it has run for at least stuckAfter,
-// or else "". This includes a reconcile that is still running after the loop was stopped.
+// Stuck returns a message about the oldest running reconcile if its age is at least stuckAfter, or
+// else "". A reconcile can still be running after the loop was stopped.
 func (c *Controller) Stuck() string {
 	k, since, running := c.memory.Oldest()
 	if !running || c.Clock.Now().Sub(since) < stuckAfter {

@@ -26,7 +26,7 @@ func podWrite(verb string) func(write) bool {
 	return func(w write) bool { return w.verb == verb && w.resource == podsResource }
 }
 
-// The controller replaces a terminating pod only five minutes after the pod's grace period.
+// The controller replaces a terminating pod only five minutes after the pod's grace period has ended.
 func TestPodWithALongGraceIsWaitedFor(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		long := template("busybox")

@@ -26,7 +26,7 @@ type Declarations struct {
 
 func (d Declarations) any() bool { return d.All || len(d.Named) > 0 }
 
-// refuse replaces the kind of a CRD with a kind without objects, for which Refused returns err.
+// refuse replaces the kind of a CRD with a placeholder without objects. Refused returns err for it.
 func (c *Controller) refuse(crd string, err error) {
 	o := &owners{kind: kinds.Kind{Resource: schema.ParseGroupResource(crd).WithVersion("")}, strategy: &strategy.Strategy{}, declared: true}
 	o.state.Store(&ownerState{refused: err})
@@ -41,10 +41,9 @@ type declaration struct {
 	err  error
 }
 
-// valid reports whether the CRD declares a kind to reconcile.
 func (d *declaration) valid() bool { return d.err == nil && d.kind.Reconciled() }
 
-// trimCRD returns the declaration of a CRD. A CRD that is not yet served declares no kind.
+// trimCRD returns the declaration of a CRD. Until the CRD is established, it declares no kind.
 func trimCRD(crd *unstructured.Unstructured) (any, error) {
 	d := &declaration{ObjectMeta: metav1.ObjectMeta{Name: crd.GetName(), UID: crd.GetUID(), ResourceVersion: crd.GetResourceVersion()}}
 	if kinds.Established(crd) {
@@ -53,8 +52,8 @@ func trimCRD(crd *unstructured.Unstructured) (any, error) {
 	return d, nil
 }
 
-// followDeclarations reconciles each kind while its CRD declares it, until the context ends. run
-// starts a kind.
+// followDeclarations watches the CRDs, and starts and stops the kinds that they declare, until the
+// context ends. It starts a kind by calling run.
 func (c *Controller) followDeclarations(ctx context.Context, run func(*owners)) {
 	resource := kinds.CRDResource()
 	source := informer.SourceOf(resource.Resource, c.Dynamic.Resource(resource), &unstructured.Unstructured{})

@@ -15,9 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// An existing pod with the name of a pod to be created belongs to the object only if its controller
-// reference has the object's UID. Otherwise, the controller does not touch the pod, and reports it
-// in the status.
+// If a pod that the object does not control has the name of a wanted pod, the controller does not
+// touch it, and reports it in the status. Only a controller reference with the object's UID counts.
 func TestPodNameTaken(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*metav1.OwnerReference)
@@ -55,8 +54,7 @@ func TestPodNameTaken(t *testing.T) {
 	}
 }
 
-// wantedNow scales an object during a write of the loop. The caller must hold the lock of the
-// server.
+// wantedNow scales an object during a write of the loop. The caller must hold the server's lock.
 func (w *world) wantedNow(uid types.UID, at string, n int64) {
 	obj := w.objects[kinds.ImoocPod().Resource][at].DeepCopy()
 	set(obj, n, "spec", "replicas")
@@ -64,8 +62,8 @@ func (w *world) wantedNow(uid types.UID, at string, n int64) {
 	w.wanted[uid] = append(w.wanted[uid], want{since: time.Now(), n: n, ok: true})
 }
 
-// The execution of a plan stops when someone scales the object. Only calls in flight, and the few
-// calls that start before the cache has seen the change, still run.
+// The execution of a plan stops when someone scales the object. Only writes in flight, and the few
+// writes that start before the cache shows the change, are still sent.
 func TestPlanIsGivenUpWhileItIsExecuted(t *testing.T) {
 	const many, few, after = 120, 5, 10
 	for verb, counts := range map[string]struct{ at, from, to int64 }{

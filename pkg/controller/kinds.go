@@ -24,14 +24,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// kindSet maps the name of a CRD to its kind and the cache of its objects. It also holds kinds that
-// are refused, and kinds whose CRD is not installed.
+// kindSet maps the name of each CRD to the kind and the cache of its objects. It includes refused
+// kinds, and kinds whose CRD is not installed.
 type kindSet struct {
 	mu  sync.RWMutex
 	all map[string]*owners
 }
 
-// get returns nil if the set does not have the kind.
 func (k *kindSet) get(crd string) *owners {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -60,8 +59,8 @@ func (k *kindSet) by(name kinds.Strategy) []*owners {
 	return slices.DeleteFunc(k.list(), func(o *owners) bool { return o.kind.Mapping.Strategy != name })
 }
 
-// controllerOf returns the kind and the key of an object's controller. It ignores the API version
-// in the reference. It returns nil if there is no reference or its kind is not in the set.
+// controllerOf returns the kind and the key of an object's controller, or nil if the object has no
+// controller of a kind in the set. It ignores the version in the owner reference.
 func (k *kindSet) controllerOf(obj metav1.Object) (*owners, memory.Key) {
 	ref := metav1.GetControllerOfNoCopy(obj)
 	if ref == nil {
@@ -81,8 +80,8 @@ func (k *kindSet) controllerOf(obj metav1.Object) (*owners, memory.Key) {
 	return nil, memory.Key{}
 }
 
-// readersOf returns the keys of the objects whose plans read obj. For a namespaced obj, this is
-// only its controller. Otherwise, it is all objects of the strategy.
+// readersOf returns the keys of the objects whose plans read obj. If obj is namespaced, only its
+// controller reads it. Otherwise, all objects with the given strategy do.
 func (k *kindSet) readersOf(name kinds.Strategy, obj any) (keys []memory.Key) {
 	input, ok := obj.(metav1.Object)
 	if !ok {
@@ -101,14 +100,14 @@ func (k *kindSet) readersOf(name kinds.Strategy, obj any) (keys []memory.Key) {
 }
 
 // owners is a kind with the cache of its objects. The cache exists only while the CRD is installed.
-// Without the cache, no object of the kind is reconciled.
+// Without it, no object of the kind is reconciled.
 type owners struct {
 	kind     kinds.Kind
 	strategy *strategy.Strategy
 	client   dynamic.NamespaceableResourceInterface
-	// declared means that the kind follows the declaration in its CRD. stop ends the informer, and
-	// stopped is closed when the informer has ended. withdrawn means that the CRD no longer
-	// declares this kind, so the cache is not updated, and nothing is written for the objects.
+	// declared means that the kind comes from the declaration in its CRD. stop stops the informer, and
+	// stopped is closed after the informer has stopped. withdrawn means that the CRD no longer has
+	// this declaration, so nothing is written for the objects.
 	declared  bool
 	stop      context.CancelFunc
 	stopped   chan struct{}
@@ -116,22 +115,19 @@ type owners struct {
 	state     atomic.Pointer[ownerState]
 }
 
-// ownerState is the state of a kind's cache.
 type ownerState struct {
-	// objects is the cache, or nil while the objects are not cached.
+	// objects is nil while the objects are not cached.
 	objects *informer.Informer
-	// missing means that the CRD is not installed. refused is the reason why the objects cannot be
-	// reconciled: a missing permission, an input that cannot be listed, or a wrong declaration.
+	// missing means that the CRD is not installed. refused is the reason that Refused returns.
 	missing bool
 	refused error
 }
 
-// hasSynced reports whether all readable objects have been added to the queue.
+// hasSynced reports whether all objects have been added to the queue or cannot be listed.
 func (s *ownerState) hasSynced() bool {
 	return s.missing || s.refused != nil || s.objects != nil && s.objects.Filled()
 }
 
-// byUID is the index of a kind's objects by their UIDs.
 const byUID = "uid"
 
 func indexByUID(obj any) ([]string, error) {
@@ -146,7 +142,6 @@ func (o *owners) keyOf(namespace, name string) memory.Key {
 	return memory.Key{Kind: o.kind.CRD(), Namespace: namespace, Name: name}
 }
 
-// keysOf returns the keys of objects of the kind. It skips values of other types.
 func (o *owners) keysOf(objects ...any) (keys []memory.Key) {
 	for _, obj := range objects {
 		if u, ok := obj.(*unstructured.Unstructured); ok {
@@ -163,7 +158,6 @@ func (o *owners) keys() []memory.Key {
 	return nil
 }
 
-// keysOfUID returns the key of the object with the given UID, or nil if the object is not cached.
 func (o *owners) keysOfUID(uid types.UID) []memory.Key {
 	objects := o.state.Load().objects
 	if objects == nil {
@@ -173,7 +167,7 @@ func (o *owners) keysOfUID(uid types.UID) []memory.Key {
 	return o.keysOf(found...)
 }
 
-// get returns an object from the cache, or nil if it is not cached. The caller must not change it.
+// get returns an object from the cache, or nil. The caller must not change the object.
 func (o *owners) get(namespace, name string) *unstructured.Unstructured {
 	objects := o.state.Load().objects
 	if objects == nil {
@@ -184,15 +178,15 @@ func (o *owners) get(namespace, name string) *unstructured.Unstructured {
 	return u
 }
 
-// differs reports whether plans can differ for two states of an object. It ignores the status.
+// differs reports whether two states of an object can lead to different plans. It ignores the status.
 func differs(kind kinds.Kind, a, b *unstructured.Unstructured) bool {
 	return kinds.RestartedAt(kind, a) != kinds.RestartedAt(kind, b) || apis.ReadPause(a.GetAnnotations()) != apis.ReadPause(b.GetAnnotations()) ||
 		removedSlots(a) != removedSlots(b) || a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() ||
 		(a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil)
 }
 
-// removedSlots returns the annotation that lists the removed slots of an object. It truncates a
-// long value to one byte more than the maximum, so that the value stays invalid.
+// removedSlots returns the annotation that lists the removed slots of an object. If the value is
+// too long, it is cut to one byte more than the maximum, so that it stays invalid.
 func removedSlots(obj *unstructured.Unstructured) string {
 	text := obj.GetAnnotations()[apis.AnnotationRemovedSlots]
 	return text[:min(len(text), slots.MaxRemovedText+1)]

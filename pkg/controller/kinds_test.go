@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A reference identifies a kind by name and group. The version does not matter.
+// An owner reference identifies a kind by name and group. The version does not matter.
 func TestKindOfAReference(t *testing.T) {
 	t.Parallel()
 	kind := kinds.ImoocPod()
@@ -37,8 +37,7 @@ func TestKindOfAReference(t *testing.T) {
 	}
 }
 
-// If Deployments cannot be listed, the missing CRD of a kind that needs them is logged only once,
-// not after each failed list.
+// A missing CRD is logged only once, even if the input of its kind, the Deployments, cannot be listed.
 func TestMissingKindBesideARefusedInput(t *testing.T) {
 	inWorld(t, []kinds.Kind{kinds.AppService()}, func(w *world) {
 		w.unlisted[appsv1.SchemeGroupVersion.WithResource("deployments")] = true

@@ -16,8 +16,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// The labels of a pod are restored as soon as the server accepts the patch, even if no other event
-// occurs. Without labels, the pod still belongs to the object.
+// The loop restores the labels of a pod as soon as the server accepts the patch, even if no event
+// occurs. Until then, the pod still belongs to the object.
 func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
 	for name, test := range map[string]struct {
 		err *apierrors.StatusError
@@ -63,7 +63,7 @@ func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
 	}
 }
 
-// While the server rejects the labels, the loop does not repeat the patch.
+// While the server rejects the labels, the loop sends them only about twice a minute.
 func TestRefusedLabelsAreLeftAlone(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
@@ -131,7 +131,7 @@ func TestPodWithoutLabelsCounts(t *testing.T) {
 			}
 			return nil
 		}
-		// This change sends no event. The events of the pods trigger the reconcile.
+		// Change the object without an event, so that the events of the pods trigger the reconcile.
 		foo = w.objects[kind.Resource][keyOf("default", "foo")]
 		if err := unstructured.SetNestedField(foo.Object, int64(2), "spec", "replicas"); err != nil {
 			t.Error(err)
@@ -154,7 +154,7 @@ func TestPodWithoutLabelsCounts(t *testing.T) {
 	})
 }
 
-// A pod that loses its label and then its owner reference is released, and its slot is refilled.
+// A pod that loses its labels and then its owner reference is released, and its slot is refilled.
 func TestReleasedPodIsNotWaitedFor(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
@@ -165,7 +165,7 @@ func TestReleasedPodIsNotWaitedFor(t *testing.T) {
 		released := slots.PodName("foo", foo.GetUID(), "", 2)
 		w.edit(podsResource, "default", released, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
 		w.edit(podsResource, "default", released, func(pod *unstructured.Unstructured) { pod.SetOwnerReferences(nil) })
-		w.untilFailure(kind, "foo") // the released pod has the name of slot 2
+		w.untilFailure(kind, "foo") // the released pod has the name of the pod for slot 2
 		w.drop(podsResource, "default", released)
 		w.converges()
 	})

@@ -12,23 +12,23 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// maxCached is the size limit of a cached object, in bytes. The cache holds only an outline of a
-// larger object, and each reconcile reads the object from the server.
+// maxCached is the maximum size in bytes of an object that is cached completely. The cache holds
+// only an outline of a larger object, and each reconcile reads that object from the server.
 const maxCached = 32 << 10
 
-// annotationOutline marks an outline. Only objects in the cache have it.
+// annotationOutline marks an outline. It is never written to the server.
 const annotationOutline = apis.Prefix + "outline"
 
 func isOutline(obj *unstructured.Unstructured) bool {
 	return obj.GetAnnotations()[annotationOutline] != ""
 }
 
-// trimOwner returns a function that drops fields that no plan reads, and replaces a large object
-// with its outline. This limits the memory that an object can take.
+// trimOwner returns a transform function that drops the fields that no plan reads, and replaces a
+// large object with its outline. This limits the memory for each object.
 func trimOwner(kind kinds.Kind) cache.TransformFunc {
 	return informer.Trim(func(u *unstructured.Unstructured) (any, error) {
-		// client-go trims the objects of a streamed list twice. Users can write the annotation,
-		// too, but every object from the server has a creation time, and outlines have none.
+		// client-go transforms the objects of a streamed list twice, so u can be an outline already.
+		// Users can set the annotation, too, but only an outline has no creation time.
 		if created := u.GetCreationTimestamp(); isOutline(u) && created.IsZero() {
 			return u, nil
 		}

@@ -91,7 +91,7 @@ func TestRemovedSlotsMakeADifference(t *testing.T) {
 	}
 }
 
-// A template that is too large is reported as a problem. It does not make the count invalid.
+// A template that is too large is a problem, but does not make the count invalid.
 func TestTemplateThatIsTooLarge(t *testing.T) {
 	for bytes, refused := range map[int]bool{100_000: false, 300_000: true} {
 		v := strategyOf(t, kinds.ImoocPod()).Owner(kinds.ImoocPod(), sized(kinds.ImoocPod(), bytes))
@@ -101,8 +101,6 @@ func TestTemplateThatIsTooLarge(t *testing.T) {
 	}
 }
 
-// An invalid count, an invalid Deployment name, and an object that cannot be decoded are reported
-// as problems.
 func TestObjectsThatNothingCanBePlannedFor(t *testing.T) {
 	for name, test := range map[string]struct {
 		kind             kinds.Kind

@@ -17,7 +17,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// owned lists the pods that an object controls.
 func (w *world) owned(owner *unstructured.Unstructured) []*unstructured.Unstructured {
 	var pods []*unstructured.Unstructured
 	for _, pod := range w.all(podsResource) {
@@ -28,7 +27,6 @@ func (w *world) owned(owner *unstructured.Unstructured) []*unstructured.Unstruct
 	return pods
 }
 
-// condition returns a condition of an object, or an empty map if the object does not have it.
 func (w *world) condition(kind kinds.Kind, name, of string) map[string]any {
 	obj := w.get(kind.Resource, "default", name)
 	list, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "status", "conditions")
@@ -41,7 +39,6 @@ func (w *world) condition(kind kinds.Kind, name, of string) map[string]any {
 	return map[string]any{}
 }
 
-// untilFailure lets time pass until an object reports a failure.
 func (w *world) untilFailure(kind kinds.Kind, name string) {
 	w.Helper()
 	w.until(func() string {
@@ -221,8 +218,8 @@ func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 	})
 }
 
-// While a create is refused again and again, the status keeps the failure and is not written again,
-// and each retry waits longer.
+// If a create is refused repeatedly, each retry waits longer. The status keeps the failure, and is
+// not written again.
 func TestRepeatedRefusalKeepsTheFailure(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
@@ -252,8 +249,8 @@ func TestRepeatedRefusalKeepsTheFailure(t *testing.T) {
 	})
 }
 
-// earlier returns a change that names and labels a pod as an earlier version of the controller did.
-// The object still controls the pod.
+// earlier returns a function that names and labels a pod as an earlier version of the controller
+// did. The object still controls the pod.
 func earlier(name string) func(*unstructured.Unstructured) {
 	return func(pod *unstructured.Unstructured) {
 		pod.SetName(name)
@@ -261,7 +258,7 @@ func earlier(name string) func(*unstructured.Unstructured) {
 	}
 }
 
-// ending returns a change that makes a pod terminate and never end.
+// ending returns a function that marks a pod as terminating. The server never removes this pod.
 func ending(grace time.Duration) func(*unstructured.Unstructured) {
 	return func(pod *unstructured.Unstructured) {
 		seconds := int64(grace / time.Second)

@@ -93,7 +93,6 @@ func TestOrderLosesNothing(t *testing.T) {
 	})
 }
 
-// The queue of a loop returns changed objects first.
 func TestQueueHandsOutChangesFirst(t *testing.T) {
 	t.Parallel()
 	o := newOrder()

@@ -16,12 +16,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// onPods reports whether a write changes a pod, a Deployment, or a revision.
 func onPods(w write) bool {
 	return w.resource == podsResource || w.resource == strategy.DeploymentResource() || w.resource == strategy.RevisionResource()
 }
 
-// reasons lists the reasons of all recorded events.
 func (w *world) reasons() []string {
 	var list []string
 	for _, event := range w.all(eventsResource) {
@@ -110,7 +108,8 @@ type sleptClock struct{ slept *atomic.Int64 }
 func (c sleptClock) Now() time.Time                  { return time.Now().Add(time.Duration(c.slept.Load())) }
 func (c sleptClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// If a pause ends while the machine is suspended, the loop continues within a minute of the resume.
+// If a pause ends while the machine is suspended, the loop continues within a minute after the
+// machine wakes up.
 func TestPauseEndsAfterTheMachineSlept(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind, clock := kinds.ImoocPod(), sleptClock{new(atomic.Int64)}
@@ -131,8 +130,8 @@ func TestPauseEndsAfterTheMachineSlept(t *testing.T) {
 	})
 }
 
-// If a pause is replaced, the new end applies. If it is removed, the loop continues immediately.
-// Each change is reported once.
+// If a pause is replaced, the new end applies. If the pause is removed, the loop continues
+// immediately. Each change is reported once.
 func TestPauseIsReplacedAndLifted(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()

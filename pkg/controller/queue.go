@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// firstRetry is the delay after the first error of an object. The delay doubles with each error
-	// in a row, up to lastRetry.
+	// firstRetry is the delay before the retry after an object's first error. The delay doubles with
+	// each consecutive error, up to lastRetry.
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 30 * time.Second
-	// maxDelay is the maximum delay of a reconcile without an event. Plans use the wall clock, but
-	// timers stop while the machine is suspended, so a longer delay could end too late.
+	// maxDelay limits the delay of a reconcile that no event triggers. Plans use the wall clock, but
+	// timers stop while the machine is suspended, so a longer timer could fire too late.
 	maxDelay = time.Minute
 )
 
 // newQueue returns the queue of the objects to reconcile. order determines the next object. The
-// name of the queue, which includes the namespace, is a label of its metrics.
+// queue's name, which is a label of its metrics, includes the namespace.
 func newQueue(namespace string, metrics workqueue.MetricsProvider, order *order) workqueue.TypedRateLimitingInterface[memory.Key] {
 	name := kinds.FieldManager
 	if namespace != metav1.NamespaceAll {
@@ -36,11 +36,11 @@ func newQueue(namespace string, metrics workqueue.MetricsProvider, order *order)
 		})})
 }
 
-// wake adds a changed object to the queue, and records the reason for the log. If a recent
-// reconcile of the object read many items, the object is delayed.
+// wake adds a changed object to the queue, and records the reason for the log. The object is
+// delayed if its last reconcile was recent and read many pods or nodes.
 func (c *Controller) wake(k memory.Key, why ...string) { c.add(k, false, why) }
 
-// wakeLater adds an object to the queue behind the changed objects.
+// wakeLater adds an object that might not have changed to the queue, behind the changed objects.
 func (c *Controller) wakeLater(k memory.Key, why ...string) { c.add(k, true, why) }
 
 func (c *Controller) add(k memory.Key, later bool, why []string) {
@@ -49,23 +49,23 @@ func (c *Controller) add(k memory.Key, later bool, why []string) {
 	c.queue.AddAfter(k, c.memory.Rest(k, time.Now()))
 }
 
-// wakeAfter adds an object to the queue after a delay of at most maxDelay. If the delay is zero,
-// wakeAfter does nothing.
+// wakeAfter adds an object to the queue after a delay, which is limited to maxDelay. If the delay
+// is zero, wakeAfter does nothing.
 func (c *Controller) wakeAfter(k memory.Key, delay time.Duration) {
 	if delay > 0 {
 		c.queue.AddAfter(k, min(delay, maxDelay))
 	}
 }
 
-// order determines which object the queue returns next. Changed objects come before the backlog,
-// which holds the objects that exist when the loop starts. So a change does not wait for thousands
-// of unchanged objects. controller-runtime has a similar queue by default since 0.23.
+// order determines which object the queue returns next. Changed objects come before the backlog of
+// objects that might not have changed, so that a change does not wait for thousands of unchanged
+// objects after a start. controller-runtime has a similar queue by default since 0.23.
 type order struct {
 	mu sync.Mutex
-	// later holds the objects that join the backlog when they are next added.
+	// later holds the objects that will join the backlog when the queue adds them.
 	later map[memory.Key]bool
 	// queued maps each queued object to whether it is in the backlog. An object that has moved to
-	// changed can still be in the slice backlog.
+	// changed leaves a stale entry in the slice backlog.
 	queued           map[memory.Key]bool
 	changed, backlog []memory.Key
 }
@@ -74,7 +74,7 @@ func newOrder() *order {
 	return &order{later: map[memory.Key]bool{}, queued: map[memory.Key]bool{}}
 }
 
-// set records whether an object joins the backlog when it is next added.
+// set records whether an object will join the backlog when the queue adds it.
 func (o *order) set(k memory.Key, later bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -85,7 +85,7 @@ func (o *order) set(k memory.Key, later bool) {
 	}
 }
 
-// takeLater returns and deletes the value from set for an object. The caller holds the lock.
+// takeLater returns and deletes what set recorded about an object. The caller must hold the lock.
 func (o *order) takeLater(k memory.Key) bool {
 	later := o.later[k]
 	delete(o.later, k)
@@ -105,8 +105,8 @@ func (o *order) Push(k memory.Key) {
 	}
 }
 
-// Touch handles a queued object that was added again. A change moves the object out of the backlog,
-// and nothing moves it back.
+// Touch is called when an object that is already queued is added again. It moves a changed object
+// out of the backlog. Nothing moves an object back.
 func (o *order) Touch(k memory.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -123,7 +123,7 @@ func (o *order) Len() int {
 	return len(o.queued)
 }
 
-// Pop removes and returns the next object. The queue calls Pop only if it is not empty.
+// Pop removes and returns the next object. The queue calls Pop only if Len is not zero.
 func (o *order) Pop() (k memory.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

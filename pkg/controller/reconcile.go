@@ -22,17 +22,16 @@ import (
 )
 
 const (
-	// liveReadInterval is the maximum age of the last live read of an object when a write for one
-	// of its children starts.
+	// liveReadInterval is how often the loop reads an object from the server while it writes the
+	// object's children.
 	liveReadInterval = time.Second
-	// cacheTimeout is the delay of the next reconcile if a cache is behind and sends no event.
+	// cacheTimeout is the delay until the next reconcile if a cache is behind, unless an event comes first.
 	cacheTimeout = time.Second
-	// troubleAfter is the number of failures in a row after which an event reports them. A
-	// condition reports failed creates, too. Retries reach this number within a few seconds.
+	// troubleAfter is the number of consecutive failures after which an event reports them. Failed
+	// creates are also reported in a condition. The back-off reaches this number within a few seconds.
 	troubleAfter = 5
 )
 
-// work reconciles objects from the queue until it is shut down.
 func (c *Controller) work(ctx context.Context) {
 	for {
 		k, shutdown := c.queue.Get()
@@ -47,8 +46,8 @@ func (c *Controller) work(ctx context.Context) {
 	}
 }
 
-// handle reconciles one object. Then it requeues the object for the next check or, after an error,
-// with a back-off.
+// handle reconciles one object. Then it requeues the object for the next reconcile or, after an
+// error, with a back-off.
 func (c *Controller) handle(ctx context.Context, k memory.Key) {
 	number, reasons := c.memory.Begin(k, time.Now())
 	logger := klog.FromContext(ctx).WithValues("kind", k.Kind, "namespace", k.Namespace, "name", k.Name, "reconcile", number)
@@ -83,7 +82,7 @@ func (c *Controller) handle(ctx context.Context, k memory.Key) {
 }
 
 // reconcile brings one object a step closer to its desired state. recheck is the delay until the
-// next reconcile if there is no event; zero means to wait for an event.
+// next reconcile if no event comes first; zero means that only an event triggers it.
 func (c *Controller) reconcile(ctx context.Context, k memory.Key) (recheck time.Duration, err error) {
 	var obj *unstructured.Unstructured
 	o := c.kinds.get(k.Kind)
@@ -98,7 +97,7 @@ func (c *Controller) reconcile(ctx context.Context, k memory.Key) (recheck time.
 		return 0, nil
 	}
 	r := &reconciliation{Controller: c, key: k, owners: o, object: obj, mem: c.memory.Get(k, obj.GetUID())}
-	// A panic in the reconcile of one object must not stop the loop for the others.
+	// A panic while one object is reconciled must not stop the loop.
 	defer func() {
 		if p := recover(); p != nil {
 			err = strategy.Panicked(ctx, p)
@@ -108,12 +107,11 @@ func (c *Controller) reconcile(ctx context.Context, k memory.Key) (recheck time.
 	return r.run(ctx)
 }
 
-// reconciliation is one reconcile of one object.
 type reconciliation struct {
 	*Controller
 	key    memory.Key
 	owners *owners
-	// object is the owner, read from the cache or, if live is set, from the server.
+	// object is the reconciled object. If live is set, it was read from the server, not from the cache.
 	object *unstructured.Unstructured
 	live   bool
 	mem    *memory.Object
@@ -135,8 +133,8 @@ func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err er
 	}
 	r.makePlan()
 	r.memory.Saw(r.key, len(r.view.Pods)+len(r.view.Nodes))
-	// A cached owner can be out of date. Before anything is written, read the owner from the server
-	// and plan again.
+	// The cached object can be out of date. Before anything is written, read the object from the
+	// server and plan again.
 	if r.plan.Writes() && !r.live {
 		if there, err := r.readLive(ctx); !there {
 			return 0, err
@@ -150,8 +148,8 @@ func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err er
 	return r.apply(ctx)
 }
 
-// findUnanswered looks for the pods whose creates failed without a response. If such a pod exists,
-// no plan is made until the cache has the pod.
+// findUnanswered checks whether pods exist whose creates got no response. If a pod exists, no plan
+// is made until the cache has the pod.
 func (r *reconciliation) findUnanswered(ctx context.Context) error {
 	for len(r.mem.Unanswered) > 0 {
 		name := r.mem.Unanswered[0]
@@ -167,7 +165,7 @@ func (r *reconciliation) findUnanswered(ctx context.Context) error {
 	return nil
 }
 
-// cachesBehind reports whether a cache lacks a write of the loop for the object, and counts the waits.
+// cachesBehind reports whether a cache lacks a write that the loop made for the object.
 func (r *reconciliation) cachesBehind() bool {
 	caches := []*informer.Informer{r.pods, r.revisions.Informer, r.inputs[r.owners.kind.Mapping.Strategy], r.owners.state.Load().objects}
 	behind := slices.ContainsFunc(caches, func(i *informer.Informer) bool { return i != nil && i.Behind(r.mem.Written[i.Resource]) })
@@ -177,8 +175,8 @@ func (r *reconciliation) cachesBehind() bool {
 	return behind
 }
 
-// readLive reads the owner from the server into r.object, and reports whether the owner still
-// exists and is selected. If not, a watch event will follow.
+// readLive reads the object from the server into r.object. there is false if the object was deleted
+// or recreated, or is no longer selected. In these cases, a watch event will follow.
 func (r *reconciliation) readLive(ctx context.Context) (there bool, err error) {
 	now, err := r.owners.client.Namespace(r.key.Namespace).Get(ctx, r.key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -191,7 +189,6 @@ func (r *reconciliation) readLive(ctx context.Context) (there bool, err error) {
 	return now.GetUID() == r.mem.UID && r.Selector.Matches(labels.Set(now.GetLabels())), nil
 }
 
-// makePlan reads r.view from the caches, and sets r.plan.
 func (r *reconciliation) makePlan() {
 	o, s := r.owners, r.owners.strategy
 	r.view = plan.View{Owner: s.Owner(o.kind, r.object), Memory: r.mem.Plan, Now: r.Clock.Now().Round(0)}
@@ -206,7 +203,7 @@ func (r *reconciliation) makePlan() {
 	r.plan = plan.Decide(r.view, s.Plan)
 }
 
-// apply executes the plan, writes the status, and returns the delay until the next plan.
+// apply executes the plan, writes the status, and returns the delay until the next reconcile.
 func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err error) {
 	k, o, v, p := r.key, r.owners, r.view, r.plan
 	r.report.Plan(k, v, p, r.mem)
@@ -229,7 +226,7 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 	r.remember(out)
 	r.report.Result(k, r.object, r.mem, p, out, done)
 	if err != nil && errors.Is(statusErr, strategy.ErrConflict) {
-		statusErr = nil // the other error has more detail
+		statusErr = nil // err has more detail
 	}
 	if err = errors.Join(err, statusErr); err != nil {
 		return 0, err
@@ -243,8 +240,8 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 	return p.Recheck, nil
 }
 
-// logFailures logs why pods will not become ready without help. Each reason is logged once, until
-// the loop acts on the object again.
+// logFailures logs why pods will not become ready by themselves. Each reason is logged again only
+// after the loop has acted on the object.
 func (r *reconciliation) logFailures() {
 	if r.view.Owner.Deleting {
 		return

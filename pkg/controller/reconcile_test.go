@@ -19,8 +19,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// Execution of a plan stops immediately if the cache shows a change of the object. If only the
-// server shows the change, execution stops within a second.
+// The execution of a plan stops immediately if the cache shows a change to the object. If only the
+// server shows the change, the execution stops within a second.
 func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 	kind := kinds.ImoocPod()
 	version := func(resourceVersion string, generation int64) *unstructured.Unstructured {
@@ -112,8 +112,8 @@ func TestSelectorIsMatchedAgainAfterTheLiveRead(t *testing.T) {
 	})
 }
 
-// The loop writes nothing for an object that was deleted and created again under its name, even if
-// the plan was made for the old object, which is still in the cache.
+// The loop writes nothing if the object was deleted and recreated under the same name, even if the
+// cache still has the deleted object.
 func TestObjectIsTheSameAfterTheLiveRead(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
@@ -134,8 +134,8 @@ func TestObjectIsTheSameAfterTheLiveRead(t *testing.T) {
 	})
 }
 
-// A pod whose create got no response counts even before it is in the cache. If the wanted slots
-// change meanwhile, the loop creates no extra pods.
+// A pod whose create got no response counts even before the cache has it. If the wanted slots
+// change in the meantime, the loop creates no extra pods.
 func TestPodsWhoseCreatesWereNotAnsweredCount(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.late = 500 * time.Millisecond

@@ -22,8 +22,8 @@ func ofEndingNamespace() *apierrors.StatusError {
 	return err
 }
 
-// The deletion of a namespace is not reported as a failure. The write of the status requeues the
-// object, so a create can be repeated once, but no more.
+// The deletion of a namespace is not reported as a failure. Writing the status requeues the object,
+// so the create can be repeated once, but not more often.
 func TestCreatesInANamespaceThatEnds(t *testing.T) {
 	for name, answer := range map[string]*apierrors.StatusError{
 		"terminating": ofEndingNamespace(),

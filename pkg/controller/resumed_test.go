@@ -38,7 +38,6 @@ func emptyServer(t *testing.T, fail apiserver.Fault) *apiserver.Server {
 
 const brokenConnection = "a connection that breaks"
 
-// failures returns the ways in which a server can fail at the first request.
 func failures() map[string]apiserver.Fault {
 	return map[string]apiserver.Fault{
 		"401":            {Err: apierrors.NewUnauthorized("expired")},
@@ -85,7 +84,7 @@ func startAt(t *testing.T, s *apiserver.Server, opts Options) (loop *Controller,
 	return loop, ended
 }
 
-// A loop with Resumed set retries after every failure, and logs the failures.
+// If Resumed is set, the loop retries after every failure, and logs each failure at most once.
 func TestResumedLoopWaitsOutFailures(t *testing.T) {
 	t.Parallel()
 	for name, fail := range failures() {
@@ -124,8 +123,8 @@ func TestResumedLoopWaitsOutFailures(t *testing.T) {
 	}
 }
 
-// A kind is skipped if the loop has no permission to list its objects. Refused returns the kind,
-// and the other kinds are reconciled.
+// If the loop has no permission to list the objects of a kind, Refused returns the kind, and the
+// other kinds are reconciled.
 func TestKindThatMayNotBeListedIsLeftOut(t *testing.T) {
 	t.Parallel()
 	mayNot := kinds.HelloWorld()

@@ -20,7 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// holdRecorded checks that a template is used only after its revision exists.
+// holdRecorded checks that the revision of a template exists before the template is used.
 func (w *world) holdRecorded(is write, owner *unstructured.Unstructured, hash string) {
 	name := plan.RevisionName(owner.GetName(), owner.GetUID(), hash)
 	if w.objects[strategy.RevisionResource()][keyOf(owner.GetNamespace(), name)] == nil && !w.historyless {
@@ -83,7 +83,7 @@ func (w *world) history(owner *unstructured.Unstructured) (hashes []string, numb
 }
 
 // amissHistory describes a fault in the history of an object, or returns "". The newest revision
-// must have the template of the object.
+// must have the object's current template.
 func (w *world) amissHistory(kind kinds.Kind, owner *unstructured.Unstructured) string {
 	if w.historyless {
 		return ""
@@ -108,8 +108,8 @@ func (w *world) amissHistory(kind kinds.Kind, owner *unstructured.Unstructured) 
 
 func revisionWrite(w write) bool { return w.resource == strategy.RevisionResource() }
 
-// eachStrategy runs a test in a world for each strategy, with a shipped and a declared kind. image
-// changes the template of the object foo.
+// eachStrategy runs a test in a world for each strategy, with shipped and with declared kinds.
+// image sets the image in the template of the object foo.
 func eachStrategy(t *testing.T, do func(t *testing.T, w *world, kind kinds.Kind, image func(string))) {
 	t.Helper()
 	templated := func(w *world, kind kinds.Kind) func(string) {
@@ -152,8 +152,8 @@ func ofAnyKind(kind kinds.Kind, image string) map[string]any {
 	return map[string]any{"spec": fields}
 }
 
-// After templates A, B, and A again, the history is B, A. Scaling does not change the history, and
-// a converged object causes no writes.
+// After the templates A, B, and A again, the history is B and then A. Scaling does not change the
+// history, and a converged object causes no writes.
 func TestHistoryOfTemplates(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
@@ -224,8 +224,8 @@ func TestChangeCauseIsKept(t *testing.T) {
 }
 
 // With the role of an earlier version, the loop has no permission to list revisions. It reconciles
-// objects without a history, and logs that once. After it gets the permission, it writes the
-// missing revisions.
+// objects without a history, and logs that once. When it gets the permission, it writes a revision
+// of the current template.
 func TestRevisionsThatMayNotBeRead(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		w.historyless = true
@@ -290,7 +290,7 @@ func TestRefusedRevisionCostsNoPod(t *testing.T) {
 	}
 }
 
-// The loop does not touch a revision of someone else with the same name.
+// If someone else has created a revision with the wanted name, the loop does not touch it.
 func TestForeignRevision(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), template("a")))
@@ -313,7 +313,8 @@ func TestForeignRevision(t *testing.T) {
 	})
 }
 
-// The loop repairs a revision that someone deletes, renumbers, or unlabels.
+// The loop recreates a deleted revision and restores removed labels. If a number was changed, the
+// current template still gets the highest number.
 func TestChangedRevisionsAreRepaired(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
@@ -341,7 +342,7 @@ func TestChangedRevisionsAreRepaired(t *testing.T) {
 	})
 }
 
-// The loop keeps the history of a large object, although the cache has only an outline.
+// The loop keeps the history of a large object, although the cache has only an outline of the object.
 func TestHistoryOfALargeObject(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		fields := ofAnyKind(kind, "a")
@@ -365,7 +366,7 @@ func TestHistoryOfALargeObject(t *testing.T) {
 // Two concurrent loops write one history, even if their caches are behind.
 func TestTwoLoopsKeepOneHistory(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
-		w.judge = func(is write) { // hold can check the writes of pods only if a single loop runs
+		w.judge = func(is write) { // hold can check the writes of pods only if one loop runs
 			if revisionWrite(is) {
 				w.hold(is)
 			}

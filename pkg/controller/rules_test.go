@@ -17,7 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// before calls do once, with the server unlocked, before the first matching write.
+// before makes the server call do once, without its lock, before the first matching write.
 func (w *world) before(match func(write) bool, do func()) {
 	done := false
 	w.admit = func(is write) *apierrors.StatusError {
@@ -31,7 +31,6 @@ func (w *world) before(match func(write) bool, do func()) {
 	}
 }
 
-// event reports whether the loop has recorded an event with a reason and a message.
 func (w *world) event(reason, message string) bool {
 	return len(w.done(func(is write) bool {
 		if is.resource != eventsResource || is.after == nil {
@@ -69,7 +68,7 @@ func TestStatusIsWrittenAfterAConflict(t *testing.T) {
 	})
 }
 
-// The status shows the progress of a plan whose last create takes long.
+// The status shows the progress of a plan whose last create takes a long time.
 func TestStatusShowsProgress(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
@@ -84,8 +83,7 @@ func TestStatusShowsProgress(t *testing.T) {
 	})
 }
 
-// A pod that must not be deleted does not delay the deletion of the others. An event reports why it
-// still exists.
+// If the deletion of one pod is refused, the other pods are still deleted, and an event reports the refusal.
 func TestRefusedDeletionDoesNotStopTheOthers(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
@@ -110,7 +108,7 @@ func TestRefusedDeletionDoesNotStopTheOthers(t *testing.T) {
 	})
 }
 
-// If the server fails every create, for example in a webhook, the status reports a refusal.
+// If every create fails with a server error, for example from a webhook, the status reports it.
 func TestServerThatFailsIsReported(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.admit = func(is write) *apierrors.StatusError {
@@ -137,7 +135,6 @@ func TestServerThatFailsIsReported(t *testing.T) {
 	})
 }
 
-// explosive is a clock that panics on first use.
 type explosive struct {
 	clock.PassiveClock
 	once atomic.Bool
@@ -163,8 +160,8 @@ func TestPanicIsReported(t *testing.T) {
 	})
 }
 
-// When a loop is stopped, it completes the write in flight, and still returns the states of its
-// objects. The bubble checks that it leaks no goroutines.
+// A stopped loop completes the write in flight, and States still returns its objects. The bubble
+// checks that no goroutines leak.
 func TestStopFinishesTheWriteUnderWay(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(1), nil))
@@ -178,7 +175,7 @@ func TestStopFinishesTheWriteUnderWay(t *testing.T) {
 		stopped := time.Now()
 		w.end()
 		took := time.Since(stopped)
-		w.passes(time.Second) // the recorder of events finishes, too
+		w.passes(time.Second) // until the event recorder has finished, too
 		if took < 5*time.Second || len(w.owned(foo)) != 1 {
 			t.Errorf("the loop ended after %s with %d pods, want 1 after 5s", took, len(w.owned(foo)))
 		}
@@ -206,8 +203,9 @@ func TestDeclarationRemovedDuringCreate(t *testing.T) {
 	})
 }
 
-// The loop reports a Deployment of someone else and does not touch it, even if it appears between
-// the read and the write. When it is deleted, the loop creates its own Deployment.
+// The loop reports a Deployment of someone else with the wanted name and does not touch it, even if
+// it is created between the loop's read and write. After it is deleted, the loop creates its own
+// Deployment.
 func TestForeignDeployment(t *testing.T) {
 	app := kinds.AppService()
 	inWorld(t, []kinds.Kind{app}, func(w *world) {

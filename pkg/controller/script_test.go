@@ -24,8 +24,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// script is the initial state of a random world and its events. It is drawn before the world runs,
-// so that rapid can find the shortest failing script.
+// script is the initial state of a random world and its events. It is drawn before the world
+// starts, so that rapid can find the shortest failing script.
 type script struct {
 	crd declaredKind
 	// late means that the loop starts before any object exists.
@@ -34,7 +34,7 @@ type script struct {
 	steps  []step
 }
 
-// scriptedOwner is an object with its pods. Each number is an index in a list.
+// scriptedOwner is an object with its pods. kind, namespace, and name are indexes in lists.
 type scriptedOwner struct {
 	kind, namespace, name int
 	count, template       string
@@ -49,7 +49,7 @@ type scriptedPod struct {
 	slot int
 }
 
-// step is one event. Its numbers select an object and a pod, if the event needs them.
+// step is one event. owner and pod select an object and one of its pods, if the event needs them.
 type step struct {
 	what, how  string
 	owner, pod int
@@ -247,8 +247,8 @@ func (s script) run(w *world) {
 	w.restartsQuietly()
 }
 
-// ofNumber returns the object with an index among all objects and its kind, or nil if there are too
-// few objects.
+// ofNumber returns the object with an index among all objects, and its kind. It returns nil if
+// there are too few objects.
 func (w *world) ofNumber(n int) (kinds.Kind, *unstructured.Unstructured) {
 	i := 0
 	for _, kind := range w.kinds {
@@ -436,12 +436,13 @@ func (st step) happen(w *world) {
 		w.refuse(st.how)
 	case "label":
 		w.relabelCRD(st.how)
-	case "pause": // ends before the time after the last step is over
+	case "pause": // a pause ends before the wait after the last step does
 		w.pause(kind, namespace, name, map[string]time.Duration{"": 0, "second": time.Second, "minute": time.Minute}[st.how])
 	}
 }
 
-// refuse makes the server reject a verb on the children of objects. The verb "" ends that.
+// refuse makes the server reject a verb for pods and Deployments. With "", the server accepts all
+// verbs again.
 func (w *world) refuse(verb string) {
 	if verb == "" {
 		w.deny(nil, nil)
@@ -452,7 +453,8 @@ func (w *world) refuse(verb string) {
 	})
 }
 
-// deny makes the server reject the matching writes with an error. A nil match ends that.
+// deny makes the server reject the matching writes with an error. With a nil match, the server
+// accepts all writes again.
 func (w *world) deny(err *apierrors.StatusError, match func(write) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -471,8 +473,9 @@ func denied(why string) *apierrors.StatusError {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "children"}, "a", errors.New(why))
 }
 
-// mustSay fails the test if an object is incomplete and its status does not report why. It ignores
-// an object with a pod that has yet to terminate or to become ready.
+// mustSay fails the test if an object has not converged and its status does not report why. It
+// ignores objects while the server rejects writes, and objects with a pod that has yet to terminate
+// or to become ready.
 func (w *world) mustSay(kind kinds.Kind, obj *unstructured.Unstructured) {
 	namespace, name := obj.GetNamespace(), obj.GetName()
 	amiss := w.amiss(kind, namespace, name)

@@ -36,8 +36,8 @@ const (
 	// writeTakes is the duration of a write on the server. With zero, two writes would never be in
 	// flight at the same time.
 	writeTakes = time.Millisecond
-	// podStarts, podEnds, and deploymentTakes are how long the kubelets and the Deployment
-	// controller take.
+	// podStarts and podEnds are how long a kubelet takes to start and to remove a pod. deploymentTakes
+	// is how long the Deployment controller takes to roll out a Deployment.
 	podStarts       = 200 * time.Millisecond
 	podEnds         = 500 * time.Millisecond
 	deploymentTakes = 300 * time.Millisecond
@@ -53,8 +53,7 @@ type server struct {
 	mu       sync.Mutex
 	revision int64
 	uids     int
-	// kinds maps a resource to its properties.
-	kinds map[schema.GroupVersionResource]served
+	kinds    map[schema.GroupVersionResource]served
 	// objects maps a resource to its objects by namespace/name.
 	objects map[schema.GroupVersionResource]map[string]*unstructured.Unstructured
 	// applied maps an object to the last configuration that the loop applied.
@@ -64,7 +63,7 @@ type server struct {
 	writes  []write
 	// admit, if set, can reject a write. It is called with the server locked.
 	admit func(write) *apierrors.StatusError
-	// judge, if set, is called before each write.
+	// judge, if set, is called before each write that is not rejected. It is called with the server locked.
 	judge func(write)
 	// lose, if set, reports whether the response to a write is lost. It is called with the
 	// server locked.
@@ -77,10 +76,9 @@ type server struct {
 	unlisted map[schema.GroupVersionResource]bool
 }
 
-// served is a resource of the server.
 type served struct {
 	kind string
-	// status means that only writes to the subresource /status change the status.
+	// status means that only a write to the subresource /status can change the status.
 	status bool
 }
 
@@ -88,7 +86,7 @@ type event struct {
 	at       time.Time
 	revision int64
 	resource schema.GroupVersionResource
-	// before is nil for a new object, and after for a deleted one.
+	// before is nil for a created object. after is nil for a deleted object.
 	before, after *unstructured.Unstructured
 }
 
@@ -99,8 +97,8 @@ type write struct {
 	resource    schema.GroupVersionResource
 	subresource string
 	name        string
-	// before and after are the object before and after the write. before is nil if there was no
-	// object. after is nil for a delete or a refused write.
+	// before and after are the states of the object before and after the write. before is nil if there
+	// was no object. after is nil for a delete or a refused write.
 	before, after *unstructured.Unstructured
 	refused       error
 }
@@ -221,7 +219,6 @@ func parse(u *url.URL) (resource schema.GroupVersionResource, namespace, name, s
 	return resource, namespace, parts[1], parts[2], nil
 }
 
-// answer returns a response with an object or an error.
 func answer(r *http.Request, obj map[string]any, err error) (*http.Response, error) {
 	code, content := http.StatusOK, any(obj)
 	if err != nil {
@@ -264,8 +261,8 @@ func inView(obj *unstructured.Unstructured, namespace string, selects labels.Sel
 	return obj != nil && (namespace == "" || obj.GetNamespace() == namespace) && selects.Matches(labels.Set(obj.GetLabels()))
 }
 
-// watch returns a response that streams the events after a revision, or all objects and then their
-// events.
+// watch returns a response that streams the events after a revision. For a streamed list, it
+// streams all objects first.
 func (s *server) watch(r *http.Request, resource schema.GroupVersionResource, kind served, namespace string) (*http.Response, error) {
 	selects, err := labels.Parse(r.URL.Query().Get("labelSelector"))
 	if err != nil {
@@ -336,13 +333,12 @@ func (s *server) watch(r *http.Request, resource schema.GroupVersionResource, ki
 	}, nil
 }
 
-// since returns the events after a revision.
 func (s *server) since(revision int64) []event {
 	i, _ := slices.BinarySearchFunc(s.history, revision+1, func(e event, r int64) int { return int(e.revision - r) })
 	return s.history[i:]
 }
 
-// seen returns the event that a watch with a selector sends, or nil if it sends none.
+// seen returns the event that a watch with a selector sends for e, or nil if it sends none.
 func (e event) seen(namespace string, selects labels.Selector) []map[string]any {
 	before, after := inView(e.before, namespace, selects), inView(e.after, namespace, selects)
 	switch {
@@ -361,7 +357,7 @@ func (e event) seen(namespace string, selects labels.Selector) []map[string]any 
 	return nil
 }
 
-// change executes a write of the loop, unless the write is rejected, and completes w.
+// change executes a write of the loop, unless the write is rejected, and sets the remaining fields of w.
 func (s *server) change(r *http.Request, body []byte, w *write, namespace string) (*unstructured.Unstructured, error) {
 	resource := w.resource
 	var after *unstructured.Unstructured
@@ -665,7 +661,6 @@ func (s *server) collect(resource schema.GroupVersionResource, namespace, name s
 	}
 }
 
-// startPod starts a pod, as the kubelet does.
 func (s *server) startPod(at string, uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -686,7 +681,7 @@ func running(ready bool) map[string]any {
 	return map[string]any{"phase": "Running", "conditions": []any{condition}}
 }
 
-// kubelets removes each terminating pod when its time is over, until done is closed.
+// kubelets removes each terminating pod when podEnds has passed since its deletion, until done is closed.
 func (s *server) kubelets(done <-chan struct{}) {
 	for {
 		s.mu.Lock()
@@ -707,7 +702,6 @@ func (s *server) kubelets(done <-chan struct{}) {
 	}
 }
 
-// rollOut rolls out a Deployment, as the Deployment controller does.
 func (s *server) rollOut(at string, uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -727,14 +721,13 @@ func (s *server) rollOut(at string, uid types.UID) {
 	s.store(strategy.DeploymentResource(), d)
 }
 
-// put stores an object without validation, like an object that is older than a validation rule.
+// put stores an object without validation, as if the object were older than a validation rule.
 func (s *server) put(resource schema.GroupVersionResource, obj map[string]any) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.store(resource, &unstructured.Unstructured{Object: obj}).DeepCopy()
 }
 
-// edit changes an object, if it exists.
 func (s *server) edit(resource schema.GroupVersionResource, namespace, name string, change func(*unstructured.Unstructured)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -754,14 +747,12 @@ func (s *server) drop(resource schema.GroupVersionResource, namespace, name stri
 	}
 }
 
-// get returns a copy of an object, or nil if there is none.
 func (s *server) get(resource schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.objects[resource][keyOf(namespace, name)].DeepCopy()
 }
 
-// all lists copies of the objects of a resource, by namespace and name.
 func (s *server) all(resource schema.GroupVersionResource) []*unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -772,7 +763,6 @@ func (s *server) all(resource schema.GroupVersionResource) []*unstructured.Unstr
 	return list
 }
 
-// done lists the writes of the loop that match; a nil match lists all writes.
 func (s *server) done(match func(write) bool) []write {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// makeCaches creates the caches of everything that plans read, except the objects themselves.
+// makeCaches creates the caches for pods, revisions, and the other inputs of plans.
 func (c *Controller) makeCaches() {
 	clients := strategy.Clients{Core: c.Core, Dynamic: c.Dynamic, Namespace: c.Namespace}
 	readersOf := func(name kinds.Strategy) func(any) []memory.Key {
@@ -35,7 +35,7 @@ func (c *Controller) makeCaches() {
 	c.revisions = &revisionCache{controller: c, unreadable: make(chan struct{})}
 	revisions := strategy.RevisionSource(clients)
 	revisions.OnFilled = c.revisions.resume
-	c.revisions.Informer = c.newCache(revisions, readersOf("")) // revisions are namespaced
+	c.revisions.Informer = c.newCache(revisions, readersOf("")) // not used for namespaced revisions
 }
 
 // newCache returns a cache whose events requeue objects. keys returns the keys of the objects whose
@@ -46,8 +46,8 @@ func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key
 	return i
 }
 
-// handler returns a handler that queues the keys for each event that changes an input of plans. The
-// loop's own writes cause events, too, but each event costs only a plan from the caches.
+// handler returns an event handler that requeues the objects whose plans an event can change.
+// Events of the loop's own writes requeue objects, too, but each costs only a plan from the caches.
 func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key) cache.ResourceEventHandler {
 	what := func(obj any) string {
 		if o, ok := obj.(metav1.Object); ok && s.Singular != "" {
@@ -83,9 +83,9 @@ func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key)
 	}
 }
 
-// podKeys returns the key of the object that controls a pod. For a pod of a Deployment, this is the
-// owner of the Deployment, but only if the status of the owner lists pod names, or if the pod has a
-// failure to log.
+// podKeys returns the key of the object that controls a pod. For a pod of a Deployment, it returns
+// the owner of the Deployment if the owner's status lists pod names, or if the pod has a failure to
+// log.
 func (c *Controller) podKeys(obj any) (keys []memory.Key) {
 	r, ok := obj.(*strategy.PodRecord)
 	if !ok {
@@ -113,8 +113,8 @@ func (c *Controller) follow(ctx context.Context, o *owners) {
 }
 
 // followInstalled waits until a kind's CRD is installed and its objects can be listed. Then it
-// watches the objects until the CRD is removed. It polls, because a watch of CRDs would need a
-// permission that reconciling does not.
+// watches the objects until the CRD is removed. It polls for the CRD, because a watch of CRDs would
+// need an additional permission.
 func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 	installed, removed := context.WithCancel(ctx)
 	defer removed()
@@ -151,8 +151,8 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 	}
 }
 
-// awaitCaches fills the caches that plans for a kind read, and waits for them. With an empty cache,
-// a plan would assume that there are no objects.
+// awaitCaches fills the caches that the plans for a kind read, and waits until they are filled.
+// With an empty cache, a plan would assume that there are no objects.
 func (c *Controller) awaitCaches(ctx context.Context, o *owners) {
 	if input := c.inputs[o.kind.Mapping.Strategy]; input != nil {
 		select {
@@ -176,7 +176,6 @@ func (c *Controller) ownerSource(o *owners, missing func()) informer.Source {
 	return s
 }
 
-// logNotInstalled logs which CRDs are not installed, and the command that installs them.
 func (c *Controller) logNotInstalled(crds ...string) {
 	switch len(crds) {
 	case 0:
@@ -188,7 +187,7 @@ func (c *Controller) logNotInstalled(crds ...string) {
 }
 
 // keepInput fills the input cache of a strategy when a kind first needs it. If the input cannot be
-// listed, only the kinds of this strategy are not reconciled.
+// listed, kinds with other strategies are still reconciled.
 func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) {
 	reported, resource := false, c.inputs[name].Resource
 	c.inputs[name].Run(ctx, func(err error) {
@@ -222,16 +221,16 @@ func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) {
 type revisionCache struct {
 	*informer.Informer
 	controller *Controller
-	// unreadable is closed, once, if the revisions cannot be read.
+	// unreadable is closed when giveUp is called.
 	unreadable chan struct{}
 	once       sync.Once
 }
 
-// revisionTimeout limits how long objects wait at the start for the list of revisions.
+// revisionTimeout limits how long objects wait for the first list of revisions.
 const revisionTimeout = 30 * time.Second
 
-// await fills the cache, and waits until it is filled or unreadable, revisionTimeout has passed, or
-// the context ends. With an empty cache, objects would seem to have no history.
+// await fills the cache, and waits until it is filled. It stops waiting after a call of giveUp,
+// after revisionTimeout, or when the context ends.
 func (r *revisionCache) await(ctx context.Context) {
 	select {
 	case <-r.Need():
@@ -242,7 +241,7 @@ func (r *revisionCache) await(ctx context.Context) {
 	}
 }
 
-// giveUp makes await return, so that objects are reconciled without a history, and logs why.
+// giveUp logs an error, and makes await return, so that objects are reconciled without a history.
 func (r *revisionCache) giveUp(err error) {
 	r.once.Do(func() {
 		r.controller.report.Logf("cannot list %s: %v; trying again; the history of pod templates is not kept until then", r.Resource, err)
@@ -260,7 +259,7 @@ func (r *revisionCache) keep(ctx context.Context) {
 	})
 }
 
-// resume requeues all objects after the first list if they were reconciled without a history.
+// resume requeues all objects after the first list of revisions if giveUp was called before.
 func (r *revisionCache) resume() {
 	select {
 	case <-r.unreadable:

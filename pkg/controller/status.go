@@ -19,12 +19,12 @@ import (
 // update the status, so it has its own copy of the reconciliation.
 type statusWriter struct {
 	reconciliation
-	// written is the plan whose status was written last, or the first plan before any write.
+	// written is the plan whose status was last written. Before the first write, it is the first plan.
 	written plan.Actions
 }
 
 // writeUntilApplied writes the status of the plan, and updates it every plan.StatusInterval until
-// the context ends. Meanwhile, nothing else changes the memory of the object.
+// the context ends. No other goroutine changes the memory of the object during this time.
 func (w *statusWriter) writeUntilApplied(ctx context.Context) error {
 	for {
 		if w.plan.WriteStatus && !w.owners.withdrawn.Load() {
@@ -42,8 +42,8 @@ func (w *statusWriter) writeUntilApplied(ctx context.Context) error {
 }
 
 // writePlanned writes the status of the plan, and remembers the result. It returns ErrConflict if
-// the object has changed since it was read. If the object does not exist, or its CRD has no status,
-// writePlanned does nothing.
+// the object has changed since it was read. It ignores NotFound, which means that the object does
+// not exist or its CRD has no status.
 func (w *statusWriter) writePlanned(ctx context.Context) error {
 	ctx, cancel := strategy.Finish(ctx)
 	defer cancel()
@@ -52,7 +52,7 @@ func (w *statusWriter) writePlanned(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("write the status: %w", err)
 	}
-	// A merge patch would drop nulls that others wrote. Because the patch contains the
+	// A merge patch would drop null values that others wrote. Because the patch contains the
 	// resourceVersion, the server returns a conflict if the object has changed.
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": w.object.GetResourceVersion()},
@@ -61,8 +61,8 @@ func (w *statusWriter) writePlanned(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("write the status: %w", err)
 	}
-	// The server drops status fields that the schema of the CRD lacks. By default, it would send a
-	// warning about them with each write, which the user who runs the loop would see.
+	// The server drops status fields that are not in the schema of the CRD. By default, each write
+	// would return a warning about them, which the user who runs the loop would see.
 	now, err := w.owners.client.Namespace(w.key.Namespace).Patch(ctx, w.key.Name, types.JSONPatchType, patch,
 		metav1.PatchOptions{FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationIgnore}, "status")
 	stored := w.view.Owner.Status

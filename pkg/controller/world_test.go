@@ -60,18 +60,18 @@ type world struct {
 	// taken maps a pod to the time when someone other than the loop last changed it. shown maps a
 	// pod that the loop did not create to its creation time.
 	taken, shown map[types.UID]time.Time
-	// formerLabels lists the name labels that the CRD of Worker declared earlier. Until the loop
-	// has seen the change, it uses the former label, which is a part of the hash.
+	// formerLabels lists the name labels that the CRD of Worker declared earlier. Until the loop has
+	// seen a change, it uses the former label, which affects the template hash.
 	formerLabels []string
-	// historyless means that revisions cannot be written.
+	// historyless means that no revisions are expected, because they cannot be read or written.
 	historyless bool
 	// paused maps an object to the time when its pause last changed.
 	paused map[types.UID]time.Time
 	wrong  []string
 }
 
-// want is the number of pods that an object asks for, starting at a time. If ok is false, its spec
-// is invalid.
+// want is the desired state of an object since a time: n pods, and the removed slots. If ok is
+// false, its spec is invalid.
 type want struct {
 	since   time.Time
 	n       int64
@@ -171,7 +171,6 @@ func (w *world) start(change ...func(*Options)) {
 	w.stop = func() { cancel(); <-ended }
 }
 
-// end stops the loop, if it is running.
 func (w *world) end() {
 	if w.stop != nil {
 		w.stop()
@@ -185,7 +184,6 @@ func (w *world) say(l report.Line) {
 	w.lines = append(w.lines, l)
 }
 
-// said lists the matching lines of the log.
 func (w *world) said(match func(report.Line) bool) []string {
 	w.linesMu.Lock()
 	defer w.linesMu.Unlock()
@@ -204,7 +202,7 @@ func (*world) passes(d time.Duration) {
 	synctest.Wait()
 }
 
-// until lets time pass until amiss returns "", and fails the test if that takes too long.
+// until waits until amiss returns "", and fails the test after too much time or too many writes.
 func (w *world) until(amiss func() string) {
 	w.Helper()
 	before := len(w.done(nil))
@@ -268,7 +266,6 @@ func (w *world) change(kind kinds.Kind, namespace, name string, change func(*uns
 	}
 }
 
-// set changes one field of an object.
 func (w *world) set(kind kinds.Kind, namespace, name string, value any, path ...string) {
 	w.Helper()
 	w.change(kind, namespace, name, func(obj *unstructured.Unstructured) {
@@ -285,13 +282,12 @@ func (w *world) note(kind kinds.Kind, obj *unstructured.Unstructured) {
 	w.wanted[obj.GetUID()] = append(w.wanted[obj.GetUID()], w.want(kind, obj))
 }
 
-// want returns the current desired state of an object.
 func (w *world) want(kind kinds.Kind, obj *unstructured.Unstructured) want {
 	n, ok := w.count(kind, obj)
 	return want{since: time.Now(), n: n, ok: ok, removed: strings.Split(obj.GetAnnotations()[apis.AnnotationRemovedSlots], ",")}
 }
 
-// misprint is an invalid annotation of removed slots.
+// misprint is an invalid value of the annotation for removed slots.
 const misprint = "1;2"
 
 // count returns how many pods an object asks for. A missing count means one. ok is false if the
@@ -359,7 +355,7 @@ func (w *world) owner(namespace string, ref *metav1.OwnerReference) (kinds.Kind,
 	return kinds.Kind{}, nil
 }
 
-// hold checks a write of the loop against the invariants. The server is locked.
+// hold checks a write of the loop against the invariants. The caller must hold the server's lock.
 func (w *world) hold(is write) {
 	obj := is.after
 	if obj == nil {
@@ -470,14 +466,14 @@ func ready(pod *unstructured.Unstructured) bool {
 	})
 }
 
-// lost reports whether a pod should have been gone for five minutes.
+// lost reports whether the grace period of a terminating pod ended at least five minutes ago.
 func lost(pod *unstructured.Unstructured) bool {
 	at := pod.GetDeletionTimestamp()
 	return at != nil && !time.Now().Before(at.Add(5*time.Minute))
 }
 
 // holdCreate checks that the loop creates a pod only if it has just read the object, and only if
-// fewer pods exist than wanted. Pods that have finished or should be gone do not count.
+// fewer pods exist than wanted. Finished and lost pods do not count.
 func (w *world) holdCreate(is write, kind kinds.Kind, owner *unstructured.Unstructured) {
 	if looked, ever := w.looked[owner.GetUID()]; !ever || time.Since(looked) > strategy.Slice+time.Second {
 		w.blame("%s without a look at its owner (the last one was at %s)", is, looked.Format(time.TimeOnly))
@@ -502,8 +498,9 @@ func (w *world) holdCreate(is write, kind kinds.Kind, owner *unstructured.Unstru
 	}
 }
 
-// holdDelete checks that a delete leaves at least the wanted number of active pods, unless it
-// replaces a pod. At most a quarter of the pods may be replaced at a time.
+// holdDelete checks that a delete leaves at least the wanted number of active pods, unless the
+// deleted pod is outdated or its slot is not wanted. At most a quarter of the ready pods may be
+// replaced at a time.
 func (w *world) holdDelete(is write, kind kinds.Kind, owner *unstructured.Unstructured) {
 	gone := is.before
 	if gone.GetDeletionTimestamp() != nil || hasEnded(gone) || w.takenLately(gone, owner) {
@@ -535,7 +532,7 @@ func (w *world) holdDelete(is write, kind kinds.Kind, owner *unstructured.Unstru
 	switch outdated := hash != "" && hash != kinds.TemplateHash(kind, owner); {
 	case !outdated && !slices.ContainsFunc(w.inForce(owner.GetUID()), func(want want) bool { return want.ok && !want.wants(slot) }):
 		w.blame("I2: %s, which is as wanted, while %d of %d pods are left", is, active, least)
-	// A pod that has just become ready may not have been ready at the loop's last read.
+	// The loop might not know yet that a new pod is ready.
 	case ready(gone) && time.Since(gone.GetCreationTimestamp().Time) > 2*time.Second && readies < least-max(1, least/4):
 		w.blame("I2: %s, which is ready, while %d ready pods of %d are left", is, readies, least)
 	}
@@ -593,7 +590,7 @@ func (w *world) holdStatus(is write) {
 	}
 }
 
-// strangers returns the status fields and the conditions of an object that the loop does not write.
+// strangers returns the fields and the conditions of an object that the loop does not write.
 func strangers(at kinds.StatusPaths, obj *unstructured.Unstructured) (fields map[string]any, conditions []any) {
 	copied := obj.DeepCopy()
 	copied.SetResourceVersion("")
@@ -620,8 +617,7 @@ func strangers(at kinds.StatusPaths, obj *unstructured.Unstructured) (fields map
 	return copied.Object, conditions
 }
 
-// withoutNulls removes the null fields of a value and returns it. A merge patch treats null fields
-// as absent.
+// withoutNulls removes the null fields of a value, and returns the value.
 func withoutNulls(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -731,8 +727,8 @@ func (w *world) amissDeployment(kind kinds.Kind, obj *unstructured.Unstructured,
 	return ""
 }
 
-// isTrue reports whether a condition of an object is true for its current generation. It is always
-// true if the kind has no conditions.
+// isTrue reports whether a condition is true for the current generation of an object. If the kind
+// has no conditions, isTrue returns true.
 func (w *world) isTrue(kind kinds.Kind, obj *unstructured.Unstructured, condition string) bool {
 	if len(kind.Mapping.Status.Conditions) == 0 {
 		return true
@@ -748,7 +744,7 @@ func (w *world) isTrue(kind kinds.Kind, obj *unstructured.Unstructured, conditio
 	return false
 }
 
-// converges lets time pass until all objects have their desired state, or report why not.
+// converges waits until all objects have their desired state or report why not.
 func (w *world) converges() {
 	w.Helper()
 	w.until(func() string {
@@ -766,7 +762,7 @@ func (w *world) converges() {
 // staysQuiet fails the test if the loop writes anything while nothing changes.
 func (w *world) staysQuiet() {
 	w.Helper()
-	w.passes(5 * time.Second) // for events and the last status
+	w.passes(5 * time.Second) // until events and the last status are written
 	before := len(w.done(nil))
 	for range 3 {
 		looks := w.c.Reconciles()
@@ -785,7 +781,7 @@ func (w *world) staysQuiet() {
 	}
 }
 
-// restartsQuietly starts another loop, and checks that it writes nothing.
+// restartsQuietly replaces the loop with a new one, and checks that the new loop writes nothing.
 func (w *world) restartsQuietly() {
 	w.Helper()
 	w.end()
@@ -837,12 +833,13 @@ func (w *world) letGo() {
 type declaredKind struct {
 	plan kinds.Strategy
 	// nameLabel is the label with the object's name. required means that the schema requires
-	// .status.phase, a field of others. noConditions means that the status has no conditions.
+	// .status.phase, which the loop does not write. noConditions means that the status has no
+	// conditions.
 	nameLabel              string
 	required, noConditions bool
 }
 
-// worker returns the CRD of the kind Worker, whose schema has no limits, and the kind.
+// worker returns the CRD of the kind Worker, and the kind.
 func (d declaredKind) worker(t *testing.T) (crd map[string]any, kind kinds.Kind) {
 	t.Helper()
 	const text = `
@@ -919,7 +916,6 @@ status:
 	return crd, kind
 }
 
-// template returns a pod template with an image and, optionally, with metadata.
 func template(image string, metadata ...map[string]any) map[string]any {
 	fields := map[string]any{"spec": map[string]any{
 		"terminationGracePeriodSeconds": int64(1),

@@ -10,12 +10,12 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Health logs once when the server stops responding, and once when it responds again. Without it,
-// nothing would be logged about a refused connection, because informers just retry.
+// Health logs when the server stops responding or rejects a resource, and when that ends. Informers
+// alone would retry a refused connection without a log line.
 type Health struct {
 	mu sync.Mutex
-	// refused holds the resources that the server rejects. unanswered holds those whose last
-	// request failed in an outage. lost means that the last logged outage is not over.
+	// refused holds the resources that the server rejects. unanswered holds the resources whose last
+	// request failed in an outage. lost means that an outage was logged, but not its end.
 	refused, unanswered map[string]bool
 	lost                bool
 	logf                func(format string, args ...any)
@@ -26,8 +26,8 @@ func NewHealth(logf func(format string, args ...any)) *Health {
 	return &Health{logf: logf, refused: map[string]bool{}, unanswered: map[string]bool{}}
 }
 
-// observe records the result of a list or of the start of a watch, and logs changes. An outage is
-// logged once, not once per resource.
+// observe records the result of a list, or of a request that starts a watch, and logs changes. An
+// outage is logged once, not once per resource.
 func (h *Health) observe(ctx context.Context, resource string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -58,7 +58,7 @@ func (h *Health) observe(ctx context.Context, resource string, err error) {
 		}
 		delete(h.refused, resource)
 	case apierrors.IsNotFound(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
-		// The CRD was deleted, or the watch expired.
+		// Do not log that the CRD was deleted or that the watch expired.
 	case !h.refused[resource]:
 		h.refused[resource] = true
 		h.logf("cannot watch %s: %v; trying again", resource, err)
@@ -73,8 +73,8 @@ func (h *Health) Forget(resource string) {
 	delete(h.refused, resource)
 }
 
-// refuses reports whether the server rejects the list or the watch of a resource, so that the cache
-// is not updated.
+// refuses reports whether the server rejects lists or watches of a resource. If so, the cache of
+// the resource is not updated.
 func (h *Health) refuses(resource string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -94,7 +94,6 @@ func outage(err error) bool {
 		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
 }
 
-// withoutURL returns the cause of an error without the URL of its request.
 func withoutURL(err error) error {
 	var request *url.Error
 	if errors.As(err, &request) {

@@ -1,5 +1,5 @@
 // Package informer creates the caches of the loop. They are shared informers of client-go that log
-// an outage of the server once, and are filled when they are first needed.
+// an outage of the server only once.
 package informer
 
 import (
@@ -19,12 +19,12 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// retryPeriod is the interval at which Run retries to list the resource.
+// retryPeriod is the interval between the attempts of Run to list the resource.
 const retryPeriod = time.Second
 
 // Source describes a resource, and how to cache its objects.
 type Source struct {
-	// Resource is the name of the resource. Singular is the name for one of its objects.
+	// Resource is the name of the resource in the log. Singular is the name of one of its objects.
 	Resource, Singular string
 	List               func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	Watch              func(context.Context, metav1.ListOptions) (watch.Interface, error)
@@ -32,7 +32,7 @@ type Source struct {
 	Selector string
 	// Example is an object of the type to cache.
 	Example runtime.Object
-	// Trim, if set, returns the part of an object to cache.
+	// Trim, if set, returns the part of an object that is cached.
 	Trim cache.TransformFunc
 	// Equal reports whether plans can ignore the difference between two states of an object.
 	Equal    func(before, after any) bool
@@ -48,7 +48,7 @@ type Client[L runtime.Object] interface {
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// SourceOf returns the source of all objects that a client lists.
+// SourceOf returns a Source for all objects that a client can list.
 func SourceOf[L runtime.Object](resource string, client Client[L], example runtime.Object) Source {
 	list := func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 		return client.List(ctx, opts)
@@ -56,8 +56,8 @@ func SourceOf[L runtime.Object](resource string, client Client[L], example runti
 	return Source{Resource: resource, List: list, Watch: client.Watch, Example: example}
 }
 
-// Trim adapts a function to the type of Source.Trim. Values of other types, such as tombstones, do
-// not change.
+// Trim adapts a function to the type of Source.Trim. Values of other types, such as tombstones, are
+// returned unchanged.
 func Trim[T any](trim func(T) (any, error)) cache.TransformFunc {
 	return func(obj any) (any, error) {
 		if o, ok := obj.(T); ok {
@@ -67,7 +67,7 @@ func Trim[T any](trim func(T) (any, error)) cache.TransformFunc {
 	}
 }
 
-// Equal adapts a comparison of cached objects to the type of Source.Equal.
+// Equal adapts a comparison of objects to the type of Source.Equal. Values of other types are not equal.
 func Equal[T any](equal func(before, after T) bool) func(before, after any) bool {
 	return func(before, after any) bool {
 		a, ok := before.(T)
@@ -76,8 +76,8 @@ func Equal[T any](equal func(before, after T) bool) func(before, after any) bool
 	}
 }
 
-// Informer caches the objects of a source when they are first needed. Callers must wait until the
-// cache is filled, because an empty cache looks as if no objects exist.
+// Informer caches the objects of a Source. Callers must wait until the cache is filled, because an
+// empty cache looks as if no objects exist.
 type Informer struct {
 	cache.SharedIndexInformer
 	Source
@@ -131,7 +131,7 @@ func (i *Informer) Handle(handler cache.ResourceEventHandler) {
 	i.handled = registration.HasSynced
 }
 
-// Need starts filling the cache, and returns a channel that is closed when the cache is filled.
+// Need lets Run fill the cache, and returns a channel that is closed when the cache is filled.
 func (i *Informer) Need() <-chan struct{} {
 	i.once.Do(func() { close(i.needed) })
 	return i.filled
@@ -147,8 +147,8 @@ func (i *Informer) Filled() bool {
 	}
 }
 
-// Run waits until the cache is needed and the resource can be listed, and then calls
-// RunWithContext. tried receives the result of each attempt to list the resource.
+// Run waits until Need is called and the resource can be listed, and then calls RunWithContext. It
+// calls tried with the result of each attempt to list the resource.
 func (i *Informer) Run(ctx context.Context, tried func(error)) {
 	select {
 	case <-i.needed:
@@ -180,8 +180,8 @@ func (i *Informer) RunWithContext(ctx context.Context) {
 	}
 }
 
-// Object returns the object of an event. If the watch missed a deletion, Object returns the last
-// known state.
+// Object returns the object of an event. If the watch missed a deletion, this is the last known
+// state of the object.
 func Object(obj any) any {
 	if t, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		return t.Obj
@@ -190,13 +190,13 @@ func Object(obj any) any {
 }
 
 // Behind reports whether the cache lacks a write. written is the resourceVersion in the response to
-// the write (KEP-5504 makes resourceVersions comparable). If the comparison fails, or the resource
-// can no longer be watched, Behind returns false, because a plan from an old cache is safe.
+// the write; KEP-5504 makes resourceVersions comparable. Behind returns false if the comparison
+// fails or the server rejects the watch, because a plan from an old cache is safe.
 func (i *Informer) Behind(written string) bool {
 	return Older(i.GetStore().LastStoreSyncResourceVersion(), written) && !i.health.refuses(i.Resource)
 }
 
-// Later returns the higher of two resourceVersions. The lowest is "".
+// Later returns the higher of two resourceVersions. "" is lower than any other.
 func Later(a, b string) string {
 	if a == "" || Older(a, b) {
 		return b
@@ -204,7 +204,7 @@ func Later(a, b string) string {
 	return a
 }
 
-// Older reports whether a resourceVersion is known to be lower than another.
+// Older reports whether the resourceVersion a is lower than b. It returns false if the comparison fails.
 func Older(a, b string) bool {
 	c, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && c < 0

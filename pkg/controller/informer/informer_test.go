@@ -58,7 +58,8 @@ func TestHealth(t *testing.T) {
 	NewHealth(func(format string, args ...any) { t.Errorf(format, args...) }).observe(stopped, "pods", refused)
 }
 
-// Forget ends an outage or a rejection of the resource, so the next one is logged.
+// Forget drops an outage or a rejection of a resource. The next outage is logged again, and the end
+// of the rejection is not logged.
 func TestHealthForgets(t *testing.T) {
 	t.Parallel()
 	var said []string

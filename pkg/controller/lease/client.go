@@ -20,19 +20,19 @@ import (
 )
 
 const (
-	// readPeriod is how often a waiting loop reads the lease. By default, the election of client-go
+	// readPeriod is how often a waiting loop reads the lease. By itself, client-go's leader election
 	// would read the lease only every two to four seconds.
 	readPeriod = time.Second
 	// alivePeriod is how often a waiting loop checks whether a holder on this machine is running.
 	alivePeriod = 100 * time.Millisecond
 )
 
-// client is the client of one election. Get waits while another loop holds the lease, and each
-// write adds annotations that describe this loop.
+// client is the lease client of one leader election. Get waits while another loop holds the lease,
+// and each write adds annotations that describe this loop.
 type client struct {
 	coordinationv1client.LeaseInterface
 	lease *Lease
-	// leads means that this loop has won the election. since is when it acquired the lease.
+	// leads means that this loop has acquired the lease. since is the time of the acquisition.
 	leads bool
 	since metav1.MicroTime
 	// stop ends the election. lost cancels the work of the leader.
@@ -42,13 +42,13 @@ type client struct {
 // Leases returns the client itself, because all requests are for the same lease.
 func (c *client) Leases(string) coordinationv1client.LeaseInterface { return c }
 
-// Get waits until this loop may acquire the lease, and returns the lease. This is when the holder
-// has released the lease, has not renewed it in time, or was a process on this machine that has
-// ended. With ExitIfHeld, the election ends when Get sees a renewal, because only a renewal proves
-// that the holder is running.
+// Get waits until this loop can acquire the lease, and returns the lease. The holder must have
+// released the lease, must have failed to renew it in time, or must be a process on this machine
+// that has ended. With ExitIfHeld, Get ends the election when it sees a renewal, because only a
+// renewal proves that the holder is running.
 func (c *client) Get(ctx context.Context, name string, opts metav1.GetOptions) (*coordinationv1.Lease, error) {
 	var seen *coordinationv1.LeaseSpec // as the holder last wrote it
-	var expires time.Time              // by this machine's clock, because clocks of two machines differ
+	var expires time.Time              // by this machine's clock, because the holder's clock can differ
 	for ctx.Err() == nil {
 		object, err := c.LeaseInterface.Get(ctx, name, opts)
 		if err != nil {
@@ -96,7 +96,7 @@ func (c *client) Get(ctx context.Context, name string, opts metav1.GetOptions) (
 }
 
 // durationOf returns how long a lease is valid after a renewal. The duration is limited, because
-// other users can write it.
+// other users can write the lease.
 func durationOf(object *coordinationv1.Lease) time.Duration {
 	duration := time.Duration(ptr.Deref(object.Spec.LeaseDurationSeconds, 0)) * time.Second
 	if duration <= 0 {
@@ -105,7 +105,7 @@ func durationOf(object *coordinationv1.Lease) time.Duration {
 	return min(duration, leaserecord.Longest)
 }
 
-// vacated removes the holder from a lease, so that the election acquires it.
+// vacated removes the holder from a lease, so that the election acquires the lease.
 func vacated(object *coordinationv1.Lease) *coordinationv1.Lease {
 	object.Spec.HolderIdentity = nil
 	if n := ptr.Deref(object.Spec.LeaseTransitions, 0); n < 0 || n == math.MaxInt32 {
@@ -152,7 +152,7 @@ func (c *client) write(ctx context.Context, object *coordinationv1.Lease, send f
 }
 
 // failed handles the error of a request. At the start, an error ends the election. Later, the
-// election retries, and a loop that waits for the lease logs the first error.
+// election retries. A loop that waits for the lease logs only the first of consecutive errors.
 func (c *client) failed(ctx context.Context, err error) {
 	switch {
 	case c.leads || ctx.Err() != nil || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):

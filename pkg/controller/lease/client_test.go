@@ -28,7 +28,7 @@ func renewedLease() *coordinationv1.Lease {
 	return lease
 }
 
-// held starts a loop, and returns a channel that receives the time when it acquires the lease.
+// held starts a loop, and returns a channel that receives the time when the loop acquires the lease.
 func held(t *testing.T, l *Lease) (since <-chan time.Time) {
 	t.Helper()
 	began := make(chan time.Time, 1)
@@ -73,8 +73,8 @@ func TestForeignLeaseIsBounded(t *testing.T) {
 // expires. It never takes over earlier.
 func TestLeaseIsTakenOverInTime(t *testing.T) {
 	for name, test := range map[string]struct {
-		last     func() *coordinationv1.Lease // when the other loop ends
-		from, to time.Duration                // duration after that
+		last     func() *coordinationv1.Lease // the lease when the other loop ends
+		from, to time.Duration                // duration until the takeover
 	}{
 		"it gives it up":              {func() *coordinationv1.Lease { return leaseOf("", 1, 0) }, 0, readPeriod + alivePeriod},
 		"it is not heard of any more": {renewedLease, leaseDuration, leaseDuration + readPeriod + alivePeriod},
@@ -136,8 +136,8 @@ func TestExitIfHeld(t *testing.T) {
 	}
 }
 
-// A loop logs once that another loop has an overlapping scope and renews its lease. The clocks do
-// not matter.
+// A loop logs once that another loop with an overlapping scope renews its lease. The clock of the
+// other machine does not matter.
 func TestOverlapsAreReported(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s, l := leaseIn(t, nil)
@@ -190,7 +190,7 @@ func TestLeaseOfAProcessThatEnds(t *testing.T) {
 		if err := child.Process.Kill(); err != nil {
 			t.Error(err)
 		}
-		_ = child.Wait() // the error of a killed process
+		_ = child.Wait() // the error reports that the process was killed
 		end := time.Now()
 		if took := (<-began).Sub(end); took > 2*alivePeriod {
 			t.Errorf("it is taken over after %s", took)

@@ -12,8 +12,8 @@ const writesFor = leaseDuration - renewPeriod
 
 var errLeaseNotHeld = errors.New("refusing to write without the lease")
 
-// Fence returns a RoundTripper that rejects writes while the lease is not held. It is needed
-// because the election can notice the loss of the lease late, after the machine was suspended.
+// Fence returns a RoundTripper that rejects writes while the lease is not held. After the machine
+// was suspended, the election can be late to notice that the lease is lost.
 func (l *Lease) Fence(next http.RoundTripper) http.RoundTripper {
 	return Fence{Next: next, MayWrite: func() error {
 		if l.held() {
@@ -34,7 +34,7 @@ func (f Fence) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		if err := f.MayWrite(); err != nil {
 			if r.Body != nil {
-				_ = r.Body.Close() // required of a RoundTripper
+				_ = r.Body.Close() // a RoundTripper must close the body
 			}
 			return nil, err
 		}

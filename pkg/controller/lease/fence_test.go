@@ -14,7 +14,7 @@ type sent func(*http.Request) (*http.Response, error)
 
 func (s sent) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }
 
-// The loop writes nothing when another loop may have the lease, whatever the clocks show.
+// The loop writes nothing when another loop can hold the lease, regardless of the clocks.
 func TestFence(t *testing.T) {
 	t.Parallel()
 	start := time.Now()

@@ -1,4 +1,4 @@
-// Package lease uses the leader election of client-go, so that only one loop of a scope works.
+// Package lease uses client-go's leader election, so that only one loop per scope works at a time.
 package lease
 
 import (
@@ -37,8 +37,8 @@ const (
 	releaseTimeout = 5 * time.Second
 )
 
-// Lease lets only one loop of a scope work at a time. Two loops would be safe, but they would
-// repeat each other's work.
+// Lease lets only one loop per scope work at a time. Two loops would be safe, but they would repeat
+// each other's work.
 type Lease struct {
 	// Client reads and writes the lease.
 	Client coordinationv1client.LeasesGetter
@@ -55,13 +55,13 @@ type Lease struct {
 	Clock clock.PassiveClock
 
 	mu      sync.Mutex
-	renewed time.Time // when the lease was last renewed; zero if it is not held
+	renewed time.Time // when the lease was last renewed; zero if the lease is not held
 
 	overlaps sync.Once
 
 	// Only Hold and its election use the following fields.
 	resumed bool   // the loop had to wait for the lease at the start, or lost it
-	failing bool   // the last request failed and was logged
+	failing bool   // the last request failed, and the error was logged
 	said    string // the last line that say logged
 }
 
@@ -77,8 +77,8 @@ var errLeaseLost = errors.New("could not renew the lease in time")
 // Hold acquires the lease, calls work, releases the lease when work returns, and returns the error
 // of work. If the lease is lost, Hold cancels the context of work, waits for work to return, and
 // starts again. Hold returns nil if ctx ends while it waits for the lease. It returns an error
-// immediately if the lease cannot be read or written at the start. resumed is true if Hold had to
-// wait for the lease or lost it before.
+// immediately if the lease cannot be read or written at the start. The argument resumed means that
+// Hold had to wait for the lease or has lost it before.
 func (l *Lease) Hold(ctx context.Context, work func(ctx context.Context, resumed bool) error) error {
 	l.notify(false)
 	for ctx.Err() == nil {
@@ -98,7 +98,7 @@ func (l *Lease) elect(ctx context.Context, work func(ctx context.Context, resume
 	defer looking.Wait()
 	working, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	// When ctx ends, work still completes its writes, so renew the lease until work returns.
+	// After ctx ends, work completes its writes, so renew the lease until work returns.
 	electing, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	interrupted := context.AfterFunc(ctx, func() { stop(nil) })
@@ -144,13 +144,13 @@ func (l *Lease) elect(ctx context.Context, work func(ctx context.Context, resume
 	return err
 }
 
-// release releases the lease if this loop still holds it, so that others need not wait until it
-// expires. The annotations keep the name of the last holder.
+// release releases the lease if this loop still holds it, so that other loops do not wait until it
+// expires. The annotations still describe this loop.
 func release(ctx context.Context, lock resourcelock.Interface) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	// The last renewal may still be in progress on the server, so read the lease again on a
-	// conflict. After any other error, the lease expires.
+	// The server may still be processing the last renewal, so read the lease again after a conflict.
+	// After any other error, let the lease expire.
 	_ = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		record, _, err := lock.Get(ctx)
 		if err != nil || record.HolderIdentity != lock.Identity() {
@@ -161,8 +161,7 @@ func release(ctx context.Context, lock resourcelock.Interface) {
 	})
 }
 
-// quiet returns the logger of the election, which discards everything without -v=4. The loop has
-// its own messages for important events.
+// quiet returns the logger of the election, which logs only with -v=4. The loop logs important events itself.
 func quiet(ctx context.Context) klog.Logger {
 	if logger := klog.FromContext(ctx); logger.V(4).Enabled() {
 		return logger
@@ -170,14 +169,13 @@ func quiet(ctx context.Context) klog.Logger {
 	return logr.Discard()
 }
 
-// ended reports whether another loop is known to have ended. After a restart of a container, this
-// process can have the PID of the other loop.
+// ended reports whether another loop is known to have ended. A loop that had the PID of this
+// process on this machine has ended. This happens when a container restarts.
 func (l *Lease) ended(other leaserecord.Loop) bool {
 	reused := other.Machine != "" && other.Machine == l.Self.Machine && other.PID == l.Self.PID
 	return other.Holder != l.Self.Holder && (other.Ended || reused)
 }
 
-// say logs a line, unless it equals the last line that say logged.
 func (l *Lease) say(format string, args ...any) {
 	if line := fmt.Sprintf(format, args...); line != l.said {
 		l.said = line
@@ -192,8 +190,8 @@ func (l *Lease) notify(held bool) {
 	}
 }
 
-// reportOverlaps logs which other loops reconcile some of the same objects. It watches their leases
-// for renewDeadline, and reports only loops that renew them in this time.
+// reportOverlaps logs which other loops reconcile some of the same objects. It lists their leases
+// twice, renewDeadline apart, and reports only loops that have renewed their leases in between.
 func (l *Lease) reportOverlaps(ctx context.Context) {
 	before := map[cache.ObjectName]coordinationv1.LeaseSpec{}
 	for _, lease := range l.overlapping(ctx) {
@@ -205,7 +203,7 @@ func (l *Lease) reportOverlaps(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-time.After(renewDeadline): // a loop without a renewal in this time stops
+	case <-time.After(renewDeadline): // a loop that cannot renew its lease in this time stops
 	}
 	for _, lease := range l.overlapping(ctx) {
 		if spec, known := before[cache.MetaObjectToName(&lease)]; known && !equality.Semantic.DeepEqual(spec, lease.Spec) {

@@ -49,7 +49,6 @@ func TestDeadHolder(t *testing.T) {
 	}
 }
 
-// leaseName is the name of the lease of the namespace a.
 const leaseName = "imoocpod-run-controller"
 
 func leaseOf(holder string, seconds, transitions int32) *coordinationv1.Lease {
@@ -59,7 +58,7 @@ func leaseOf(holder string, seconds, transitions int32) *coordinationv1.Lease {
 	}}
 }
 
-// A loop resumes if it had to wait for the lease, but not if the lease was free at the start.
+// resumed is true if the loop had to wait for the lease, and false if the lease was free.
 func TestHoldResumes(t *testing.T) {
 	for name, test := range map[string]struct {
 		lease   *coordinationv1.Lease
@@ -122,7 +121,6 @@ func change(s *apiserver.Server, lease *coordinationv1.Lease) {
 	s.Create(lease)
 }
 
-// holderOf returns the holder of a lease.
 func holderOf(lease *unstructured.Unstructured) string {
 	name, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity")
 	return name
@@ -157,8 +155,7 @@ func TestLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
 	})
 }
 
-// A loop that cannot renew its lease stops its work, and releases the lease only when the work is
-// done.
+// A loop that cannot renew its lease stops its work. It releases the lease only when the work is done.
 func TestLeaseThatIsNotRenewedIsHeldUntilTheWorkIsDone(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s, l := leaseIn(t, nil)
@@ -189,10 +186,10 @@ func TestRelease(t *testing.T) {
 	conflict := apierrors.NewConflict(coordinationv1.Resource("leases"), "a", errors.New("it has changed"))
 	for name, test := range map[string]struct {
 		stored string // the holder
-		first  error  // of the first write
+		first  error  // the error of the first write
 		then   string // the holder after that
 		writes int
-		holder string // in the end
+		holder string // the holder at the end
 	}{
 		"it is ours":                       {"self", nil, "", 1, ""},
 		"another has it":                   {"other", nil, "", 0, "other"},

@@ -1,5 +1,5 @@
-// Package memory holds the loop's state about objects between reconciles, under one lock. The loop
-// can lose this memory safely, and a new loop starts without it.
+// Package memory holds what the loop remembers about objects between reconciles. The loop can lose
+// this memory safely, and a new loop starts without it.
 package memory
 
 import (
@@ -21,7 +21,7 @@ type Key struct {
 	Namespace, Name string
 }
 
-// Object is the loop's memory of one object. Only the worker with the key of the object uses it.
+// Object is the loop's memory of one object. Only the worker that reconciles the object uses it.
 type Object struct {
 	UID  types.UID
 	Plan plan.Memory
@@ -30,11 +30,11 @@ type Object struct {
 	Written map[string]string
 	// Unanswered names the pods that may exist, because their creates got no response.
 	Unanswered []string
-	// Created and Deleted count pods since the last event with these numbers.
+	// Created and Deleted count the pods that no event has reported yet.
 	Created, Deleted int
-	// Failing counts the plans in a row whose outcome was strategy.Outcome.Failing.
+	// Failing counts the consecutive plans for which strategy.Outcome.Failing was set.
 	Failing int
-	// NameTaken is the last message about a child of someone else with a wanted name.
+	// NameTaken is the last message about a child that has a wanted name but belongs to someone else.
 	NameTaken string
 	// Pause is the last message about a pause of the object, or nil before the first plan.
 	Pause *string
@@ -64,13 +64,12 @@ type Progress struct {
 	DryRun *plan.DryRun
 }
 
-// entry is an Object with fields that need the lock, because event handlers use them, too.
+// entry adds fields to an Object. They need the lock, because event handlers use them, too.
 type entry struct {
 	Object
 	reconciles
-	// lastLine is the last log line about the object.
 	lastLine string
-	// progress is nil before a plan or failure. convergingSince is zero if the object is ready.
+	// progress is nil until the first plan or failure. convergingSince is zero while the object is ready.
 	progress        *Progress
 	convergingSince time.Time
 }
@@ -80,17 +79,17 @@ type Memory struct {
 	mu      sync.Mutex
 	objects map[Key]*entry
 	begun   int64         // number of started reconciles
-	changed chan struct{} // has room for one value
+	changed chan struct{} // buffers one value
 	metrics *metrics.Metrics
 }
 
-// New returns an empty memory. metrics observes how long objects take to converge.
+// New returns an empty memory. metrics records how long objects take to converge.
 func New(metrics *metrics.Metrics) *Memory {
 	return &Memory{objects: map[Key]*entry{}, changed: make(chan struct{}, 1), metrics: metrics}
 }
 
-// Get returns the memory of an object. It first resets the memory of an earlier object with the
-// same name.
+// Get returns the memory of an object. If the memory is of an earlier object with the same name,
+// Get resets it first.
 func (m *Memory) Get(k Key, uid types.UID) *Object {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,8 +100,7 @@ func (m *Memory) Get(k Key, uid types.UID) *Object {
 	return &e.Object
 }
 
-// entry returns the entry of an object, which it creates if necessary. The caller must hold the
-// lock.
+// entry returns the entry of an object, and creates it if necessary. The caller must hold the lock.
 func (m *Memory) entry(k Key) *entry {
 	if m.objects[k] == nil {
 		m.objects[k] = &entry{}
@@ -144,7 +142,7 @@ func (m *Memory) Failed(k Key, now time.Time, err error) {
 	m.setProgress(k, now, false, Progress{Failure: err.Error()})
 }
 
-// setProgress sets the progress of an object, and observes how long the object took to get ready.
+// setProgress sets the progress of an object, and measures how long the object took to become ready.
 func (m *Memory) setProgress(k Key, now time.Time, ready bool, progress Progress) {
 	m.update(k, func(e *entry) {
 		e.progress = &progress
@@ -177,24 +175,23 @@ func (m *Memory) Notify() {
 	}
 }
 
-// Changed returns a channel that receives a value after Notify was called.
+// Changed returns a channel that receives a value after a call of Notify.
 func (m *Memory) Changed() <-chan struct{} { return m.changed }
 
 const (
-	// restPerItem is the minimum time between the starts of two reconciles of an object, for each
-	// pod and node that the first one read. If thousands of pods become ready one by one, this
-	// avoids a plan for each change. Reading a pod or a node takes one or two microseconds.
+	// restPerItem is the minimum time between the starts of two reconciles of an object, per pod and
+	// node that the first reconcile reads. If thousands of pods become ready one by one, this avoids a
+	// plan for each change. Reading a pod or a node takes one or two microseconds.
 	restPerItem = 40 * time.Microsecond
-	// maxReasons is the maximum number of recorded reasons for a reconcile.
-	maxReasons = 5
+	maxReasons  = 5
 )
 
 // reconciles describes the last reconcile of an object and the next one.
 type reconciles struct {
 	number  int64    // of the last reconcile
 	reasons []string // for the next reconcile
-	// running means that the last reconcile has not ended. began is when it started. items is the
-	// number of pods and nodes that it read.
+	// running means that the last reconcile has not ended. began is when the last reconcile started.
+	// items is the number of pods and nodes that it read.
 	running bool
 	began   time.Time
 	items   int
@@ -226,7 +223,7 @@ func (m *Memory) Saw(k Key, items int) { m.update(k, func(e *entry) { e.items = 
 // End records the end of a reconcile.
 func (m *Memory) End(k Key) { m.update(k, func(e *entry) { e.running = false }) }
 
-// Rest returns how long the next reconcile of an object must wait. It is due if Rest is not positive.
+// Rest returns how long the next reconcile of an object must wait. Zero or less means that it is due.
 func (m *Memory) Rest(k Key, now time.Time) (rest time.Duration) {
 	m.update(k, func(e *entry) { rest = e.began.Add(restPerItem * time.Duration(e.items)).Sub(now) })
 	return rest
@@ -239,8 +236,8 @@ func (m *Memory) Reconciles() int64 {
 	return m.begun
 }
 
-// Oldest returns the object whose reconcile has been running for the longest time, and its start.
-// ok is false if no reconcile is running.
+// Oldest returns the object whose reconcile has been running for the longest time, and when that
+// reconcile started. ok is false if no reconcile is running.
 func (m *Memory) Oldest() (oldest Key, since time.Time, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

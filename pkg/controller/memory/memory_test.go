@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 )
 
-// Each convergence is counted once, with its duration. A late write of the status, because pods
-// terminate one after the other, does not count as a second convergence.
+// Each convergence is counted once, with its duration. If the status is written later, this does
+// not count as a second convergence.
 func TestConvergenceIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	counted := metrics.New("")
@@ -24,7 +24,7 @@ func TestConvergenceIsCountedOnce(t *testing.T) {
 		sum   float64
 	}{
 		{missing, 0, 0}, {missing, 0, 0}, {later, 1, 2}, {converged, 1, 2}, // after two seconds
-		{later, 1, 2}, {converged, 1, 2}, // another pod is gone
+		{later, 1, 2}, {converged, 1, 2}, // a terminating pod is gone
 		{missing, 1, 2}, {converged, 2, 3}, // a second later
 	} {
 		states.setProgress(k, begun.Add(time.Duration(i)*time.Second), step.state.ready, Progress{Converged: step.state.converged})
@@ -47,7 +47,7 @@ func TestConvergenceIsCountedOnce(t *testing.T) {
 	}
 }
 
-// A later object with the same name does not get the memory.
+// A new object does not get the memory of an earlier object with the same name.
 func TestMemoryIsOfOneObject(t *testing.T) {
 	t.Parallel()
 	for name, forget := range map[string]func(*Memory, Key){
@@ -70,7 +70,6 @@ func TestMemoryIsOfOneObject(t *testing.T) {
 	}
 }
 
-// Wrote keeps the highest resourceVersion of each resource.
 func TestWrote(t *testing.T) {
 	t.Parallel()
 	var o Object

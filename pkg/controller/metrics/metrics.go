@@ -1,4 +1,4 @@
-// Package metrics provides the metrics of the loops of a process.
+// Package metrics provides the metrics of all loops in this process.
 package metrics
 
 import (
@@ -13,15 +13,15 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Metrics holds the metrics of the loops of this process. The metrics of client-go's queues and
+// Metrics holds the metrics of all loops in this process. The metrics of client-go's queues and
 // clients have the same names as in Kubernetes components.
 type Metrics struct {
 	*prometheus.Registry
 
-	// Created and Deleted count pods. Refusals counts refused creates, also by reason. CacheWaits
-	// counts the reconciles that waited for a cache. All four are by kind.
+	// Created and Deleted count pods. Refusals counts refused creates. CacheWaits counts the
+	// reconciles that waited for a cache. All are labeled by kind, and Refusals also by reason.
 	Created, Deleted, Refusals, CacheWaits *prometheus.CounterVec
-	// Convergence observes how long objects of a kind take to converge.
+	// Convergence observes how long objects take to converge, by kind.
 	Convergence *prometheus.HistogramVec
 
 	reconciles *prometheus.CounterVec
@@ -77,7 +77,7 @@ func New(version string) *Metrics {
 	return m
 }
 
-// Know creates the metrics of a kind, so that they start at zero instead of absent.
+// Know creates the metrics of a kind, so that they are reported as zero instead of missing.
 func (m *Metrics) Know(kind string) {
 	for _, c := range []*prometheus.CounterVec{m.Created, m.Deleted, m.CacheWaits} {
 		c.WithLabelValues(kind)
@@ -85,7 +85,7 @@ func (m *Metrics) Know(kind string) {
 	m.Convergence.WithLabelValues(kind)
 }
 
-// Reconciled counts a reconcile for a kind with the result "error" if err is set, or else "done".
+// Reconciled counts a reconcile for a kind. The result is "error" if err is set, or else "done".
 func (m *Metrics) Reconciled(kind string, err error) {
 	result := "done"
 	if err != nil {
@@ -103,7 +103,7 @@ func (m *Metrics) Lead(lease string, held bool) {
 	m.leading.WithLabelValues(lease).Set(value)
 }
 
-// Count returns a RoundTripper that counts requests, and measures the time until the response header.
+// Count returns a RoundTripper that counts requests, and measures the time until a response header arrives.
 func (m *Metrics) Count(next http.RoundTripper) http.RoundTripper {
 	return promhttp.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		start := time.Now()
@@ -133,17 +133,17 @@ func (m *Metrics) NewLatencyMetric(name string) workqueue.HistogramMetric {
 	return m.queued.WithLabelValues(name)
 }
 
-// NewWorkDurationMetric returns a histogram of how long items are processed.
+// NewWorkDurationMetric returns a histogram of how long it takes to process an item.
 func (m *Metrics) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
 	return m.worked.WithLabelValues(name)
 }
 
-// NewUnfinishedWorkSecondsMetric returns a gauge of the duration of the work in progress.
+// NewUnfinishedWorkSecondsMetric returns a gauge of the total duration of the work in progress.
 func (m *Metrics) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
 	return m.unfinished.WithLabelValues(name)
 }
 
-// NewLongestRunningProcessorSecondsMetric returns a gauge of the duration of the oldest work.
+// NewLongestRunningProcessorSecondsMetric returns a gauge of how long the oldest work has been running.
 func (m *Metrics) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
 	return m.longest.WithLabelValues(name)
 }

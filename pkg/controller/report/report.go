@@ -34,10 +34,10 @@ type Line struct {
 // Reporter writes the log of a loop and its events on objects.
 type Reporter struct {
 	Log func(Line)
-	// Namespace is the namespace of the loop, empty for all namespaces.
+	// Namespace is the namespace of the loop; empty means all namespaces.
 	Namespace string
 	Objects   *memory.Memory
-	Events    record.EventRecorder // set when the loop is running
+	Events    record.EventRecorder // set when the loop starts
 }
 
 // Logf logs a line about the loop itself. A Reporter escapes all lines and events, because they can
@@ -46,8 +46,8 @@ func (r *Reporter) Logf(format string, args ...any) {
 	r.Log(Line{Text: escape.Line(fmt.Sprintf(format, args...)), Namespace: r.Namespace})
 }
 
-// LogObject logs a line about one object if it differs from the last line about the object, and
-// reports whether it did.
+// LogObject logs a line about an object, unless the last line about the object was the same. It
+// reports whether it logged the line.
 func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 	line := escape.Line(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")) // joined errors
 	number, repeated := r.Objects.Said(k, line)
@@ -57,8 +57,8 @@ func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 	return !repeated
 }
 
-// Plan logs the operations of a plan, such as "1 → 3 pods: creating 2", and clears rec.Logged. It
-// counts pods, and names other children. It does nothing for writes of revisions and labels only.
+// Plan logs the operations of a plan, such as "1 → 3 pods: creating 2", and clears rec.Logged. The
+// line has the names of children that are not pods. Plan ignores writes of revisions and labels.
 func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions, rec *memory.Object) {
 	var deeds []string
 	pods := map[plan.Reason]int{}
@@ -86,9 +86,10 @@ func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions, rec *memory.O
 	r.LogObject(k, "%d → %s: %s", plan.Active(v.Pods), problem.Quantity(p.Status.Desired, "pod"), strings.Join(deeds, ", "))
 }
 
-// State logs that an object has converged. Otherwise, it logs the reason and records an event.
+// State logs that an object has converged. If the spec is invalid, State logs the reason instead,
+// and records an event.
 func (r *Reporter) State(k memory.Key, on runtime.Object, v plan.View, p plan.Actions, rec *memory.Object) {
-	// Do not use the conditions, because some kinds have none.
+	// Do not read the reason from the conditions, because some kinds have no conditions.
 	if why := cmp.Or(v.Owner.Invalid, v.Owner.Problem); why != "" && !v.Owner.Deleting {
 		if r.LogObject(k, "%s", why) {
 			r.Event(on, corev1.EventTypeWarning, "InvalidSpec", "%s", why)
@@ -102,8 +103,8 @@ func (r *Reporter) State(k memory.Key, on runtime.Object, v plan.View, p plan.Ac
 	}
 }
 
-// Result records events for the results of a plan, and logs refusals. The events for created and
-// deleted pods have only their numbers, and wait until all operations are done.
+// Result records events for the results of a plan, and logs refusals. It reports only the numbers
+// of created and deleted pods, and only after all operations are done.
 func (r *Reporter) Result(k memory.Key, on runtime.Object, rec *memory.Object, p plan.Actions, out *strategy.Outcome, done bool) {
 	if p.NameTaken != "" && p.NameTaken != rec.NameTaken {
 		r.Event(on, corev1.EventTypeWarning, "FailedCreate", "%s", p.NameTaken)
@@ -135,8 +136,8 @@ func (r *Reporter) Result(k memory.Key, on runtime.Object, rec *memory.Object, p
 	rec.Created, rec.Deleted = 0, 0
 }
 
-// Event records an event. It escapes the message, because parts can come from other programs, and
-// terminals show it.
+// Event records an event. It escapes the message, because terminals show the message, and parts of
+// it can come from other programs.
 func (r *Reporter) Event(on runtime.Object, kind, reason, format string, args ...any) {
 	r.Events.Event(on, kind, reason, escape.Cell(fmt.Sprintf(format, args...)))
 }
@@ -144,7 +145,8 @@ func (r *Reporter) Event(on runtime.Object, kind, reason, format string, args ..
 // notPaused is the prefix of the message about a pause annotation with an invalid time.
 const notPaused = "not paused: "
 
-// pauseMessage describes a pause, or returns "". It adds notPaused to the text of invalid pauses.
+// pauseMessage returns a message about an active pause, a message with the prefix notPaused about
+// an invalid pause, or "".
 func pauseMessage(s plan.Status) string {
 	switch c := meta.FindStatusCondition(s.Conditions, apis.ConditionPaused); {
 	case c == nil:
@@ -157,8 +159,8 @@ func pauseMessage(s plan.Status) string {
 	return ""
 }
 
-// Pause logs the transitions of the condition Paused, and records events. If the stored status
-// already has the pause, an earlier loop has recorded the event, so a new loop only logs the pause.
+// Pause logs each transition of the condition Paused, and records an event. If the stored status
+// already has the pause, an earlier loop has recorded the event, so Pause only logs the pause.
 func (r *Reporter) Pause(k memory.Key, on runtime.Object, v plan.View, p plan.Actions, rec *memory.Object) {
 	if v.Owner.Deleting {
 		return

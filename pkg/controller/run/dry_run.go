@@ -70,7 +70,6 @@ func (o *Options) printPlans() error {
 
 var errDryRun = errors.New("refusing to write in a dry run")
 
-// readOnly returns a config whose clients cannot write.
 func readOnly(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {

@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// health handles the probes. A loop that waits for its lease is ready, because it can take over. A
-// running loop is ready when its caches have synced, and healthy while no reconcile is stuck, even
-// after it has lost its lease.
+// health serves the probes. A loop that waits for its lease is ready, because it can take over. A
+// running loop is ready when its caches are filled, and healthy unless a reconcile is stuck. After
+// a loop has lost its lease, it counts as running until its reconciles have ended.
 type health struct {
 	mu    sync.Mutex
 	loops map[string]loopHealth // by namespace
@@ -20,7 +20,7 @@ type health struct {
 type loopHealth struct {
 	// waits is the reason why the loop is not running, or "".
 	waits string
-	// synced reports whether all caches are filled. stuck describes a stuck reconcile, if any.
+	// synced reports whether all caches are filled. stuck returns a message about a stuck reconcile, or "".
 	synced func() bool
 	stuck  func() string
 }
@@ -36,7 +36,7 @@ func (h *health) set(namespace string, of loopHealth) {
 
 func (h *health) waits(namespace, why string) { h.set(namespace, loopHealth{waits: why}) }
 
-// alive is the check for /healthz. It fails if a reconcile is stuck. words describes this reconcile.
+// alive is the check for /healthz. It fails if a reconcile is stuck; words describes that reconcile.
 func (of loopHealth) alive() (ok bool, words string) {
 	if of.waits == "" {
 		words = of.stuck()
@@ -44,7 +44,7 @@ func (of loopHealth) alive() (ok bool, words string) {
 	return words == "", words
 }
 
-// ready reports whether a loop is ready, for /readyz. words describes its state.
+// ready is the check for /readyz. words describes the state of the loop.
 func (of loopHealth) ready() (ok bool, words string) {
 	switch {
 	case of.waits != "":
@@ -55,7 +55,7 @@ func (of loopHealth) ready() (ok bool, words string) {
 	return false, "starting; filling the caches"
 }
 
-// page returns a handler that lists the words for each loop, with status 503 if judge rejects a loop.
+// page returns a handler that runs a check for each loop. The status is 503 if a check fails.
 func (h *health) page(judge func(loopHealth) (ok bool, words string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		h.mu.Lock()

@@ -22,13 +22,13 @@ type Kinds struct {
 	// Declared selects all kinds that CRDs declare.
 	Declared bool
 
-	// known lists the kinds that the loop reconciles from the start. named lists the CRDs whose
-	// kinds the loop reconciles when they are declared.
+	// known lists the kinds that the loop reconciles from the start. named lists CRDs whose kinds the
+	// loop reconciles when they are declared.
 	known []kinds.Kind
 	named []string
 }
 
-// Complete finds the kinds in the flags. For the file "-", it reads from in.
+// Complete sets the kinds from the flags. It reads the file "-" from in.
 func (k *Kinds) Complete(in io.Reader) error {
 	if k.Declared && len(k.Words) > 0 {
 		return fmt.Errorf("--kinds and --declared-kinds cannot be used together")
@@ -40,7 +40,7 @@ func (k *Kinds) Complete(in io.Reader) error {
 			return fmt.Errorf("--kind-file %s: %w", file, err)
 		}
 		for _, kind := range declared {
-			// A declaration in a file replaces a shipped kind.
+			// A declaration in a file replaces the shipped kind of the same CRD.
 			known = slices.DeleteFunc(known, func(other kinds.Kind) bool { return other.CRD() == kind.CRD() })
 			known = append(known, kind)
 		}
@@ -52,7 +52,7 @@ func (k *Kinds) Complete(in io.Reader) error {
 	return nil
 }
 
-// KindsOfFile returns the kinds that the CRDs in a file declare. For "-", it reads from in.
+// KindsOfFile returns the kinds that the CRDs in a file declare. It reads the file "-" from in.
 func KindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
 	if name != "-" {
 		file, err := os.Open(name)
@@ -90,9 +90,9 @@ func KindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
 	}
 }
 
-// kindsToReconcile returns the known kinds that words name, with or without the group. Without
-// words, it returns all known kinds. crds lists the words with a group that match no known kind.
-// They name CRDs whose kinds can be declared later. Any other unknown word is an error.
+// kindsToReconcile returns the known kinds with the given names. If no names are given, it returns
+// all known kinds. A name can include the group. An unknown name with a group is returned in crds,
+// because a CRD can declare the kind later. An unknown name without a group is an error.
 func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, crds []string, err error) {
 	if len(words) == 0 {
 		return known, nil, nil
@@ -119,7 +119,7 @@ func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, c
 	return named, crds, nil
 }
 
-// scope sets Declared and Kinds in a scope. Kinds is empty with Declared, or without kind flags.
+// scope sets Declared and Kinds in a scope. Kinds stays empty if Declared is set or no flag lists kinds.
 func (k *Kinds) scope(scope *leaserecord.Scope) {
 	scope.Declared = k.Declared
 	if len(k.Words)+len(k.Files) == 0 || k.Declared {

@@ -22,8 +22,8 @@ type Lease struct {
 	IfHeld string
 }
 
-// runWithLease runs the loop of a namespace under the lease. Without it, the loop cannot write. If
-// another loop holds the lease and IfHeld is exit, the error is ErrPrecondition.
+// runWithLease runs the loop of a namespace while it holds the lease. Without the lease, the loop
+// cannot write. If another loop holds the lease and IfHeld is exit, the error is ErrPrecondition.
 func (o *Options) runWithLease(ctx context.Context, config *rest.Config, namespace string) error {
 	client, err := coordinationv1client.NewForConfig(kube.WithProtobuf(config))
 	if err != nil {

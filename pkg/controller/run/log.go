@@ -30,8 +30,8 @@ type Log struct {
 }
 
 // Open starts the log. Lines go to standard output, or to standard error if linesToErr is set.
-// Records and the log of client-go always go to standard error. The loop never waits for a reader.
-// errOut is the writer for all other output to standard error.
+// Records and the log of client-go always go to standard error. The loop never waits for a slow
+// reader. errOut is the writer for all other output to standard error.
 func (l *Log) Open(verbosity int, streams genericiooptions.IOStreams, linesToErr bool) (errOut io.Writer) {
 	toErr := l.output(streams.ErrOut, verbosity)
 	if l.Format != "human" {
@@ -51,7 +51,7 @@ func (l *Log) Open(verbosity int, streams genericiooptions.IOStreams, linesToErr
 	return toErr
 }
 
-// output returns an output to a stream. Close closes it.
+// output returns an output that writes to a stream. Close closes the output.
 func (l *Log) output(to io.Writer, verbosity int) *output {
 	o := newOutput(to, func(lines int) []byte {
 		text := fmt.Sprintf("%d lines were dropped because the output was blocked", lines)
@@ -66,7 +66,7 @@ func (l *Log) output(to io.Writer, verbosity int) *output {
 	return o
 }
 
-// Close writes the remaining output, for at most flushTimeout per stream.
+// Close waits until the remaining output is written, for at most flushTimeout per stream.
 func (l *Log) Close() {
 	for _, o := range l.outputs {
 		o.close()
@@ -77,7 +77,7 @@ func (l *Log) Close() {
 // because log collectors do not know levels such as DEBUG+2.
 func (l *Log) handler(records io.Writer, verbosity int) slog.Handler {
 	options := &slog.HandlerOptions{
-		Level: slog.Level(-verbosity), // as go-logr converts them
+		Level: slog.Level(-verbosity), // as go-logr converts -v to a level
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			switch v := a.Value.Any().(type) {
 			case string:
@@ -94,7 +94,7 @@ func (l *Log) handler(records io.Writer, verbosity int) slog.Handler {
 					harmless[i] = escape.Text(v[i])
 				}
 				a.Value = slog.AnyValue(harmless)
-				if l.Format == "text" { // for text, separate the elements
+				if l.Format == "text" { // separate the elements
 					a.Value = slog.StringValue(strings.Join(harmless, "; "))
 				}
 			}
@@ -107,7 +107,6 @@ func (l *Log) handler(records io.Writer, verbosity int) slog.Handler {
 	return slog.NewTextHandler(records, options)
 }
 
-// say logs a message about the program itself.
 func (l *Log) say(format string, args ...any) {
 	l.line(report.Line{Text: fmt.Sprintf(format, args...)})
 }
@@ -138,7 +137,7 @@ func (l *Log) line(line report.Line) {
 	_ = escape.PrintLine(l.lines, "%s %s", time.Now().Format(time.TimeOnly), text) // an output never fails
 }
 
-// nameInLine returns the object of a line as users type it. For an ImoocPod, it omits the type.
+// nameInLine returns the type and name of an object as users type them. It omits the type of an ImoocPod.
 func nameInLine(line report.Line) string {
 	if line.Kind == kinds.ImoocPod().CRD() {
 		return line.Name

@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 )
 
-// In log records, all levels of -v are DEBUG, and reasons are separated.
+// In log records, all messages of -v have the level DEBUG. The text format separates the reasons.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{
@@ -39,7 +39,6 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// withoutTime drops the time of records.
 type withoutTime struct{ slog.Handler }
 
 // Handle writes a record without its time.

@@ -12,13 +12,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// refusedAgain is the delay before the loop retries a skipped namespace.
+// refusedAgain is the delay before a skipped namespace is retried.
 const refusedAgain = 30 * time.Second
 
-// runInEach runs a loop in each namespace, all at the same time. If the loops run forever,
-// runInEach skips and retries a namespace with an error that affects only this namespace
-// (triedAgain), as long as another loop works. Any other error stops all loops. Loops that end by
-// themselves do not stop each other, and runInEach returns all their errors.
+// runInEach runs a loop for each namespace, in parallel. If an error affects only one namespace
+// (see triedAgain), runInEach skips this namespace and retries it, as long as another loop works.
+// Any other error stops all loops. Loops that end by themselves do not stop each other, and
+// runInEach returns all their errors.
 func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(context.Context, string) error) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -46,7 +46,8 @@ func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(c
 }
 
 // runBesideOthers runs the loop of a namespace, and skips the namespace while its loop cannot work.
-// If all namespaces are skipped, it returns the error. skip changes the number of skipped namespaces.
+// If all namespaces are skipped, it returns the error. skip adds to the number of skipped
+// namespaces.
 func (o *Options) runBesideOthers(ctx context.Context, namespace string, run func(context.Context, string) error, skip func(int64) (all bool)) error {
 	var said error
 	for first := true; ; first = false {
@@ -68,9 +69,9 @@ func (o *Options) runBesideOthers(ctx context.Context, namespace string, run fun
 	}
 }
 
-// triedAgain reports whether a namespace is retried after an error. The first time, only missing
-// rights or a missing namespace are retried. Later, all errors except ErrPrecondition are retried,
-// because the other loops continue.
+// triedAgain reports whether a namespace is retried after an error. After the first attempt, only
+// missing rights or a missing namespace are retried. Later, all errors except ErrPrecondition are
+// retried, because the other loops continue.
 func triedAgain(err error, first bool) bool {
 	if first || err == nil || errors.Is(err, outcome.ErrPrecondition) {
 		return apierrors.IsForbidden(err) || apierrors.IsNotFound(err)

@@ -24,7 +24,7 @@ import (
 const (
 	// evaluateEvery is the interval at which objects that have not converged are evaluated.
 	evaluateEvery = 2 * time.Second
-	// evaluatedAtOnce is the maximum number of objects per evaluation. Each needs a few requests.
+	// evaluatedAtOnce is the maximum number of objects per evaluation. Each object needs a few requests.
 	evaluatedAtOnce = 20
 	// lastLook limits the duration of the final evaluation of an object.
 	lastLook = 10 * time.Second
@@ -89,8 +89,8 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 	return err
 }
 
-// awaitConvergence returns nil if every object has converged, errGivenUp if all other objects have
-// failed (hasFailed), or the cause if ctx is canceled.
+// awaitConvergence waits until every object has converged, and returns nil. It returns errGivenUp
+// if every other object has failed (see hasFailed), or the cause if ctx is canceled.
 func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Controller) error {
 	ticker := time.NewTicker(evaluateEvery)
 	defer ticker.Stop()
@@ -133,8 +133,8 @@ func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Control
 	}
 }
 
-// hasFailed reports whether the grace period of an object is over. Within a limited period, a
-// paused object counts as failed, because it will not converge.
+// hasFailed reports whether the grace period of a failing object is over. Unless the period is
+// endless, a paused object counts as failed immediately, because it will not converge.
 func (o *Options) hasFailed(ctx context.Context, s controller.State, period *grace.Period) bool {
 	report, at, err := o.evaluate(ctx, s)
 	if err != nil {
@@ -173,7 +173,8 @@ func (o *Options) explainMissing(ctx context.Context, s controller.State, cause 
 	return fmt.Errorf("wait for %s to be ready: %w; last seen: %s", o.nameOf(s), outcome.ErrTimeout, escape.Line(seen))
 }
 
-// mayHave reports whether a kind has objects. It returns true if the objects cannot be listed.
+// mayHave reports whether a kind has objects. If the objects cannot be listed, it returns true,
+// unless the CRD is not installed.
 func (o *Options) mayHave(ctx context.Context, kind kinds.Kind, namespace string) bool {
 	client, err := o.clients.Dynamic()
 	if err != nil {
@@ -186,7 +187,6 @@ func (o *Options) mayHave(ctx context.Context, kind kinds.Kind, namespace string
 	return len(list.Items) > 0
 }
 
-// nameOf returns the type and name of an object, with the namespace if there are several namespaces.
 func (o *Options) nameOf(s controller.State) string {
 	kind := s.Of.String()
 	if o.several || o.AllNamespaces {

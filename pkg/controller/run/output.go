@@ -35,7 +35,7 @@ func newOutput(to io.Writer, notice func(lines int) []byte) *output {
 	go func() {
 		defer close(o.done)
 		for some := o.next(); some != nil; some = o.next() {
-			_, _ = o.to.Write(some) // an error, as from a closed terminal, must not stop the loop
+			_, _ = o.to.Write(some) // an error, such as from a closed terminal, must not stop the loop
 		}
 	}()
 	return o
@@ -56,7 +56,7 @@ func (o *output) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// next waits for output and returns it. After close, it returns nil.
+// next waits for output and returns it. After close, it returns the remaining output, and then nil.
 func (o *output) next() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -72,7 +72,7 @@ func (o *output) next() []byte {
 	return some
 }
 
-// close writes the remaining output, but takes at most flushTimeout.
+// close waits until the remaining output is written, but no longer than flushTimeout.
 func (o *output) close() {
 	o.mu.Lock()
 	o.closed = true

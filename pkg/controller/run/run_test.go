@@ -38,7 +38,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// lines is a buffer that is safe for concurrent use.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -84,7 +83,6 @@ metadata: {namespace: %s, name: %s}
 spec: {template: {spec: {containers: [{name: main, image: web}]}}, %s}`, namespace, name, fields))
 }
 
-// appService creates an AppService with one pod.
 func (c *cluster) appService(name, deployment string) {
 	c.CreateYAML(fmt.Sprintf(`
 apiVersion: appcontroller.k8s.io/v1alpha1
@@ -93,7 +91,6 @@ metadata: {name: %s}
 spec: {deploymentName: %s, image: web, replicas: 1}`, name, deployment))
 }
 
-// set changes one field of an object in the namespace default, as a user does.
 func (c *cluster) set(resource, name string, value any, path ...string) {
 	c.As("user").Update(resource, "default", name, func(obj *unstructured.Unstructured) {
 		if err := unstructured.SetNestedField(obj.Object, value, path...); err != nil {
@@ -102,7 +99,6 @@ func (c *cluster) set(resource, name string, value any, path ...string) {
 	})
 }
 
-// ready returns the number of ready pods in the status of an ImoocPod.
 func (c *cluster) ready(namespace, name string) int64 {
 	status, _ := c.Get("imoocpods", namespace, name).Object["status"].(map[string]any)
 	n, _ := status["readyReplicas"].(int64)
@@ -141,10 +137,9 @@ func TestOnce(t *testing.T) {
 		limits  observe.Limits
 		// namespaces are the namespaces of the run, or "" for default.
 		namespaces string
-		// err is the expected error of a run that fails for an object.
-		err  error
-		says string
-		// ready is the expected number of ready pods of default/foo.
+		// err is an error that the run must return. If err is nil, the error does not matter.
+		err   error
+		says  string
 		ready int64
 	}{
 		"ready": {prepare: func(c *cluster) { c.imoocPod("default", "foo", "replicas: 3") }, says: "converged: 1 object", ready: 3},
@@ -289,7 +284,6 @@ func TestSeveralNamespaces(t *testing.T) {
 	})
 }
 
-// Workers limits the number of objects that are reconciled at the same time.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []int{2, 5} {
@@ -325,7 +319,7 @@ func TestRequestLimit(t *testing.T) {
 			t.Errorf("%d requests were sent, want %d, and the lease was renewed %d times", len(limited), burst, len(renewals))
 		}
 		_ = stop()
-		c.passes(24 * time.Hour) // client-go still sends the events within the limit
+		c.passes(24 * time.Hour) // until client-go has sent the events, which the limit delays
 	})
 }
 
@@ -374,7 +368,7 @@ func TestDeclarationRemovedDuringList(t *testing.T) {
 	})
 }
 
-// A file can declare a kind whose CRD has no annotations.
+// A file can declare additional kinds. A CRD in it must have a valid declaration.
 func TestKindsOfFile(t *testing.T) {
 	t.Parallel()
 	bare := gizmos[:strings.Index(gizmos, "  annotations:")] + gizmos[strings.Index(gizmos, "spec:\n"):]
@@ -401,9 +395,9 @@ func TestKindsOfFile(t *testing.T) {
 }
 
 // permissions returns the permissions that the manifests grant to the controller of a namespace,
-// such as "patch imoocpods/status". It omits other kinds than ImoocPod, which need the same
-// permissions, permissions that the server itself checks while it handles another request, and
-// permissions that the controller needs only to report something.
+// such as "patch imoocpods/status". It omits kinds other than ImoocPod, because they need the same
+// permissions. It also omits permissions that the server checks while it handles another request,
+// and permissions that the controller needs only to report something.
 func permissions(t *testing.T) (all []apiserver.Request) {
 	t.Helper()
 	objs, err := deploy.Controller(deploy.Settings{Namespace: "default"})

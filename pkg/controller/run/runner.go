@@ -1,5 +1,5 @@
-// Package run runs the controller in the foreground, including namespaces, kinds, leases, the log,
-// and probes. With --once or --dry-run, the controller ends by itself.
+// Package run implements "run-controller": it runs a loop per namespace in the foreground, with
+// leases, a log, and probes. With --once or --dry-run, the loops end by themselves.
 package run
 
 import (
@@ -60,7 +60,7 @@ type Options struct {
 	health  health
 }
 
-// Run runs the controller until the context is canceled, or until a run that ends by itself is done.
+// Run runs the controller until the context is canceled or, with --once or --dry-run, until it is done.
 func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) error {
 	namespaces, err := o.namespaces(c)
 	if err != nil {
@@ -137,8 +137,8 @@ func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace stri
 	return o.runWithLease(ctx, config, namespace)
 }
 
-// runLoop runs a loop until the context is canceled or there is nothing left to do. If resumed is
-// set, missing rights or a failing server at the start do not end the loop.
+// runLoop runs a loop until the context is canceled or, with --once or --dry-run, until it is done.
+// If resumed is set, missing rights or a failing server at the start do not end the loop.
 func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace string, resumed bool) error {
 	loop, err := o.newLoop(config, namespace, resumed)
 	if err != nil {
@@ -184,7 +184,7 @@ type RateLimit struct {
 	Burst int
 }
 
-// apply returns a config with the rate limit, which all its clients share.
+// apply returns a config whose clients share the rate limit.
 func (o *RateLimit) apply(config *rest.Config) *rest.Config {
 	if o.Qps == 0 {
 		return config
@@ -204,14 +204,12 @@ func (o *Options) scope(namespace string) leaserecord.Scope {
 	return scope
 }
 
-// logFor returns a function that logs lines about a namespace.
 func (o *Options) logFor(namespace string) func(string, ...any) {
 	return func(format string, args ...any) {
 		o.Log.line(report.Line{Text: fmt.Sprintf(format, args...), Namespace: namespace})
 	}
 }
 
-// logStart logs what the loop is about to reconcile.
 func (o *Options) logStart(c *kube.Factory, server string, namespaces []string) error {
 	if o.DryRun {
 		return nil // a dry run only prints plans

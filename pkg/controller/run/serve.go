@@ -21,7 +21,8 @@ const (
 	maxHeaderBytes = 16 << 10
 )
 
-// Serving holds the addresses of the metrics and probe servers. For "" and "0", none is started.
+// Serving holds the addresses of the metrics and probe servers. A server with the address "" or "0"
+// is not started.
 type Serving struct {
 	Metrics, Health string
 }
@@ -29,7 +30,7 @@ type Serving struct {
 // Served reports whether an address enables a server.
 func Served(address string) bool { return address != "" && address != "0" }
 
-// serve starts the servers. stop stops them. Call stop even after an error.
+// serve starts the servers, and returns a function that stops them. Call it even after an error.
 func (o *Serving) serve(ctx context.Context, metrics *metrics.Metrics, h *health, say func(string, ...any)) (stop func(), err error) {
 	var servers []*http.Server
 	stop = func() {
@@ -66,7 +67,7 @@ func (o *Serving) serve(ctx context.Context, metrics *metrics.Metrics, h *health
 	return stop, start(o.Health, "health", h.pages())
 }
 
-// listen listens on an address, or only on loopback if the address has no host.
+// listen listens on an address. If the address has no host, listen listens only on loopback.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	if strings.HasPrefix(address, ":") {
 		address = "127.0.0.1" + address

@@ -20,7 +20,7 @@ import (
 )
 
 // A replica that waits for the lease of another replica is healthy and ready, so that a rollout of
-// the controller can finish. It reports what it waits for.
+// the controller can finish. The probe reports what the replica waits for.
 func TestHealthWhileWaitingForTheLease(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := apiserver.New(t)

@@ -1,5 +1,5 @@
-// Package holder reads the holders of the leases of loops. A killed process cannot release its
-// lease, so the package checks whether a holder on this machine is still running.
+// Package holder reads which loops hold leases. A killed process cannot release its lease, so the
+// package checks whether a holder on this machine is still running.
 package holder
 
 import (
@@ -20,12 +20,12 @@ import (
 // Selector selects the leases of loops.
 const Selector = apis.LabelController + "=" + apis.RunController
 
-// Leases returns a client for the leases of a namespace. An empty namespace means all.
+// Leases returns a client for the leases in a namespace. An empty namespace means all namespaces.
 func Leases(client dynamic.Interface, namespace string) dynamic.ResourceInterface {
 	return client.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).Namespace(namespace)
 }
 
-// List returns the loops that have leases in a namespace at a resource version.
+// List returns the loops that have leases in a namespace. It sends resourceVersion to the server.
 func List(ctx context.Context, client dynamic.Interface, namespace, resourceVersion string) ([]leaserecord.Loop, error) {
 	items, err := follow.List(ctx, Leases(client, namespace), metav1.ListOptions{LabelSelector: Selector, ResourceVersion: resourceVersion})
 	if err != nil {
@@ -42,7 +42,7 @@ func List(ctx context.Context, client dynamic.Interface, namespace, resourceVers
 	return loops, nil
 }
 
-// Read decodes an unstructured lease, and returns its loop like LoopOf.
+// Read returns the loop that an unstructured lease records, like LoopOf.
 func Read(obj *unstructured.Unstructured) (leaserecord.Loop, error) {
 	lease := &coordinationv1.Lease{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, lease); err != nil {

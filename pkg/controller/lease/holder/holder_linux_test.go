@@ -14,7 +14,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// A process that has ended counts as dead even if it is a zombie.
 func TestZombieIsDead(t *testing.T) {
 	t.Parallel()
 	child := exec.Command("sleep", "3600")

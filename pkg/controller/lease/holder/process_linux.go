@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Machine identifies the current boot of this machine and the PID namespace, so that two containers
-// on one machine differ. It returns "" if it cannot read them.
+// Machine returns an ID of this machine's current boot and the PID namespace, so that two
+// containers on one machine differ. It returns "" if the ID cannot be read.
 func Machine() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -21,8 +21,8 @@ func Machine() string {
 	return strings.TrimSpace(string(boot)) + "/" + space
 }
 
-// Alive reports whether a process on this machine is running. A zombie is not. If the PID was
-// reused, Alive returns true, and the lease has to expire.
+// Alive reports whether a process on this machine is running. A zombie is not running. If another
+// process has reused the PID, Alive returns true, and the lease has to expire.
 func Alive(pid int) bool {
 	return syscall.Kill(pid, 0) != syscall.ESRCH && !ended(pid)
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// Self describes a loop in this process for its lease. Each call returns a new Holder.
+// Self returns the record of a loop in this process. Each call generates a new Holder.
 func Self(version string, scope leaserecord.Scope) leaserecord.Loop {
 	l := leaserecord.Loop{User: person(), PID: os.Getpid(), Machine: Machine(), Version: version, Scope: scope}
 	if host, err := os.Hostname(); err == nil {
 		l.Host = host
 	}
-	// For two containers, only the random part may differ.
+	// Two containers can differ only in the random part.
 	l.Holder = fmt.Sprintf("%s_%s_%d_%.8s", l.User, l.Host, l.PID, uuid.NewUUID())
 	return l
 }

@@ -25,19 +25,19 @@ import (
 
 // Scope is the set of objects that a loop reconciles.
 type Scope struct {
-	// Namespace is the namespace of the objects; empty means all.
+	// Namespace is the namespace of the objects; empty means all namespaces.
 	Namespace string
 	// Kinds lists the kinds from the flags, as plural.group; empty means all shipped kinds.
 	Kinds []string
-	// Declared means that the loop also reconciles all kinds that CRDs declare. Then Kinds is
-	// empty.
+	// Declared means that the loop also reconciles all kinds that CRDs declare. If Declared is set,
+	// Kinds is empty.
 	Declared bool
-	// Selector selects the objects by their labels; empty means all.
+	// Selector selects the objects by their labels; empty means all objects.
 	Selector string
 }
 
 // Lease returns the lease of a scope. Loops with the same scope share a lease, so only one of them
-// works at a time. Different scopes have different leases, even if they overlap (see Overlaps).
+// works at a time. Scopes that only overlap have different leases (see Overlaps).
 func (s Scope) Lease() (namespace, name string) {
 	namespace, name = s.Namespace, "imoocpod-"+apis.RunController
 	if namespace == "" {
@@ -54,7 +54,7 @@ func (s Scope) Lease() (namespace, name string) {
 // anyDeclared is the value of the annotation AnnotationKinds for a scope with Declared.
 const anyDeclared = "*"
 
-// kinds returns the sorted kinds, independent of their order on the command line.
+// kinds returns the value of AnnotationKinds. The order of the kinds on the command line does not matter.
 func (s Scope) kinds() string {
 	if s.Declared {
 		return anyDeclared
@@ -76,7 +76,7 @@ func Ships(kind string) bool {
 }
 
 // longestSelector is the maximum length of a selector in bytes. Anyone who can write leases can set
-// the selector, and it is parsed for each object.
+// a selector, and Covers parses it for each object.
 const longestSelector = 4096
 
 // Covers reports whether a loop of the scope reconciles an object with the given namespace, kind
@@ -96,7 +96,7 @@ func (s Scope) Covers(namespace, kind string, object map[string]string) bool {
 }
 
 // Overlaps reports whether two scopes can share objects. It ignores the selectors, because an
-// object can match both.
+// object can match two different selectors.
 func (s Scope) Overlaps(other Scope) bool {
 	if s.Namespace != "" && other.Namespace != "" && s.Namespace != other.Namespace {
 		return false
@@ -142,7 +142,7 @@ type Loop struct {
 	Since, Renewed time.Time
 }
 
-// LoopOf returns the loop in a lease with the label apis.LabelController.
+// LoopOf returns the loop that is recorded in a lease with the label apis.LabelController.
 func LoopOf(lease *coordinationv1.Lease) Loop {
 	about := lease.Annotations
 	l := Loop{
@@ -150,7 +150,7 @@ func LoopOf(lease *coordinationv1.Lease) Loop {
 		Version: about[apis.AnnotationVersion],
 		Scope:   Scope{Namespace: lease.Namespace, Selector: about[apis.AnnotationSelector]},
 	}
-	// Only a lease in this namespace can claim all namespaces.
+	// Only a lease in LeaseNamespaceForAll can be for all namespaces.
 	if lease.Namespace == apis.LeaseNamespaceForAll && about[apis.AnnotationNamespace] == metav1.NamespaceAll {
 		l.Scope.Namespace = metav1.NamespaceAll
 	}
@@ -179,14 +179,14 @@ func (l Loop) Annotations() map[string]string {
 	}
 }
 
-// Longest limits how long any lease is valid without a renewal, so that a single write cannot stop
-// a loop for years.
+// Longest is the maximum time that any lease is valid without a renewal. It prevents a single write
+// from stopping a loop for years.
 const Longest = time.Minute
 
 // Live reports whether the loop holds its lease, has not ended, and last renewed the lease less
-// than Longest before or after now. Commands use Live, because they read the lease only once.
-// Longest exceeds the duration of a lease, because the clocks of two machines can differ. So a loop
-// that was killed on another machine stays live for up to Longest.
+// than Longest before or after now. Longest exceeds the duration of a lease, because the clocks of
+// two machines can differ. So a loop that was killed on another machine counts as live until
+// Longest has passed.
 func (l Loop) Live(now time.Time) bool {
 	return l.Holder != "" && !l.Ended && now.Sub(l.Renewed).Abs() < Longest
 }

@@ -97,7 +97,7 @@ func TestLoopOfItsOwnLease(t *testing.T) {
 	if !got.Live(want.Renewed.Add(Longest-1)) || got.Live(want.Renewed.Add(Longest)) {
 		t.Error("it must be live for a minute from its last renewal, and no longer")
 	}
-	// A lease cannot claim a different namespace.
+	// A lease cannot claim a namespace other than its own.
 	for namespace, said := range map[string]string{"a": "b", "kube-system": "kube-system", "b": ""} {
 		lease.Namespace, lease.Annotations[apis.AnnotationNamespace] = namespace, said
 		if got := LoopOf(lease).Scope.Namespace; got != namespace {
@@ -115,7 +115,6 @@ func TestLoopOfItsOwnLease(t *testing.T) {
 	}
 }
 
-// A loop is live only if it holds and renews its lease.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -137,7 +136,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// The text contains the user, the host, and the process if all are known.
+// The text contains the user, the host, and the process only if all three are known.
 func TestWhoRunsALoop(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -38,9 +38,9 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%s: %s, disruptions allowed now: %d", b.Name, asks, b.Allowed)
 }
 
-// After returns how many healthy pods would be left after a removal, and how many the budget would
-// require. going is the number of removed pods, which are healthy. A percentage is applied to the
-// remaining pods and rounded up, as in the disruption controller.
+// After returns how many healthy pods would be left after a removal, and how many the budget would require.
+// going is the number of healthy pods to remove. A percentage is applied to the remaining pods and rounded
+// up, as in the disruption controller.
 func (b Budget) After(going int32) (left, required int32) {
 	pods := max(b.Pods-going, 0)
 	word := b.MinAvailable
@@ -59,8 +59,8 @@ func (b Budget) After(going int32) (left, required int32) {
 	return max(b.Healthy-going, 0), required
 }
 
-// Broken returns a message about the first budget that a removal of pods would violate, or "". going
-// is the number of removed pods, which are healthy.
+// Broken returns a message about the first budget that a removal of pods would violate, or "". going is the
+// number of healthy pods to remove.
 func Broken(all []Budget, going int32) string {
 	for _, b := range all {
 		if left, required := b.After(going); left < required {

@@ -1,4 +1,4 @@
-// Package competing finds other writers of an object's replica count.
+// Package competing finds autoscalers, controllers, and tools that reset an object's replica count.
 package competing
 
 import (
@@ -13,11 +13,11 @@ import (
 
 // Writer is an object or a tool that resets the replica count after a user changes it.
 type Writer struct {
-	// By is its name, such as "HorizontalPodAutoscaler/web".
+	// By is the name of the writer, such as "HorizontalPodAutoscaler/web".
 	By string `json:"by"`
-	// Message describes in one line how it sets the replica count.
+	// Message describes in one line how the writer sets the replica count.
 	Message string `json:"message"`
-	// Min and Max are the bounds of an autoscaler, or nil for another writer.
+	// Min and Max are the bounds of an autoscaler, or nil for other writers.
 	Min *int32 `json:"min,omitempty"`
 	Max *int32 `json:"max,omitempty"`
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// currentFields, readyFields, and updatedFields return the status fields for the number of pods, of
-// ready pods, and of pods with the newest template. The most common fields come first.
+// currentFields, readyFields, and updatedFields return the names of status fields that count all pods, ready
+// pods, and pods with the newest template. The most common names come first.
 func currentFields() []string {
 	return []string{"replicas", "currentReplicas", "currentNumberScheduled", "instances", "size", "clusterSize", "shards", "nodes"}
 }
@@ -28,7 +28,7 @@ func updatedFields() []string {
 	return []string{"updatedReplicas", "updatedNumberScheduled", "upToDateReplicas"}
 }
 
-// Of returns the model of an object, with the facts about its kind that are known without a server.
+// Of returns the model of an object, based on the facts that are known without a server.
 func Of(k kinds.Kind, obj *unstructured.Unstructured) (status.Object, error) {
 	facts, err := New(k, kinds.Source{}, nil)
 	if err != nil {
@@ -37,8 +37,9 @@ func Of(k kinds.Kind, obj *unstructured.Unstructured) (status.Object, error) {
 	return Read(k, obj, facts)
 }
 
-// Read returns the model of an object. It reads the desired count from the replica field of the kind,
-// by default .spec.replicas. If the count is in another field, the caller must set it before Settle.
+// Read returns the model of an object. It reads the desired count from the replica field of the kind, by
+// default .spec.replicas. If the count is in another field, the caller must set Desired before it calls
+// Settle.
 func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Object, error) {
 	o := status.Object{
 		Identity: status.Identity{
@@ -125,7 +126,7 @@ func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) 
 	}
 	_, named, _ := unstructured.NestedFieldNoCopy(obj.Object, at.PodNames...)
 	if len(at.PodNames) > 0 && named && !counted && o.ObservedGeneration == 0 {
-		// The CRD has a status field only for pod names, so the server pruned all others.
+		// The CRD has a status field only for pod names, so the server pruned all other fields.
 		o.Untracked, o.ReadyUnknown = true, true
 	}
 }
@@ -135,8 +136,8 @@ func Pods(n int64) int32 {
 	return int32(max(0, min(n, math.MaxInt32)))
 }
 
-// images returns the images in the pod template of an object by container name, or nil if the
-// template's path is unknown.
+// images returns the image of each container in the pod template, by container name. It returns nil if the
+// path of the template is unknown.
 func images(k kinds.Kind, obj *unstructured.Unstructured) map[string]string {
 	path := []string{"spec", "template"}
 	if k.Reconciled() {
@@ -156,7 +157,7 @@ func images(k kinds.Kind, obj *unstructured.Unstructured) map[string]string {
 	return all
 }
 
-// setsImage reports whether the field with the image of the pods is known without a schema.
+// setsImage reports whether the path of the image field is known without a schema.
 func setsImage(k kinds.Kind) bool {
 	if k.Reconciled() {
 		return len(k.Mapping.TemplatePath)+len(k.Mapping.ImagePath) > 0

@@ -398,7 +398,7 @@ func TestRulesOfAType(t *testing.T) {
 	}
 }
 
-// Expressions that can multiply their results are rejected, and so are too many expressions.
+// An expression that can have several results is rejected. The number of expressions is limited.
 func TestHostileExpressions(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"{.status..zz}=1", "{.status['a','a']['a','a']}=1", "{.status.parts[*].ready}=true"} {

@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// ofShards returns the number of pods of all desired shards, or nil if it is implausible. The first
-// replica count in OtherCounts is the number of pods per shard. The default is one.
+// ofShards returns the number of pods in all desired shards, or nil if it is implausible. The first replica
+// count in OtherCounts is the number of pods per shard. Without a replica count, each shard has one pod.
 func ofShards(o status.Object) *int32 {
 	each := int64(1)
 	for _, b := range o.OtherCounts {
@@ -24,7 +24,8 @@ func ofShards(o status.Object) *int32 {
 	return new(Pods(each * int64(o.Desired)))
 }
 
-// multiplier returns the product of the multipliers in the same object as the count, or 1 if there are none.
+// multiplier returns the product of the fields that multiply the count, such as shards, or 1 if there are
+// none.
 func multiplier(content map[string]any, count string) int64 {
 	times := int64(1)
 	for name, value := range content {
@@ -42,13 +43,13 @@ func parent(obj map[string]any, steps []fieldpath.Step) map[string]any {
 	return content
 }
 
-// times returns the number of pods for a count of n at a path.
+// times returns the product of n, which is the value of the count at path, and the multiplier of the count.
 func times(obj map[string]any, n int64, path fieldpath.Path) int64 {
 	return min(max(n, -1<<31), 1<<31) * multiplier(parent(obj, path.Steps), path.Steps[len(path.Steps)-1].Name)
 }
 
-// total returns the number of pods of all groups whose count has the same form as the given one, or
-// nil if it is unknown or implausible. beside lists the other counts of the spec.
+// total returns the number of pods in all groups, or nil if the number is unknown or implausible. The groups
+// are the items of the list that contains the count or, without a list, the counts with the same field name.
 func total(obj map[string]any, count fieldpath.Path, beside []status.OtherCount) *int32 {
 	last := -1
 	for i, s := range count.Steps {

@@ -8,8 +8,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Each shard has one pod, or as many pods as the replicas in the same object. An implausible number
-// is ignored.
+// A shard has one pod or, if there is a replica count, that number of pods. An implausible total is ignored.
 func TestPodsOfShards(t *testing.T) {
 	t.Parallel()
 	const none = -1

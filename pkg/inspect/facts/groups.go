@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// groups returns the named groups of pods that have a count in the spec, with their ready pods from
-// the status. Groups that only the status lists come last.
+// groups returns the named groups of pods that have a count in the spec, with the numbers of ready pods from
+// the status. Groups that are only in the status come last.
 func (f Facts) groups(obj map[string]any) []status.Group {
 	var all []status.Group
 	reported := fieldpath.Object(obj, "status")
@@ -34,8 +34,9 @@ func (f Facts) groups(obj map[string]any) []status.Group {
 	return append(all, pairs(reported)...)
 }
 
-// readyIn returns the number of ready or finished pods of a group, and the path of that number in the
-// status. The object with the counts has the name of the group as its key or in a field.
+// readyIn returns the number of ready and finished pods of a group, and the path of the object or list that
+// reports it. The name of the group is the key of the object with the counts, or the value of one of its
+// fields.
 func readyIn(value any, name, at string) (ready *int32, from string) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -70,8 +71,7 @@ func readyOf(content map[string]any) *int32 {
 	return nil
 }
 
-// pairs returns a group for each pair of status fields such as desiredWorkers and
-// readyWorkers.
+// pairs returns a group for each pair of status fields such as desiredWorkers and readyWorkers.
 func pairs(reported map[string]any) []status.Group {
 	var all []status.Group
 	for _, field := range slices.Sorted(maps.Keys(reported)) {
@@ -90,8 +90,8 @@ func pairs(reported map[string]any) []status.Group {
 	return all
 }
 
-// bounds returns the minimum and maximum in the same object as a count. Many controllers limit the
-// count to them. A maximum of zero means no maximum.
+// bounds returns the minimum and maximum next to a count. Many controllers keep the count within these
+// bounds. A maximum of zero means that there is no maximum.
 func bounds(obj map[string]any, count fieldpath.Path) []status.Bound {
 	var all []status.Bound
 	last := len(count.Steps) - 1

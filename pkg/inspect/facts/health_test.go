@@ -24,8 +24,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// reportOf returns the report on a new object of a kind without a schema. If the object has
-// a status, a controller wrote it when the object was created.
+// reportOf returns the report on a new object of a kind without a schema. If the object has a status, a
+// controller wrote the status when the object was created.
 func reportOf(t *testing.T, resource string, content map[string]any) status.Report {
 	t.Helper()
 	obj := &unstructured.Unstructured{Object: content}

@@ -1,5 +1,5 @@
-// Package facts determines how to interpret the status of a kind's objects, and reads it. The
-// sources are the schema and the annotations of the CRD, profiles, and built-in knowledge.
+// Package facts reads the status of objects, based on the schema and the annotations of the CRD, on profiles,
+// and on built-in knowledge.
 package facts
 
 import (
@@ -15,9 +15,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// The annotations of a CRD that describe the status of its objects. Each line has one expression.
+// The annotations of a CRD that describe the status of its objects. A list of expressions has one expression
+// per line.
 const (
-	// annotationUnit names the unit of the count if it is not pods.
+	// annotationUnit names the unit of the count if the count is not a number of pods.
 	annotationUnit = apis.Prefix + "unit"
 	// annotationReadyWhen lists expressions that must all be true. For annotationFailedWhen and
 	// annotationPausedWhen, one true expression is enough.
@@ -33,7 +34,6 @@ const (
 	annotationRestartPath = apis.Prefix + "restart-path"
 )
 
-// statusAnnotations returns the annotations that contain facts.
 func statusAnnotations() []string {
 	return []string{
 		annotationUnit, annotationReadyWhen, annotationFailedWhen, annotationPausedWhen, annotationPausedHint, annotationPartitionPath,
@@ -57,11 +57,11 @@ const (
 type Facts struct {
 	// Generation is the place of the observed generation in the status.
 	Generation GenerationFrom `json:"generation"`
-	// Conditions is set if the kind has conditions.
+	// Conditions is true if the kind has conditions.
 	Conditions bool `json:"conditions"`
-	// Count is the path of the desired count, or "" if the spec has none. Unit is the thing that is
-	// counted. OtherCounts lists the other counts of the spec. Several is set if the object has
-	// several groups of pods.
+	// Count is the path of the desired count, or "" if the spec has none. Unit names what is counted, such as
+	// "pod". OtherCounts lists the other counts of the spec. Several is true if the object has several groups of
+	// pods.
 	Count       string   `json:"count,omitempty"`
 	Unit        string   `json:"unit"`
 	OtherCounts []string `json:"otherCounts,omitempty"`
@@ -79,16 +79,17 @@ type Facts struct {
 	// ScaleCount and ScaleSelector are the fields of the status that /scale shows.
 	ScaleCount    string `json:"scaleCount,omitempty"`
 	ScaleSelector string `json:"scaleSelector,omitempty"`
-	// Partition is the field with the number of pods that keep the older template. If Ordinal is set,
-	// the field holds an ordinal: pods below the ordinal keep the older template, and the rollout is
-	// complete without them.
+	// Partition is the field with the number of pods that keep the older template. If Ordinal is true, the field
+	// holds an ordinal: pods below the ordinal keep the older template, and the rollout is complete without
+	// them.
 	Partition string `json:"partition,omitempty"`
 	Ordinal   bool   `json:"ordinal,omitempty"`
 	// OnDelete is the field whose value is "OnDelete" if only deleted pods are replaced.
 	OnDelete string `json:"onDelete,omitempty"`
 	// Restart is the field that a restart sets to the current time.
 	Restart string `json:"restart,omitempty"`
-	// ReadyWhen, FailedWhen, and PausedWhen list expressions. PausedHint explains how to end a pause.
+	// ReadyWhen, FailedWhen, and PausedWhen list expressions. PausedHint is an instruction or a command to end a
+	// pause.
 	ReadyWhen  []string `json:"readyWhen,omitempty"`
 	FailedWhen []string `json:"failedWhen,omitempty"`
 	PausedWhen []string `json:"pausedWhen,omitempty"`
@@ -135,7 +136,7 @@ func New(kind kinds.Kind, source kinds.Source, count *fieldpath.Path) (Facts, er
 	return f, f.fromAnnotations(said)
 }
 
-// builtInFacts returns the facts of a built-in kind, by the rules of "kubectl rollout status".
+// builtInFacts returns the facts of a built-in kind, according to the rules of "kubectl rollout status".
 func builtInFacts(kind kinds.Kind) Facts {
 	f := Facts{
 		Generation: GenerationField, Unit: "pod", Count: ".spec.replicas", From: []string{"built in"}, builtIn: true,
@@ -163,7 +164,7 @@ func builtInFacts(kind kinds.Kind) Facts {
 			Current: statusPaths("", currentFields()), Ready: statusPaths("", readyFields())}
 	}
 	f.Zero = slices.Concat(f.Desired, f.Current, f.Ready, f.Updated, f.Available)
-	f.pausedIf, _ = expressions(f.PausedWhen) // a test parses the expressions
+	f.pausedIf, _ = expressions(f.PausedWhen) // a test checks that the expressions are valid
 	return f
 }
 
@@ -239,7 +240,6 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	f.OnDelete = ".spec.updateStrategy.type"
 }
 
-// generation sets Conditions and Generation from the schema of the status.
 func (f *Facts) generation(root, properties map[string]any) {
 	f.Conditions = properties["conditions"] != nil
 	item := fieldpath.Resolve(root, fieldpath.Object(fieldpath.Resolve(root, fieldpath.Object(properties, "conditions")), "items"))
@@ -279,8 +279,8 @@ func samePath(a, b string) bool {
 	return errA == nil && errB == nil && pa.String() == pb.String()
 }
 
-// otherCounts sets OtherCounts and Several. If sharded is set, a number of shards next to the count
-// means several groups of pods.
+// otherCounts sets OtherCounts and Several. If sharded is true, a number of shards next to the count means
+// several groups of pods.
 func (f *Facts) otherCounts(root map[string]any, count *fieldpath.Path, sharded bool) {
 	last := count.Steps[len(count.Steps)-1]
 	f.Several = slices.ContainsFunc(count.Steps, func(s fieldpath.Step) bool { return s.Kind != fieldpath.Field })
@@ -386,8 +386,8 @@ func (f Facts) zero(paths []string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool { return slices.Contains(f.Zero, path) })
 }
 
-// pausedBy returns an instruction or a command that ends a pause. The pause was detected by an
-// expression of the kind.
+// pausedBy returns an instruction or a command to end a pause. held is the expression that detected the
+// pause.
 func pausedBy(f Facts, o status.Object, held fieldpath.Expression) (string, *commandline.Command) {
 	object := o.Type + "/" + o.Name
 	switch {

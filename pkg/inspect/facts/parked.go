@@ -7,7 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// ParkedPath returns the path of the parked count from the annotation, or nil if there is none.
+// ParkedPath returns the path of the parked count, or nil if no valid annotation records one.
 func ParkedPath(obj *unstructured.Unstructured) *fieldpath.Path {
 	if obj == nil {
 		return nil

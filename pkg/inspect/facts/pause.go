@@ -56,8 +56,8 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 	f.partition(o, obj)
 }
 
-// pauseNote returns who paused an object, and why, or "" if this is unknown. "pause" writes both to
-// annotations. The annotations are stale if another manager has set the pause field since.
+// pauseNote describes who paused an object, and why, or returns "" if this is unknown. The "pause" command
+// writes two annotations. They are stale if another manager set the pause field later.
 func pauseNote(obj map[string]any, e fieldpath.Expression) string {
 	u := &unstructured.Unstructured{Object: obj}
 	by, reason := u.GetAnnotations()[apis.AnnotationPausedBy], u.GetAnnotations()[apis.AnnotationPausedReason]
@@ -80,7 +80,7 @@ func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 		return false // the kind reports pauses elsewhere, and conditions can be stale
 	}
 	if o.SwitchOff = switchedOff(obj); o.SwitchOff {
-		return false // the status is stale
+		return false // the pause in the status is stale
 	}
 	var why string
 	paused := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool { return words.Condition(c) == words.Paused })
@@ -97,14 +97,14 @@ func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	return true
 }
 
-// switchedOff reports whether an object has a pause field that is false.
 func switchedOff(obj map[string]any) bool {
 	return slices.ContainsFunc([]string{".spec.paused", ".spec.suspend"}, func(path string) bool { return valueAt(obj, path) == false })
 }
 
 func ofStatus(e fieldpath.Expression) bool { return strings.HasPrefix(fieldOf(e), ".status.") }
 
-// partition sets o.UpdatedWanted for an ordinal. If the partition keeps all outdated pods, it sets o.Pause.
+// partition sets o.UpdatedWanted if f.Ordinal is true. Otherwise, it sets o.Pause if the partition keeps all
+// outdated pods.
 func (f Facts) partition(o *status.Object, obj map[string]any) {
 	path, value := f.Partition, valueAt(obj, f.Partition)
 	if value == nil && !f.Ordinal {
@@ -160,9 +160,9 @@ func keptBy(value any, desired int32) (int32, bool) {
 	return sum, true
 }
 
-// keeps returns the number of desired pods that a partition keeps on the old revision, and whether
-// the partition is valid. As in OpenKruise, a percentage is rounded up, but at least one pod is
-// replaced below 100%.
+// keeps returns the number of desired pods that a partition keeps on the old revision, and whether the
+// partition is valid. As in OpenKruise, a percentage is rounded up. If it is less than 100%, at least one pod
+// is replaced.
 func keeps(value any, desired int32) (int32, bool) {
 	var partition intstr.IntOrString
 	switch value := value.(type) {

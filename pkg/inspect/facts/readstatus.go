@@ -19,7 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
-// read sets the counts and the other evidence for an object of a kind that another program reconciles.
+// read sets the counts and other evidence of an object that another program reconciles.
 func (f Facts) read(o *status.Object, obj map[string]any) {
 	o.Count, o.Several = f.Count, f.Several
 	if f.Unit != "pod" {
@@ -50,7 +50,7 @@ func (f Facts) read(o *status.Object, obj map[string]any) {
 	f.judge(o, obj)
 }
 
-// readGeneration sets the generation that the controller saw, or marks it as unknown.
+// readGeneration sets the observed generation, or marks the object as untracked.
 func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 	switch seen := valueAt(obj, ".status.observedGeneration").(type) {
 	case int64:
@@ -101,9 +101,9 @@ func written(generation int64) int64 {
 	return generation
 }
 
-// lag returns an unmet expression if the observed generation of another object is outdated, or "".
-// For example, a Rollout has the annotation "rollout.argoproj.io/workload-generation" and the field
-// .status.workloadObservedGeneration, which must be equal.
+// lag returns an unmet expression if the observed generation of a referenced object is outdated. If not, it
+// returns "". For example, a Rollout has the annotation "rollout.argoproj.io/workload-generation" and the
+// field .status.workloadObservedGeneration, which must be equal.
 func lag(obj map[string]any) string {
 	for key, wanted := range fieldpath.Object(obj, "metadata", "annotations") {
 		of, is := strings.CutSuffix(key[strings.LastIndex(key, "/")+1:], "-generation")
@@ -139,7 +139,6 @@ func (f Facts) readCounts(o *status.Object, obj map[string]any) {
 	}
 }
 
-// hasContainers reports whether an object has a pod template in the usual place.
 func hasContainers(obj map[string]any) bool {
 	containers, _ := valueAt(obj, ".spec.template.spec.containers").([]any)
 	return len(containers) > 0
@@ -162,9 +161,9 @@ func readWord(o *status.Object, obj map[string]any) {
 	o.Fields = slices.Sorted(maps.Keys(fieldpath.Object(obj, "status")))
 }
 
-// judge evaluates the kind's expressions for ready and failed objects. An expression with an error is
-// false. If a profile's ReadyWhen reads only absent fields, it is ignored, because older versions of
-// the controller do not write these fields.
+// judge evaluates the kind's expressions for ready and failed objects. An expression with an error is false.
+// The ReadyWhen of a profile is ignored if none of its fields exist, because older versions of the controller
+// do not write them.
 func (f Facts) judge(o *status.Object, obj map[string]any) {
 	reported := func(e fieldpath.Expression) bool { return valueAt(obj, fieldOf(e)) != nil }
 	if len(f.readyIf) > 0 && (!f.profiled || slices.ContainsFunc(f.readyIf, reported)) {
@@ -175,7 +174,7 @@ func (f Facts) judge(o *status.Object, obj map[string]any) {
 	}
 	if unmet := lag(obj); unmet != "" {
 		o.Word.Ready, o.Word.Unmet = new(false), unmet
-		o.Claims = append(o.Claims, words.Claim{Text: unmet, Meaning: words.Working}) // or the object could be complete
+		o.Claims = append(o.Claims, words.Claim{Text: unmet, Meaning: words.Working}) // without this claim, the object could count as complete
 	}
 	if len(f.failedIf) > 0 {
 		i := slices.IndexFunc(f.failedIf, func(e fieldpath.Expression) bool { return holdsOf(e, obj) })
@@ -192,8 +191,8 @@ func holdsOf(e fieldpath.Expression, obj map[string]any) bool {
 	return err == nil && holds
 }
 
-// Settle adds the facts that depend on the desired count: the pods that a partition keeps, a pause,
-// and the total of all groups.
+// Settle adds the facts that depend on the desired count: the pods that a partition keeps, a pause, the
+// bounds of the count, and the total of all groups.
 func (f Facts) Settle(o *status.Object, obj *unstructured.Unstructured, count *fieldpath.Path) {
 	switch {
 	case f.Unit == "shard":
@@ -212,8 +211,8 @@ func (f Facts) Settle(o *status.Object, obj *unstructured.Unstructured, count *f
 	f.pause(o, obj.Object)
 }
 
-// onlyCounted reports whether the last change of the spec changed only the count. This is true if the
-// manager of the last change owns no other field of the spec.
+// onlyCounted reports whether the last change of the spec changed only the count. This is the case if the
+// manager of that change owns no other field of the spec.
 func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[string]any) bool {
 	spec := smd.PathElement{FieldName: new("spec")}
 	var last *metav1.ManagedFieldsEntry
@@ -238,7 +237,7 @@ func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[str
 	return last.Subresource == "scale" || err == nil && path.ManagedBy(*last, obj)
 }
 
-// number returns the first whole number at any of the paths as a count, and whether there is one.
+// number returns the first whole number at the paths, clamped to a count, and whether there is one.
 func number(obj map[string]any, paths []string) (int32, bool) {
 	for _, path := range paths {
 		if n, found := wholeAt(obj, path); found {

@@ -82,8 +82,8 @@ func reported(t *testing.T, kind kinds.Kind, source kinds.Source, path string, o
 }
 
 // A built-in object is ready when "kubectl rollout status" of Kubernetes 1.36 reports success
-// (k8s.io/kubectl/pkg/polymorphichelpers/rollout_status.go). A comment marks the cases in which
-// kubectl accepts surplus pods.
+// (k8s.io/kubectl/pkg/polymorphichelpers/rollout_status.go). The word "stricter" in a name marks the cases in
+// which only kubectl reports success.
 func TestBuiltInKindsAsRolloutStatus(t *testing.T) {
 	t.Parallel()
 	const (
@@ -164,8 +164,8 @@ func TestBuiltInKindsAsRolloutStatus(t *testing.T) {
 	}
 }
 
-// Statuses of argo-rollouts, prometheus-operator, OpenKruise, and others have the verdicts that their
-// authors intend.
+// Statuses from argo-rollouts, prometheus-operator, OpenKruise, and others have the verdicts that the authors
+// of these operators intend.
 func TestStatusesOfOperators(t *testing.T) {
 	t.Parallel()
 	rollout := kindNamed("rollouts.argoproj.io", "Rollout")
@@ -265,7 +265,7 @@ func TestStatusesOfOperators(t *testing.T) {
 	}
 }
 
-// Percentages are rounded as OpenKruise rounds them.
+// Percentages are rounded like in OpenKruise.
 func TestKeeps(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -282,7 +282,6 @@ func TestKeeps(t *testing.T) {
 	}
 }
 
-// Each profile has only valid annotations.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("profiles/*.yaml")
@@ -342,7 +341,7 @@ func TestPausedByAnnotation(t *testing.T) {
 	}
 }
 
-// onlyCounted is true if the last manager owns the count and no other field of the spec.
+// onlyCounted returns true if the last manager owns the count and no other field of the spec.
 func TestOnlyCounted(t *testing.T) {
 	t.Parallel()
 	const made = "- {manager: a, operation: Update, time: '2026-01-02T03:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}, 'f:color': {}}}}"

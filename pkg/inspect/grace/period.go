@@ -11,8 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Period is how long a wait tolerates a failing object. With the zero value, the wait gives up at
-// once.
+// Period is how long a wait tolerates a failing object. With the zero value, the wait gives up immediately.
 type Period struct {
 	// For is how long an object can fail before the wait gives up.
 	For time.Duration
@@ -23,7 +22,7 @@ type Period struct {
 	// cause is why pods fail, with the generation and the number of ready pods at the first failure.
 	// If a controller replaces failing pods, the failure lasts until more pods become ready.
 	cause cause
-	// pods is the set of pods that have failed.
+	// pods contains the UIDs of the pods that have failed for this cause.
 	pods map[types.UID]bool
 }
 
@@ -34,7 +33,7 @@ type cause struct {
 	ready      int32
 }
 
-// causeOf returns why pods of an object fail, and their UIDs. If no pods fail, c has no code.
+// causeOf returns why pods of an object fail, and the UIDs of these pods. If no pods fail, c has no code.
 func causeOf(r status.Report) (c cause, pods []types.UID) {
 	i := slices.IndexFunc(r.Problems, func(p problem.Problem) bool { return len(p.Pods) > 0 && (p.Fatal || p.Crash()) })
 	if i < 0 {

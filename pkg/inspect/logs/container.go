@@ -19,15 +19,14 @@ type Wanted struct {
 	// kubectl's default container and any container that keeps the pod from being ready are selected.
 	Container     string
 	AllContainers bool
-	// Slot, if set, selects the pods of that slot.
+	// Slot, if set, selects pods by the number or word at the end of their names.
 	Slot string
 	// Failing excludes ready pods.
 	Failing bool
-	// FullNames labels lines with full pod names. It is set for several objects.
+	// FullNames labels lines with full pod names. It is true if there are several objects.
 	FullNames bool
 }
 
-// phase is the phase of the newest run of a container.
 type phase int
 
 // The phases. A container that has not started has no log.
@@ -99,8 +98,8 @@ func failingLast(containers []Container) []Container {
 	return append(slices.DeleteFunc(slices.Clone(containers), failing), slices.DeleteFunc(slices.Clone(containers), ready)...)
 }
 
-// shortName returns the name of a pod without the name of its object, and its slot. The slot is the
-// number or word at the end of the name.
+// shortName returns the name of a pod without the name of the object, and the slot of the pod. The slot is
+// the number or word at the end of the name.
 func shortName(object string, pod *corev1.Pod) (short, slot string) {
 	short = pod.Name
 	if rest, is := strings.CutPrefix(pod.Name, object+"-"); is && rest != "" {
@@ -149,7 +148,7 @@ func defaultContainer(pod *corev1.Pod) string {
 	return pod.Spec.Containers[0].Name
 }
 
-// read sets the runs of the container from its status, and reports whether it is broken.
+// read sets the fields about runs from a status, and reports whether the container is broken.
 func (c *Container) read(s corev1.ContainerStatus) (broken bool) {
 	last := s.LastTerminationState.Terminated
 	c.run = s.RestartCount
@@ -158,7 +157,7 @@ func (c *Container) read(s corev1.ContainerStatus) (broken bool) {
 		c.phase = phaseRunning
 	case s.State.Terminated != nil:
 		c.phase, broken = phaseEnded, s.State.Terminated.ExitCode != 0
-	case last != nil: // it waits for a restart
+	case last != nil: // the container waits for a restart
 		c.phase, c.last, broken = phaseEnded, true, true
 	}
 	if last != nil && last.ContainerID != "" {
@@ -170,7 +169,6 @@ func (c *Container) read(s corev1.ContainerStatus) (broken bool) {
 	return broken
 }
 
-// end describes how a run of a container ended.
 func end(t *corev1.ContainerStateTerminated) string {
 	return cmp.Or(t.Reason, "Error") + ", exit code " + strconv.Itoa(int(t.ExitCode))
 }

@@ -44,7 +44,6 @@ var (
 	again     = corev1.ContainerStatus{State: running, LastTerminationState: crashed, RestartCount: 2}
 )
 
-// with sets the status of the named container, and returns the pod.
 func with(p *corev1.Pod, name string, s corev1.ContainerStatus) *corev1.Pod {
 	s.Name = name
 	for _, list := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {

@@ -41,8 +41,8 @@ func AddLastLines(ctx context.Context, core corev1client.PodsGetter, errs []erro
 	}
 }
 
-// describeFailure returns text with the last log lines for the most serious problem of a container
-// that has started, or with the reason why there are none.
+// describeFailure returns the last log lines of the container with the most serious problem, or the reason
+// why there are none. It skips problems of containers that have not started.
 func describeFailure(ctx context.Context, open Open, failed observe.Observation) string {
 	for _, p := range failed.Report.Problems {
 		container, found := failingContainer(failed.Pods, p)
@@ -66,8 +66,8 @@ func describeFailure(ctx context.Context, open Open, failed observe.Observation)
 	return "there is no log of a container that failed"
 }
 
-// AddLastLine adds the last log line to the most serious problem that is a crash, unless the object
-// is ready. It adds nothing if the log cannot be read quickly.
+// AddLastLine adds the container's last log line to the most serious crash in r, unless the object is ready.
+// It adds nothing if the log cannot be read quickly.
 func AddLastLine(ctx context.Context, core corev1client.PodsGetter, pods problem.Pods, r *status.Report) {
 	i := slices.IndexFunc(r.Problems, problem.Problem.Crash)
 	if i < 0 || r.Verdict == status.Ready {
@@ -90,8 +90,8 @@ func AddLastLine(ctx context.Context, core corev1client.PodsGetter, pods problem
 	}
 }
 
-// failingContainer returns the container whose log may explain a problem: the container that the
-// problem names, or one that crashed. The pod is the one that has had the problem the longest.
+// failingContainer returns the container whose log can explain a problem: the container that the problem
+// names, or one that crashed. It searches only the first pod, which has had the problem for the longest time.
 // found is false if no such container has started.
 func failingContainer(pods problem.Pods, p problem.Problem) (container Container, found bool) {
 	i := slices.IndexFunc(pods, func(pod *problem.Pod) bool { return len(p.Pods) > 0 && pod.Name == p.Pods[0] })
@@ -106,9 +106,9 @@ func failingContainer(pods problem.Pods, p problem.Problem) (container Container
 	return container, found
 }
 
-// lastLines reads the last lines that a container wrote before it failed, from the previous run if
-// the container was restarted. most limits the bytes that are read; zero means no limit. A line
-// without a time is the kubelet's message about the log.
+// lastLines reads the last lines that a container wrote before it failed, from the previous run if the
+// container was restarted. most is the maximum number of bytes to read; zero means no limit. A line without a
+// time is the kubelet's message about the log.
 func lastLines(ctx context.Context, open Open, c Container, lines, most int64) ([]Line, error) {
 	body, err := open.open(ctx, Request{
 		Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Previous: c.last || c.crashed, Tail: lines, Bytes: most,

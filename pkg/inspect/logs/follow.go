@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// turn is how long a log stays open while other logs wait for a slot.
+	// turn is how long a log stays open if other logs wait to be opened.
 	turn = 2 * time.Second
 	// drain is how long the log of a deleted pod is read.
 	drain = 10 * time.Second
@@ -36,7 +36,7 @@ type Follower struct {
 	mu    sync.Mutex
 	begun bool
 	tails map[tailKey]*tail
-	// labels maps the label of a log line to the UID of the last pod that had it.
+	// labels maps a label of log lines to the UID of the last pod with that label.
 	labels map[string]types.UID
 }
 
@@ -83,7 +83,7 @@ func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1
 		}
 		t := &tail{follower: f, container: c, changed: make(chan struct{}, 1), gone: make(chan struct{}), known: &resume{}, tail: f.Tail, since: f.Since}
 		if f.begun {
-			// All lines of the new pod are new.
+			// Read the log of the new pod from its beginning.
 			t.tail, t.since = -1, time.Time{}
 			t.title = "new pod " + c.Pod
 			if before, again := f.labels[c.label]; again && before != c.uid {
@@ -130,14 +130,13 @@ const (
 	toEnd
 )
 
-// progress records how far the logs of a container have been read.
+// progress records which runs of a container have been read.
 type progress struct {
 	// run is the newest run whose log was opened. done means that its log was read to the end.
 	run  int32
 	done bool
 }
 
-// next returns the next step for the current state of a container.
 func (p progress) next(c Container, gone bool) step {
 	unread := c.phase != phaseNotStarted && (!p.done || c.run > p.run)
 	switch {
@@ -233,7 +232,7 @@ func (t *tail) run(ctx context.Context) {
 	}
 }
 
-// sleep waits for a change. If atMost is not zero, it waits no longer than atMost.
+// sleep waits for a change or the end of the context. If atMost is not zero, it waits no longer than atMost.
 func (t *tail) sleep(ctx context.Context, atMost time.Duration) {
 	var over <-chan time.Time
 	if atMost > 0 {
@@ -256,7 +255,7 @@ var (
 func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded bool, err error) {
 	f := t.follower
 	if !f.slots.take(ctx, t.gone, f.Out) {
-		return false, true, nil // the next step can differ
+		return false, true, nil // determine the next step again, because the state can have changed
 	}
 	defer f.slots.leave()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -302,7 +301,8 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	return came, false, err
 }
 
-// mark prints the pod or the run of the next lines, and resets the progress for a new run.
+// mark prints a message if the next lines are from a new pod or a new run, and resets the progress for a new
+// run.
 func (t *tail) mark(c Container, s step) {
 	out := t.follower.Out
 	if t.title != "" {
@@ -326,7 +326,7 @@ func (t *tail) mark(c Container, s step) {
 	t.progress = progress{run: c.run}
 }
 
-// supervise ends look when other logs wait for a slot, or some time after the pod is gone.
+// supervise cancels look if other logs wait for a slot, or if the pod has been gone for longer than drain.
 func (t *tail) supervise(ctx context.Context, cancel context.CancelCauseFunc) {
 	ticker := time.NewTicker(turn)
 	defer ticker.Stop()

@@ -26,14 +26,13 @@ import (
 type kubelets struct {
 	mu   sync.Mutex
 	runs map[string][]*playedRun // by pod, newest last
-	// open is the number of open logs, most is the maximum of open, and asked is the number of requests.
+	// open is the number of open logs, most is the highest value of open, and asked is the number of requests.
 	open, most, asked int
 	refuse            error
 }
 
-// playedRun is a run of a container.
 type playedRun struct {
-	log     []string // with times
+	log     []string // each line begins with its time
 	ended   bool
 	cut     bool // streams end after the existing lines, although the run continues
 	changed chan struct{}
@@ -77,7 +76,7 @@ func (k *kubelets) openLog(ctx context.Context, r Request) (io.ReadCloser, error
 	runs := k.runs[r.Pod]
 	n := len(runs) - 1
 	if r.Previous && n >= 0 && !runs[n].ended {
-		n-- // if the newest run has ended and the next one has not started, the newest is the previous one
+		n-- // the newest run has not ended, so the previous run is the one before it
 	}
 	switch {
 	case k.refuse != nil:
@@ -104,7 +103,6 @@ func (k *kubelets) openLog(ctx context.Context, r Request) (io.ReadCloser, error
 	return &stream{over: ctx.Done(), k: k, run: run, next: next, follow: r.Follow}, nil
 }
 
-// stream is an open log.
 type stream struct {
 	over   <-chan struct{}
 	k      *kubelets
@@ -147,7 +145,6 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// followTest is a follower with simulated kubelets.
 type followTest struct {
 	*kubelets
 	*Follower
@@ -180,7 +177,6 @@ func following(t *testing.T, most int, test func(*testing.T, *followTest)) {
 	})
 }
 
-// show passes the current pods to the follower.
 func (f *followTest) show() {
 	report := status.Report{Metadata: status.Metadata{Name: "foo"}}
 	var pods []*corev1.Pod
@@ -227,7 +223,7 @@ func TestFollowBeginsWithTheLastLines(t *testing.T) {
 	})
 }
 
-// With --tail=0, only new lines are written, even if the stream ends before the first one.
+// With --tail=0, only new lines are written, even if the stream ends before the first line.
 func TestFollowOnlyWhatComes(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
@@ -340,7 +336,7 @@ func TestFollowReplacement(t *testing.T) {
 	})
 }
 
-// Some time after a pod is deleted, the follower closes its open streams.
+// Some time after a pod is deleted, the follower closes the open streams of the pod.
 func TestFollowLeavesWhatIsGone(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {

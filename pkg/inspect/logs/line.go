@@ -1,6 +1,5 @@
-// Package logs reads the logs of many containers, once or until their object is gone. Only Open
-// accesses the server. Without a clock or a client, the package decides which containers to read in
-// which order, and which lines are new.
+// Package logs reads container logs, either once or until the object of the containers is gone. Only Open
+// accesses the server.
 package logs
 
 import (
@@ -19,10 +18,10 @@ const (
 
 // Line is one line that a container wrote.
 type Line struct {
-	// Time is when the line was written, by the clock of the node. It is zero for messages of the
+	// Time is when the line was written, according to the clock of the node. It is zero for messages of the
 	// kubelet about the log.
 	Time time.Time
-	// Text is the line without its end.
+	// Text is the line without the line break.
 	Text string
 }
 

@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// linesOf returns the lines of a log, and the incomplete last line.
 func linesOf(t *testing.T, log io.Reader) (lines []string, rest string) {
 	t.Helper()
 	r := newLineReader(log)
@@ -74,8 +73,7 @@ func TestParseLine(t *testing.T) {
 	}
 }
 
-// The position at which reads end does not affect the lines. No line exceeds the limit, and uncut
-// lines are complete.
+// The lines do not depend on the size of the reads. No line exceeds the limit, and uncut lines are complete.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nb\r\n\nc"), 1)
 	f.Add([]byte("\r\r\n\n\r"), 2)

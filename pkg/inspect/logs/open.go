@@ -15,7 +15,7 @@ import (
 // Request selects a log of a container, and a part of that log.
 type Request struct {
 	Namespace, Pod, Container string
-	// Previous selects the previous run. Follow means that reading continues until the container ends.
+	// Previous selects the previous run. Follow means that reading continues until the container exits.
 	Previous, Follow bool
 	// Tail is the number of last lines to read; negative means all lines. Since is the start time, if set.
 	Tail  int64
@@ -53,7 +53,8 @@ func (open Open) open(ctx context.Context, r Request) (io.ReadCloser, error) {
 	return body, err
 }
 
-// MissingRightError means that the user is not allowed to read logs. It names the missing rule.
+// MissingRightError means that the user is not allowed to read logs. The message contains the missing RBAC
+// rule.
 type MissingRightError struct {
 	Namespace string
 	Err       error

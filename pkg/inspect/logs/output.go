@@ -28,7 +28,6 @@ const (
 // batchBytes is the size at which lines are written even if more lines are buffered.
 const batchBytes = 32 << 10
 
-// errWrite means that lines cannot be written.
 var errWrite = errors.New("write the lines of a log")
 
 // Output writes the lines of many containers without mixing them.
@@ -45,7 +44,6 @@ type Output struct {
 	mu sync.Mutex
 }
 
-// entry is a line in JSON.
 type entry struct {
 	Namespace string     `json:"namespace"`
 	Pod       string     `json:"pod"`
@@ -68,7 +66,7 @@ func (o *Output) linesOf(c Container) *lines {
 	l := &lines{output: o, of: c}
 	if o.Format == ForPeople {
 		h := fnv.New32a()
-		_, _ = io.WriteString(h, c.Pod) // it writes to memory
+		_, _ = io.WriteString(h, c.Pod) // writing to a hash cannot fail
 		label := escape.Line(c.label)
 		if o.Paint != nil {
 			label = o.Paint(h.Sum32(), label)
@@ -121,7 +119,6 @@ func (o *Output) Say(format string, args ...any) {
 	_ = escape.PrintLine(o.ErrOut, format, args...) // failing to print a message must not stop the logs
 }
 
-// sayOf prints a message about the log of a container.
 func (o *Output) sayOf(c Container, format string, args ...any) {
 	o.Say("--- %s: %s", c.label, fmt.Sprintf(format, args...))
 }

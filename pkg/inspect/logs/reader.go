@@ -13,7 +13,7 @@ import (
 type Reader struct {
 	Open Open
 	Out  *Output
-	// Most is the maximum number of logs that are open at once.
+	// Most is the maximum number of logs that are open at the same time.
 	Most int
 	// Tail is the number of last lines to read from each log; negative means all lines. Since is the
 	// start time, if set. Previous selects the previous run.
@@ -121,7 +121,7 @@ func (r *Reader) parts(c Container) []part {
 func (r *Reader) readAhead(ctx context.Context, parts []part, running *sync.WaitGroup) {
 	slots := make(chan struct{}, r.Most)
 	for _, p := range parts {
-		slots <- struct{}{} // reads end with the context, so this blocks only for a limited time
+		slots <- struct{}{} // this does not block after the context ends, because reads end with the context
 		running.Go(func() {
 			defer func() { <-slots }()
 			p.to.CloseWithError(r.read(ctx, p))

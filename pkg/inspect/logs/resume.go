@@ -3,24 +3,24 @@ package logs
 import "time"
 
 // resume records how far the log of a container has been read, so that the log can be reopened without
-// repeating lines. The server can begin only at a whole second, and lines of stdout and stderr can be slightly
-// out of order. Therefore, resume counts the lines from the start of the newest line's second.
+// repeating lines. The server can begin only at a whole second, and lines of stdout and stderr can be
+// slightly out of order. Therefore, resume counts the lines since the start of the second in which the newest
+// line was written.
 type resume struct {
-	// oldest and newest are the times of the first line and of the newest one.
+	// oldest and newest are the times of the first line and of the newest line.
 	oldest, newest time.Time
-	// lines is the number of counted lines. repeated is the number of counted lines that are still to
-	// be skipped.
+	// lines is the number of counted lines. repeated is how many of them must still be skipped.
 	lines, repeated int
 }
 
-// begin prepares to reopen the log, and returns the start time, or zero for the beginning.
+// begin prepares to reopen the log. It returns the time from which to read, or zero for the whole log.
 func (r *resume) begin() time.Time {
 	r.repeated = r.lines
 	return r.newest.Truncate(time.Second)
 }
 
-// isNew counts a line, and reports whether the line is new. resumed is set if the log was reopened,
-// so that lines can be repeated.
+// isNew counts a line, and reports whether the line is new. resumed means that the log was reopened, so that
+// it can repeat lines.
 func (r *resume) isNew(line Line, resumed bool) bool {
 	switch {
 	case line.Time.IsZero():

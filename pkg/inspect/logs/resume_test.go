@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// at returns the time at this many milliseconds after a fixed start.
+// at returns a fixed time plus the given number of milliseconds.
 func at(milliseconds int) time.Time {
 	return time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC).Add(time.Duration(milliseconds) * time.Millisecond)
 }

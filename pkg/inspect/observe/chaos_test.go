@@ -75,7 +75,6 @@ func (f *followers) follow(ctx context.Context, c *kube.Factory, running *sync.W
 	return nil
 }
 
-// followSource follows a source in the background until the context ends.
 func followSource(ctx context.Context, c *kube.Factory, running *sync.WaitGroup, x Extent, from Source, several bool) error {
 	f, err := NewFollower(ctx, c, nil, x, several, x.Depth == Below)
 	if err != nil {
@@ -102,7 +101,6 @@ func asJSON(value any) string {
 	return string(data)
 }
 
-// podsOf formats the pods of a report.
 func podsOf(r status.Report) string {
 	var all []string
 	for _, pod := range r.Pods {
@@ -125,8 +123,7 @@ func inFull(r status.Report) string {
 	return fmt.Sprintln(inShort(r), podsOf(r), codes, asJSON(r.Tree))
 }
 
-// Whatever changes, and however watches fail, each follower shows the same as a new read. This also
-// applies if the user is not allowed to watch a resource.
+// Each follower shows the same state as a new read, even if watches fail or are forbidden.
 func TestWhatFollowsIsWhatAReadSays(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -205,7 +202,7 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 
 func pick(random *rand.Rand, all ...string) string { return all[random.IntN(len(all))] }
 
-// changeAnything changes an object of the Deployment, or an unrelated object.
+// changeAnything changes or removes a random object, which can be unrelated to the Deployment.
 func (s *server) changeAnything(t *testing.T, random *rand.Rand) {
 	set := pick(random, "web-1", "web-2", "alien")
 	switch random.IntN(6) {
@@ -222,7 +219,7 @@ func (s *server) changeAnything(t *testing.T, random *rand.Rand) {
 			s.remove(all[random.IntN(len(all))])
 		}
 		for _, pod := range s.List("pods", "ns") {
-			if pod.GetDeletionTimestamp() != nil { // by the garbage collector
+			if pod.GetDeletionTimestamp() != nil { // the garbage collector deletes it
 				s.remove(pod)
 			}
 		}

@@ -20,8 +20,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// addCompetitors adds the autoscalers and disruption budgets if the extent includes them. If there
-// are budgets, it adds the pods. unread lists the resources that the user is not allowed to read.
+// addCompetitors adds the autoscalers and disruption budgets if the extent includes them. If there are
+// budgets, it also adds the pods. unread lists the resources that the user is not allowed to read.
 func (m *model) addCompetitors(ctx context.Context, e *status.Snapshot) (unread []string, err error) {
 	if !m.extent.Competitors {
 		return nil, nil
@@ -43,7 +43,6 @@ func (m *model) addCompetitors(ctx context.Context, e *status.Snapshot) (unread 
 	return m.competitors.Unread, err
 }
 
-// readCompetitors reads the autoscalers and disruption budgets of a namespace into a snapshot.
 func readCompetitors(ctx context.Context, client dynamic.Interface, namespace string, e *status.Snapshot) error {
 	var reading sync.WaitGroup
 	var autoscalersErr, budgetsErr error
@@ -57,7 +56,6 @@ func readCompetitors(ctx context.Context, client dynamic.Interface, namespace st
 	return cmp.Or(unlessUnavailable("horizontalpodautoscalers", e, autoscalersErr), unlessUnavailable("poddisruptionbudgets", e, budgetsErr))
 }
 
-// listAs lists the objects of a resource in a namespace, converted to T.
 func listAs[T any](ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace string) ([]T, error) {
 	items, err := follow.List(ctx, client.Resource(resource).Namespace(namespace), metav1.ListOptions{})
 	if err != nil {
@@ -72,7 +70,7 @@ func listAs[T any](ctx context.Context, client dynamic.Interface, resource schem
 	return all, nil
 }
 
-// recount computes the counts of each budget from the pods, because the status of a budget lags behind.
+// recount computes the counts of each budget from the pods, because the status of a budget can be outdated.
 func (m *model) recount(ctx context.Context, e *status.Snapshot) error {
 	pods, err := contents(ctx, m, m.Pods(m.target.Namespace, ""))
 	if err != nil {

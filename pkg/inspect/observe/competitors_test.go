@@ -18,7 +18,6 @@ func oldBudget(t testing.TB, name, selector string) *unstructured.Unstructured {
 		spec: {minAvailable: 1, selector: %s}, status: {expectedPods: 9, currentHealthy: 9, desiredHealthy: 1, disruptionsAllowed: 8}}`, name, selector))
 }
 
-// set sets one field of an object, and returns the object.
 func set(t testing.TB, obj *unstructured.Unstructured, value any, path ...string) *unstructured.Unstructured {
 	t.Helper()
 	if err := unstructured.SetNestedField(obj.Object, value, path...); err != nil {
@@ -27,14 +26,14 @@ func set(t testing.TB, obj *unstructured.Unstructured, value any, path ...string
 	return obj
 }
 
-// guards returns a report on the Deployment with its disruption budgets.
+// guards returns a report on the Deployment that includes its disruption budgets.
 func guards(t *testing.T, c *kube.Factory) (status.Report, error) {
 	t.Helper()
 	e, _, err := Read(t.Context(), c, web(), Extent{Competitors: true, Recount: true})
 	return status.NewReport(e), err
 }
 
-// Recount counts the active pods that a budget selects, and the ready ones among them.
+// Recount counts the active pods that a budget selects, and how many of these pods are ready.
 func TestGuardsCountThePodsOfABudget(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 2)

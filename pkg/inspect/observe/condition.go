@@ -20,22 +20,21 @@ import (
 
 // Condition is the goal of a wait for an object.
 type Condition struct {
-	// What completes a phrase such as "wait for foo to be ready". Done completes a phrase such as "2
-	// of 3 objects are ready".
+	// What and Done complete phrases such as "wait for foo to be ready" and "2 of 3 objects are ready".
 	What, Done string
 	// Tree means that the condition depends on the pods and other children of the object.
 	Tree bool
 	// FailsFast means that a wait can give up on an object that has failed or is paused.
 	FailsFast bool
-	// CountOnly means that only the number of pods matters. Such a condition can be met while the new
-	// template is paused.
+	// CountOnly means that only the number of pods matters. Such a condition can be met while the rollout of a
+	// new template is paused.
 	CountOnly bool
 	// Absent means that the object need not exist. If Absent is false, a missing object ends the wait.
 	Absent bool
 	// Met reports whether an observation meets the condition. An error means that no later
 	// observation can meet it.
 	Met func(s Observation) (bool, error)
-	// Now, if set, describes the current state. By default, the verdict and its reason describe it.
+	// Now, if set, describes the current state. By default, the description is the verdict and its reason.
 	Now func(s Observation) string
 }
 
@@ -58,8 +57,9 @@ func Ready() Condition {
 	}}
 }
 
-// Scaled returns the condition that an object with this count is ready, or is paused with all pods
-// ready. If known is set, WaitTarget.Check compares the count.
+// Scaled returns the condition that an object with this count is ready, or that it is paused and all pods are
+// ready. If known is false, a different count in the report is an error. If known is true, WaitTarget.Check
+// must compare the count.
 func Scaled(replicas int32, known bool) Condition {
 	g := Ready()
 	g.CountOnly = true
@@ -103,9 +103,9 @@ func (s Observation) reportsPause() bool {
 	return s.Kind.Reconciled() && len(s.Kind.Mapping.Status.Conditions) > 0
 }
 
-// pauseReported reports whether the condition Paused matches the current annotations, which the
-// generation does not cover. If a pause has an end, both statuses match, because the controller
-// decides when it ends. Without a pause, the condition can be missing.
+// pauseReported reports whether the condition Paused matches the pause annotations. A change of annotations
+// does not increase the generation. If a pause has an end, the condition can be true or false, because the
+// controller decides when the pause ends. Without a pause, the condition can be missing.
 func (s Observation) pauseReported() bool {
 	pause := apis.ReadPause(s.Object.GetAnnotations())
 	list, _, _ := unstructured.NestedFieldNoCopy(s.Object.Object, s.Kind.Mapping.Status.Conditions...)
@@ -117,8 +117,7 @@ func (s Observation) pauseReported() bool {
 	return is(pause.Condition(true)) || !pause.Forever && is(pause.Condition(false))
 }
 
-// WithoutTerminating returns a condition that also requires that none of the object's pods are
-// terminating.
+// WithoutTerminating returns a condition that is met if g is met and no pod of the object is terminating.
 func WithoutTerminating(g Condition) Condition {
 	met, now := g.Met, g.Now
 	g.Met = func(s Observation) (bool, error) {
@@ -138,7 +137,7 @@ func WithoutTerminating(g Condition) Condition {
 	return g
 }
 
-// Replaced returns the condition that no old pods are left, and that the object is ready.
+// Replaced returns the condition that none of the old pods exist, and that the object is ready.
 func Replaced(old []problem.Pod) Condition {
 	g := Ready()
 	g.What, g.Done = "to have new pods", "ready with new pods"
@@ -166,7 +165,6 @@ func terminating(s Observation) int {
 	return n
 }
 
-// left counts the old pods that an object still has.
 func left(old []problem.Pod, s Observation) int {
 	n := 0
 	for _, pod := range s.Report.Pods {
@@ -187,7 +185,7 @@ func Created() Condition {
 	return Condition{What: "to be created", Done: "there", Absent: true, Met: func(s Observation) (bool, error) { return s.Object != nil, nil }}
 }
 
-// ConditionForm describes a form of the values that --for accepts.
+// ConditionForm is one of the forms of a --for value, such as condition=NAME.
 type ConditionForm struct {
 	// Name is the value or, if it ends with an equal sign, the prefix of the value.
 	Name string
@@ -281,8 +279,8 @@ func stale(obj map[string]any, c metav1.Condition) bool {
 	return found && seen < generation
 }
 
-// parseJSONPath parses EXPRESSION[=VALUE]. The condition is that the expression finds the value or,
-// if no value is given, any result.
+// parseJSONPath parses EXPRESSION[=VALUE]. The condition is met if the expression finds the value or, if no
+// value is given, any result.
 func parseJSONPath(word string) (Condition, error) {
 	expression, err := fieldpath.ParseExpression(word)
 	return Condition{What: "to have " + expression.String(), Done: "so",

@@ -106,7 +106,7 @@ func TestConditionOfWhatIsGone(t *testing.T) {
 	}
 }
 
-// Paused and Resumed are met when the controller's condition matches the current annotations. A
+// Paused and Resumed are met when the controller's condition matches the current annotations, because a
 // change of annotations does not increase the generation.
 func TestConditionsOfAPause(t *testing.T) {
 	t.Parallel()
@@ -155,8 +155,7 @@ func TestConditionsOfAPause(t *testing.T) {
 	}
 }
 
-// Scaled is met when the object is ready, or when all pods are ready and only the new template is
-// paused.
+// Scaled is met when the object is ready, or when all pods are ready and only the rollout is paused.
 func TestConditionScaled(t *testing.T) {
 	t.Parallel()
 	for name, test := range []struct {
@@ -192,7 +191,6 @@ func TestConditionScaledByTheReport(t *testing.T) {
 	}
 }
 
-// WithoutTerminating is not met while a pod terminates.
 func TestConditionWithoutTerminating(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("it cannot be told")
@@ -275,8 +273,8 @@ func TestConditionReplaced(t *testing.T) {
 	}
 }
 
-// FuzzParseCondition checks that each value of --for is a condition or an error, and that no
-// condition panics.
+// FuzzParseCondition checks that any value of --for results in a condition or an error, and that no condition
+// panics.
 func FuzzParseCondition(f *testing.F) {
 	for _, word := range []string{"", "ready", "CREATE", "delete", "condition=Ready", "condition=Ready=False", "condition==", "jsonpath={.status.readyReplicas}=3", "jsonpath=", "jsonpath={..}=a"} {
 		f.Add(word)

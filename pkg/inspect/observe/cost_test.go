@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// costOfLooks returns the bytes and the number of allocations for one more read of each target. The
-// first reads, which list the objects, are not measured. complete reports whether a read is complete.
+// costOfLooks returns the bytes and the number of allocations for one read of each target. It does not
+// measure the first read, which lists the objects. complete reports whether a snapshot is complete.
 func costOfLooks(t *testing.T, s *server, targets []Target, complete func(status.Snapshot) bool) (bytes, allocations uint64) {
 	t.Helper()
 	reader, err := NewReader(t.Context(), s.factory(), true)
@@ -33,8 +33,8 @@ func costOfLooks(t *testing.T, s *server, targets []Target, complete func(status
 	return after.TotalAlloc - before.TotalAlloc, after.Mallocs - before.Mallocs
 }
 
-// Anyone who can create objects in a namespace can create many. The allocations for reading all of
-// them are proportional to their number.
+// Anyone who can create objects in a namespace can create many, so the allocations for reading all objects
+// must grow only linearly with their number.
 func TestCostOfManyTargets(t *testing.T) { // not parallel, because it counts allocations
 	cost := func(size int) uint64 {
 		s := newServer(t)
@@ -66,8 +66,8 @@ func TestCostOfManyTargets(t *testing.T) { // not parallel, because it counts al
 	}
 }
 
-// Anyone who can create leases in a namespace can create many. Each lease is parsed only once,
-// however many objects no controller reconciles.
+// Anyone who can create leases in a namespace can create many, so each lease is parsed only once for all
+// objects.
 func TestCostOfLeases(t *testing.T) { // not parallel, because it counts allocations
 	const objects, leases = 50, 200
 	s := newServer(t)
@@ -88,8 +88,8 @@ func TestCostOfLeases(t *testing.T) { // not parallel, because it counts allocat
 	}
 }
 
-// Anyone who can create autoscalers and disruption budgets in a namespace can create many. The
-// allocations for reading an object are proportional to their number.
+// Anyone who can create autoscalers and disruption budgets in a namespace can create many, so the allocations
+// for reading an object must grow only linearly with the number of autoscalers and budgets.
 func TestCostOfCompetitors(t *testing.T) { // not parallel, because it counts allocations
 	cost := func(size int) uint64 {
 		s := serveWeb(t, 2)

@@ -33,7 +33,6 @@ type fleetOf struct {
 // closely returns the extent for a named object.
 func closely() Extent { return Extent{Depth: Reasons, Competitors: true} }
 
-// fleet returns a follower without objects.
 func (s *server) fleet(t *testing.T, x Extent, every bool) *fleetOf {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -83,8 +82,8 @@ func (f *fleetOf) end() {
 	f.Stop()
 }
 
-// Until an object is removed, it is shown when it appears, and when it or one of its children
-// changes.
+// An object is shown when it appears, when it or one of its children changes, and when it is removed. After
+// its removal, changes of its children are ignored.
 func TestFleetShowsChanges(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -128,8 +127,8 @@ func TestFleetShowsChanges(t *testing.T) {
 	})
 }
 
-// A single change is shown at once. Continuous changes are shown four times a second, and the last
-// one is always shown.
+// A single change is shown immediately. Continuous changes are shown four times a second, and the last change
+// is always shown.
 func TestFleetShowsNoMoreThanPeopleSee(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -181,7 +180,7 @@ func TestFleetFails(t *testing.T) {
 		f := s.fleet(t, closely(), false)
 		f.put(s.List("deployments", "ns")[0])
 		f.end()
-		f.saw(t, "web progressing") // the end is not a failure
+		f.saw(t, "web progressing") // the end of the context is not a failure
 	})
 	nowhere := newServer(t).factory()
 	*nowhere.Flags.APIServer = "http://[broken"

@@ -25,19 +25,17 @@ import (
 )
 
 const (
-	// leastRest is the minimum delay between two observations of an object in a wait. In Follow,
-	// whose output people read, the minimum is glance. After a slow observation, the delay is longer,
-	// to limit the load.
+	// leastRest is the minimum delay after an observation in a wait. glance is the minimum delay in Follow,
+	// whose output people read. Slow observations have a longer delay to limit the load.
 	leastRest = 10 * time.Millisecond
 	glance    = 250 * time.Millisecond
-	// longestRest limits the delay after a slow observation, because the delay can postpone the end of a wait.
+	// longestRest is the maximum delay. A longer delay would postpone the end of a wait.
 	longestRest = time.Second
-	// backstop is the time after which an object is observed again without a change. For example, no
+	// backstop is the time after which an object is observed again even if nothing has changed. For example, no
 	// watch event reports that a pod is stuck, or that a node has stopped responding.
 	backstop = 15 * time.Second
 )
 
-// restAfter returns the delay after an observation, given its duration and the minimum delay.
 func restAfter(took, least time.Duration) time.Duration {
 	return min(max(least, 4*took), longestRest)
 }
@@ -47,19 +45,18 @@ func restAfter(took, least time.Duration) time.Duration {
 type Follower struct {
 	*feeds.Feeds
 	extent Extent
-	// every means that observations are shown even if they equal the previous one.
+	// every means that an observation is shown even if nothing has changed.
 	every bool
-	// patient means that observations wait for events and nodes, which can explain why an object is
-	// not ready.
+	// patient means that observations wait for events and nodes that can explain why an object is not ready.
 	patient bool
 
-	// mu is held while an object is shown.
+	// mu guards members, and is held while an object is shown.
 	mu      sync.Mutex
 	members map[types.UID]*watcher
 }
 
-// NewFollower returns a follower, which must be stopped. several means that the objects can share a
-// namespace. every means that observations are shown even if they equal the previous one.
+// NewFollower returns a follower, which must be stopped. several means that several objects can share the
+// feeds of a namespace. every means that an observation is shown even if nothing has changed.
 func NewFollower(ctx context.Context, c *kube.Factory, connection *follow.Connection, x Extent, several, every bool) (*Follower, error) {
 	from, err := feeds.New(ctx, c, connection, feeds.Mode{Shared: several})
 	if err != nil {
@@ -79,12 +76,12 @@ type Source struct {
 	Listed func(n int) error
 	// Show is called for one object at a time. A deleted object has the verdict Deleted.
 	Show func(Observation) error
-	// Fail is called with the error that ends the following of an object.
+	// Fail is called with an error after which an object is no longer followed.
 	Fail func(error)
 }
 
-// Follow shows the current objects of a source, and shows them again after each change. It returns
-// when the context ends, when the server rejects a request, or when a named object is gone (ErrGone).
+// Follow shows each object of a source, and shows it again after each change. Follow returns when the context
+// ends, when the server rejects a request, or when a named object is gone (ErrGone).
 func (f *Follower) Follow(ctx context.Context, from Source) error {
 	ctx, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -131,7 +128,6 @@ func (f *Follower) Follow(ctx context.Context, from Source) error {
 	})
 }
 
-// selects returns the client and the options that select the objects of a source.
 func (from Source) selects(client dynamic.Interface) (dynamic.ResourceInterface, metav1.ListOptions) {
 	switch {
 	case from.Name != "":
@@ -142,7 +138,8 @@ func (from Source) selects(client dynamic.Interface) (dynamic.ResourceInterface,
 	return from.Resource(client), metav1.ListOptions{LabelSelector: from.Selector}
 }
 
-// listed passes the initial number of objects to Listed. A named object must exist.
+// listed passes the initial number of objects to Listed. It returns NotFound if a named object does not
+// exist.
 func (from Source) listed(n int) error {
 	if n == 0 && from.Name != "" {
 		return apierrors.NewNotFound(from.Kind.Resource.GroupResource(), from.Name)
@@ -153,14 +150,13 @@ func (from Source) listed(n int) error {
 	return from.Listed(n)
 }
 
-// of returns the target for an object of a source.
 func (from Source) of(obj *unstructured.Unstructured) Target {
 	t := from.Target
 	t.Namespace, t.Name, t.Object = obj.GetNamespace(), obj.GetName(), obj
 	return t
 }
 
-// put starts to follow an object, or passes its new version to the watcher.
+// put starts to follow a new object, or passes the new version of a known object to its watcher.
 func (f *Follower) put(ctx context.Context, running *sync.WaitGroup, from Source, obj *unstructured.Unstructured) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -193,7 +189,7 @@ func (f *Follower) remove(from Source, obj *unstructured.Unstructured) error {
 	return from.Show(Observation{Target: from.of(obj), Report: status.NewReport(status.Snapshot{Object: facts}).Gone(), At: time.Now()})
 }
 
-// see returns a function for lookOn that shows an object if the object or its report has changed.
+// see returns a callback for lookOn, which shows an object if the object or its report has changed.
 func (f *Follower) see(uid types.UID, show func(Observation) error) func(Observation) (bool, time.Duration, error) {
 	var last *Observation
 	unexplained := steady{wanted: explaining}
@@ -214,8 +210,9 @@ func (f *Follower) see(uid types.UID, show func(Observation) error) func(Observa
 	}
 }
 
-// watch calls see at once, after every change of the target or of its children, and after the delay that see
-// returns. It returns when see is done, when the context ends, or when the server rejects a request.
+// watch calls see with an observation of the target: initially, after every change of the target or its
+// children, and after the delay that see returns. watch returns when see is done, when the context ends, or
+// when the server rejects a request.
 func (f *Follower) watch(ctx context.Context, w WaitTarget, g Condition, see func(Observation) (done bool, again time.Duration, err error)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	changes := newWatcher()
@@ -226,8 +223,8 @@ func (f *Follower) watch(ctx context.Context, w WaitTarget, g Condition, see fun
 	return f.lookOn(ctx, w.Target, g, false, changes, see)
 }
 
-// lookOn is like watch, but gets the changes of the target from a watcher. If watched is set,
-// observations are less frequent, and the first one is retried after a transient error.
+// lookOn is like watch, but gets the changes of the target from a watcher. If watched is true, observations
+// are less frequent, and the first observation is retried after a transient error.
 func (f *Follower) lookOn(ctx context.Context, t Target, g Condition, watched bool, changes *watcher, see func(Observation) (done bool, again time.Duration, err error)) error {
 	var again <-chan time.Time
 	looked, rest := watched, leastRest
@@ -253,12 +250,12 @@ func (f *Follower) lookOn(ctx context.Context, t Target, g Condition, watched bo
 			return causeOf(ctx, err)
 		}
 		again = time.After(cmp.Or(next, backstop))
-		_ = follow.Sleep(ctx, restAfter(time.Since(m.begun), rest)) // changes.next returns the error of the context
+		_ = follow.Sleep(ctx, restAfter(time.Since(m.begun), rest)) // changes.next reports the end of the context
 	}
 }
 
-// causeOf returns the cause of a canceled context if the cancellation caused the error. If not, it
-// returns the error.
+// causeOf returns the cancellation cause of the context if err results from the cancellation. If not, it
+// returns err.
 func causeOf(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, cause)) {
@@ -303,9 +300,9 @@ func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unst
 	return s, err
 }
 
-// confirm returns the report and the object that decide a wait. If the watches show that the wait is
-// over, it reads everything again, because watches can lag behind each other. For shipped and
-// built-in kinds, it relies on the status.
+// confirm returns the report and the object that a wait must use. If the watches show that the object is
+// ready, confirm reads everything again, because watches can lag behind each other. For shipped and built-in
+// kinds, it relies on the status and reads nothing.
 func (m *model) confirm(ctx context.Context, g Condition, obj *unstructured.Unstructured, r status.Report) (status.Report, *unstructured.Unstructured, error) {
 	if kind := m.target.Kind; !r.Verdict.Settled() || !g.FailsFast || m.confirmed || kind.Shipped() || kind.BuiltIn() {
 		m.confirmed = m.confirmed && r.Verdict.Settled()

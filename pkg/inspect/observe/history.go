@@ -11,9 +11,10 @@ import (
 type history struct {
 	first        *status.Snapshot
 	acted, below bool
-	// pods lists all pods that the target has owned, if another program reconciles the target.
+	// pods contains the UIDs of all pods that the target has owned. It is set only if another program reconciles
+	// the target.
 	pods map[types.UID]bool
-	// live is the number of active pods at the first observation. It is negative before the first observation.
+	// live is the number of active pods in the first observation of pods, or -1 before that observation.
 	live int
 	// counted means that the count was written just before the wait.
 	counted bool

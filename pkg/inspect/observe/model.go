@@ -24,8 +24,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// model assembles the snapshot of a target: its object, its children, and the reasons why it is not
-// ready. Its feeds are either read once or followed.
+// model assembles the snapshot of a target: the object, the children, and the reasons why the object is not
+// ready. The feeds are either listed once or watched.
 type model struct {
 	*feeds.Feeds
 	target Target
@@ -46,12 +46,12 @@ type model struct {
 	// about contains the UIDs of the target and its children.
 	about sets.Set[types.UID]
 
-	// patient means that observations wait for events and nodes, which can explain why the target is not ready.
-	// If patient is false, an observation skips feeds that have not synced, and sets partial.
+	// patient means that observations wait for events and nodes that can explain why the target is not ready. If
+	// patient is false, an observation skips feeds that have not synced, and sets partial.
 	patient, partial bool
 	// confirmed means that a new read has confirmed that the target is ready.
 	confirmed bool
-	// begun is when the current observation began, or when it last stopped waiting for a feed.
+	// begun is when the current observation began, or when the observation last stopped waiting for a feed.
 	begun time.Time
 }
 
@@ -87,8 +87,8 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	return e, r, err
 }
 
-// read sets the facts if they are from another version of the object. After a change of the spec, it
-// drops the competitors, so that they are read again.
+// read updates the facts if obj is a new version. If the spec has changed, it discards the competitors, so
+// that they are read again.
 func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error {
 	last := m.object
 	if last != nil && last.GetResourceVersion() == obj.GetResourceVersion() {
@@ -101,7 +101,7 @@ func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error 
 		return err
 	}
 	if last == nil {
-		m.begun = time.Now() // only the first observation reads the facts of the kind
+		m.begun = time.Now() // exclude the facts of the kind, which are read only once
 	}
 	if last != nil && last.GetGeneration() != obj.GetGeneration() {
 		m.competitors = nil
@@ -110,7 +110,6 @@ func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error 
 	return nil
 }
 
-// remember records this observation, and adds the results of earlier ones to the snapshot.
 func (m *model) remember(e *status.Snapshot) {
 	if !m.Once {
 		m.history.add(e)
@@ -140,8 +139,8 @@ func isKnown(f subscribable) bool {
 	}
 }
 
-// lacks reports whether an observation must skip a feed that has not synced. If so, it sets partial.
-// The feed notifies the model when it has synced.
+// lacks reports whether the observation must skip a feed because the feed has not synced. If so, it sets
+// partial. The feed notifies the model when it has synced.
 func (m *model) lacks(f subscribable) bool {
 	if m.patient || isKnown(f) {
 		return false
@@ -195,7 +194,7 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 	return err
 }
 
-// addItself adds the target, which is a pod, as its own pod.
+// addItself adds a target that is a pod to the pods of the snapshot.
 func addItself(obj *unstructured.Unstructured, e *status.Snapshot) error {
 	var pod corev1.Pod
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &pod); err != nil {
@@ -205,7 +204,7 @@ func addItself(obj *unstructured.Unstructured, e *status.Snapshot) error {
 	return nil
 }
 
-// podSelector returns a selector that matches the pods of the target.
+// podSelector returns a selector that matches at least the pods of the target.
 func (m *model) podSelector() string {
 	switch {
 	case m.Shared && m.target.Kind.LabelsPods():
@@ -216,9 +215,9 @@ func (m *model) podSelector() string {
 	return m.target.Kind.PodSelector(m.object)
 }
 
-// addChildren adds the objects between the target and its pods. It finds them by their controller
-// references. It reads all objects of each kind, because some objects have no pods. If the target has
-// no pods, it also searches the kinds that create pods.
+// addChildren adds the objects between the target and its pods. It finds them by their controller references.
+// It reads all objects of each kind, because a child can have no pods. If the target has no pods, it also
+// searches the kinds that create pods.
 func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow.Index[*problem.Pod]) error {
 	m.addKinds(pods.Kinds...)
 	var read []follow.Index[feeds.Child]
@@ -240,7 +239,7 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow
 			return cause
 		}
 		if err != nil {
-			// The kind can be unrelated to the target.
+			// Continue, because the kind can be unrelated to the target.
 			klog.FromContext(ctx).V(1).Info("Ignoring the owners of a kind", "kind", m.between[i], "err", err)
 		}
 		m.addKinds(index.Kinds...)
@@ -251,8 +250,8 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow
 // deepest is the maximum number of objects between the target and one of its pods.
 const deepest = 8
 
-// childrenBelow returns the objects that an object controls, directly or through others. Each object
-// is returned only once, even if the controller references form a cycle.
+// childrenBelow returns the objects that an object controls directly or indirectly. Each object is returned
+// only once, even if the controller references form a cycle.
 func childrenBelow(uid types.UID, read []follow.Index[feeds.Child]) []status.Child {
 	var all []status.Child
 	depth := map[types.UID]int{uid: 0, "": 0}
@@ -273,8 +272,8 @@ func childrenBelow(uid types.UID, read []follow.Index[feeds.Child]) []status.Chi
 	return all
 }
 
-// ownPods returns the pods of the target and of its children. It adds pods without a controller that
-// the target owned earlier. The result is not nil, because nil means that pods were not read.
+// ownPods returns the pods of the target and of its children. It adds pods that the target owned earlier and
+// that no longer have a controller. The result is not nil, because nil means that pods were not read.
 func (m *model) ownPods(index follow.Index[*problem.Pod], children []status.Child) problem.Pods {
 	all := append(problem.Pods{}, index.Of[m.facts.UID]...)
 	for _, c := range children {
@@ -291,7 +290,7 @@ func (m *model) ownPods(index follow.Index[*problem.Pod], children []status.Chil
 	return all
 }
 
-// addKinds adds kinds of children, and starts to read their objects.
+// addKinds adds kinds of children, and starts to read the objects of these kinds.
 func (m *model) addKinds(all ...schema.GroupVersionKind) {
 	for _, gvk := range all {
 		if gvk != m.target.Kind.GroupVersionKind() && !slices.Contains(m.between, gvk) {
@@ -301,7 +300,6 @@ func (m *model) addKinds(all ...schema.GroupVersionKind) {
 	}
 }
 
-// childrenOf returns the feed of the children of a kind.
 func (m *model) childrenOf(gvk schema.GroupVersionKind) *feeds.Children {
 	selector := ""
 	if !m.Shared {
@@ -323,7 +321,7 @@ func (m *model) noteAbout(e status.Snapshot) {
 	}
 }
 
-// belonging returns the UIDs of the object and its children.
+// belonging returns the UIDs of the object, its pods, and its children.
 func belonging(e status.Snapshot) sets.Set[types.UID] {
 	all := sets.New(e.Object.UID)
 	for _, pod := range e.Pods {

@@ -17,7 +17,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// If the target is a pod, the tree has only that pod.
 func TestPodIsItsOwnTree(t *testing.T) {
 	t.Parallel()
 	target := Target{Kind: kindOf("v1", "Pod"), Namespace: "ns", Name: "web-1-0"}
@@ -64,7 +63,7 @@ func TestPodsBelow(t *testing.T) {
 	}
 }
 
-// The pods in a snapshot do not have the fields that reports ignore.
+// Pods in a snapshot lack the fields that reports ignore.
 func TestAllPods(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 2)
@@ -102,15 +101,14 @@ func TestAllPods(t *testing.T) {
 	}
 }
 
-// owned sets the controller of an object, and returns the object.
 func owned(t testing.TB, obj *unstructured.Unstructured, apiVersion, kind, name string) *unstructured.Unstructured {
 	t.Helper()
 	owner := map[string]any{"apiVersion": apiVersion, "kind": kind, "name": name, "uid": name, "controller": true}
 	return set(t, obj, []any{owner}, "metadata", "ownerReferences")
 }
 
-// The objects between an object and its pods are found by the references of the pods, level by level.
-// If there are no pods, the kinds that create pods are searched.
+// The objects between an object and its pods are found by the controller references of the pods, level by
+// level. If there are no pods, the kinds that create pods are searched.
 func TestReadIntermediate(t *testing.T) {
 	t.Parallel()
 	cell := parse(t, "{apiVersion: example.com/v1, kind: Cell, metadata: {name: cell, namespace: ns, uid: cell, generation: 1}, spec: {readers: {replicas: 1}}}")

@@ -15,8 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// readObject returns the facts of a target's object. For kinds of other programs, it first finds the
-// status fields and the replica field.
+// readObject returns the model of a target's object. For kinds that other programs reconcile, it first finds
+// the status fields and the replica field.
 func readObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, t Target) (status.Object, error) {
 	if t.Kind.Reconciled() {
 		return facts.Of(t.Kind, t.Object)

@@ -76,7 +76,8 @@ func TestReadObject(t *testing.T) {
 	}
 }
 
-// readObject reads an object named x from YAML. It also stores a Set on the server, for its /scale.
+// readObject reads an object named x from YAML. If the object is a Set, it also stores the Set on the server,
+// which serves /scale.
 func (s *server) readObject(t *testing.T, kind kinds.Kind, text string, path *fieldpath.Path) (status.Object, error) {
 	t.Helper()
 	c := s.factory()

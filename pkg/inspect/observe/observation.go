@@ -16,11 +16,11 @@ import (
 type Observation struct {
 	// Target.Object is the observed object, or nil if it does not exist.
 	Target
-	// Report is the report on the target. It is set even if the object does not exist.
+	// Report is set even if the object does not exist.
 	Report status.Report
 	// Pods contains the pods of the object, without the problems that the report adds.
 	Pods problem.Pods
-	// Met is set if the last condition of a wait is met.
+	// Met is true if the last condition of a wait is met.
 	Met bool
 	// Partial means that events or nodes, which can explain the verdict, are still being read.
 	Partial bool
@@ -45,7 +45,7 @@ func (s Observation) turned(other Observation) bool {
 	return r.Verdict != o.Verdict || r.ReasonCode != o.ReasonCode || s.Partial != other.Partial && r.Reason != o.Reason || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
 }
 
-// State returns the verdict and its reason, or only the reason for an object that does not exist.
+// State returns the verdict and its reason or, for an object that does not exist, only the reason.
 func (s Observation) State() string {
 	if s.Report.ReasonCode == problem.CodeDeleted {
 		return escape.Line(s.Report.Reason)

@@ -2,7 +2,7 @@ package observe
 
 import "testing"
 
-// TestOperators checks operators that once needed a new rule. Each script represents a class of
+// TestOperators checks the operators for which verdict rules were added. Each script represents a class of
 // operators.
 func TestOperators(t *testing.T) {
 	t.Parallel()

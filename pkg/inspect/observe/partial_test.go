@@ -19,7 +19,6 @@ import (
 
 const hanging = 24 * time.Hour
 
-// eventOf returns an event of a pod.
 func eventOf(t *testing.T, pod, reason, message string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: %[1]s-%[2]s, namespace: ns, uid: event-%[1]s-%[2]s}, type: Warning, reason: %[2]s, message: %[3]q,
@@ -52,10 +51,10 @@ func waitForWeb(t *testing.T, s *server, limits Limits) (shown []Observation, to
 	return shown, time.Since(begun), errors.Join(errs...)
 }
 
-// A wait does not wait for events, which only explain why an object is not ready.
+// A wait can end before the events are read, because events only explain why an object is not ready.
 func TestWaitEndsBeforeEventsAreKnown(t *testing.T) {
 	t.Parallel()
-	// At this time, the list of events is either unanswered or has failed.
+	// The list of events is still unanswered at the start, and has failed after a minute.
 	for _, after := range []time.Duration{0, time.Minute} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
@@ -179,8 +178,8 @@ func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 	})
 }
 
-// followAsFleet follows the Deployment for a minute as "status -w" follows a list of objects. It
-// returns the reports that were shown.
+// followAsFleet follows the Deployment for a minute as one of many objects, like "status -w". It returns the
+// shown reports.
 func followAsFleet(t *testing.T, s *server) (shown []status.Report) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -199,7 +198,7 @@ func followAsFleet(t *testing.T, s *server) (shown []status.Report) {
 	return shown
 }
 
-// If many objects are followed, each is first shown when its events are known, or after a second.
+// If many objects are followed, each object is first shown when its events are known, or after a second.
 func TestFleetShowsReasons(t *testing.T) {
 	t.Parallel()
 	for delay, want := range map[time.Duration]string{300 * time.Millisecond: "[VolumeNotMounted]", 5 * time.Second: "[PodsStarting VolumeNotMounted]"} {

@@ -8,17 +8,17 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// Depth is how much Read reads for an object. Each depth includes the previous depths.
+// Depth determines how much Read reads for an object. Each depth includes the previous depths.
 type Depth int
 
 const (
 	// Alone is the object itself.
 	Alone Depth = iota
-	// Below adds its pods, and the objects between it and its pods.
+	// Below adds the pods of the object, and the objects in between.
 	Below
 	// Reasons adds objects that can explain why an object is not ready: events, nodes, and controllers.
 	Reasons
-	// Details adds the same even if the object is ready.
+	// Details adds these objects even if the object is ready.
 	Details
 )
 
@@ -43,7 +43,7 @@ func Read(ctx context.Context, c *kube.Factory, t Target, x Extent) (status.Snap
 	return r.Read(ctx, t, x)
 }
 
-// Reader reads targets once.
+// Reader reads targets without watching them.
 type Reader struct{ feeds *feeds.Feeds }
 
 // NewReader returns a reader, which must be stopped. several means that the targets in a namespace

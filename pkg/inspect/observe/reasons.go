@@ -22,15 +22,15 @@ import (
 )
 
 const (
-	// fewObjects is the maximum number of objects whose events are listed with a request for each object.
+	// fewObjects is the maximum number of objects whose events are listed with a separate request per object.
 	fewObjects = 3
-	// nodesLookedAt is the maximum number of nodes that are read. The pods of an object usually have
-	// the same problem.
+	// nodesLookedAt is the maximum number of nodes that are read. A few are enough, because the pods of an
+	// object usually have the same problem.
 	nodesLookedAt = 5
 )
 
-// withReasons adds objects that can explain why an object is not ready, and returns the report. If
-// the pods have probes, even a ready object needs events: a container that a probe kills stays ready
+// withReasons adds objects that can explain why the target is not ready, and returns the report. If pods have
+// probes, it reads events even for a ready target, because a container that a probe has killed stays ready
 // until its grace period is over.
 func (m *model) withReasons(ctx context.Context, e *status.Snapshot) (status.Report, error) {
 	r := status.NewReport(*e)
@@ -50,18 +50,18 @@ func (m *model) withReasons(ctx context.Context, e *status.Snapshot) (status.Rep
 	return status.NewReport(*e), err
 }
 
-// addReasons adds events, the nodes of the pods, and the controllers of the target.
+// addReasons adds events, nodes, and run-controllers.
 func (m *model) addReasons(ctx context.Context, e *status.Snapshot, r status.Report) error {
 	namespaces := slices.Compact([]string{m.target.Namespace, apis.LeaseNamespaceForAll})
 	if e.Object.Foreign {
-		namespaces = nil // another program reconciles the object
+		namespaces = nil // no run-controller reconciles the object
 	}
 	for _, namespace := range namespaces {
-		m.Leases(namespace) // start to read them
+		m.Leases(namespace) // start to read the leases in the background
 	}
 	err := m.addExplanations(ctx, e, r)
 	if !m.patient && follow.Transient(err) {
-		m.partial, err = true, nil // the feed tries again
+		m.partial, err = true, nil // the feed retries
 	}
 	if err == nil && namespaces != nil {
 		err = m.addLoops(ctx, e, namespaces)
@@ -69,7 +69,7 @@ func (m *model) addReasons(ctx context.Context, e *status.Snapshot, r status.Rep
 	return err
 }
 
-// addExplanations adds events. If the events do not explain the state of pods, it adds their nodes.
+// addExplanations adds events, and the nodes of pods whose state the events do not explain.
 func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r status.Report) error {
 	from := m.eventFeeds(*e, unready(r))
 	if slices.ContainsFunc(from, func(f *feeds.Events) bool { return m.lacks(f) }) {
@@ -84,9 +84,10 @@ func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r statu
 	return m.addNodes(ctx, e, r.Pods)
 }
 
-// eventFeeds subscribes to feeds of events, and returns them. If events are followed, one feed contains all
-// events in the namespace except the events of normal pod starts. Otherwise, the feeds contain the events about
-// the given objects. If no objects are given, the feeds contain the Killing events of all pods.
+// eventFeeds subscribes to feeds of events, and returns the feeds. If events are watched, a single feed
+// contains all events in the namespace except for the events of normal pod starts. If events are listed once,
+// the feeds contain at least the events about the given objects or, if no objects are given, the Killing
+// events of all pods.
 func (m *model) eventFeeds(e status.Snapshot, about []types.UID) []*feeds.Events {
 	var selectors []string
 	switch {
@@ -118,7 +119,7 @@ func unlessRoutine() string {
 	return fields.AndSelectors(all...).String()
 }
 
-// unready returns the UIDs of all objects in a report that are not ready pods.
+// unready returns the UIDs of all objects in a report except for ready pods.
 func unready(r status.Report) []types.UID {
 	var uids []types.UID
 	var add func(status.Node)
@@ -139,7 +140,6 @@ func unready(r status.Report) []types.UID {
 	return uids
 }
 
-// addEvents adds the events about the target and its children.
 func (m *model) addEvents(ctx context.Context, e *status.Snapshot, from []*feeds.Events) error {
 	about := belonging(*e)
 	e.Events = nil
@@ -173,7 +173,7 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []problem
 		if err != nil {
 			return unlessUnavailable("nodes", e, err)
 		}
-		e.Nodes[name] = nil // nil if the node does not exist
+		e.Nodes[name] = nil // nil means that the node does not exist
 		for _, node := range index.Of[""] {
 			e.Nodes[name] = node
 		}
@@ -181,8 +181,8 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []problem
 	return nil
 }
 
-// unexplainedNodes returns the names of the first few nodes with pods that are not ready, or have not
-// terminated, for an unknown reason.
+// unexplainedNodes returns the names of at most nodesLookedAt nodes with pods that are not ready, or are
+// still terminating, for an unknown reason.
 func unexplainedNodes(pods []problem.Pod) []string {
 	unexplained := []problem.Code{"", problem.CodeTerminating, problem.CodeContainersNotReady, problem.CodeNodeLost}
 	var names []string
@@ -194,8 +194,8 @@ func unexplainedNodes(pods []problem.Pod) []string {
 	return names
 }
 
-// addLoops adds the controllers that can reconcile the target. It does not subscribe to their leases,
-// because each renewal would be a change.
+// addLoops adds the run-controllers that have leases in the namespaces. It does not subscribe to the leases,
+// because every renewal would cause another observation.
 func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []string) error {
 	loops := []leaserecord.Loop{}
 	for _, namespace := range namespaces {
@@ -216,8 +216,8 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []s
 	return nil
 }
 
-// unlessUnavailable returns nil if the server does not have a resource or the user is not allowed to
-// read it. In the latter case, it adds the resource to Unread. All other errors are returned.
+// unlessUnavailable returns err, or nil if err means that the server does not serve the resource or that the
+// user is not allowed to read it. It adds a forbidden resource to Unread.
 func unlessUnavailable(what string, e *status.Snapshot, err error) error {
 	if kube.NotServed(err) {
 		return nil

@@ -28,12 +28,12 @@ type script struct {
 	steps []step
 }
 
-// step is a write at a second of the script, and the verdict after the write.
+// step is a write at the given second of the script, and the expected verdict after the write.
 type step struct {
 	second int
-	// writes is YAML. A user writes "spec" and "count", and the operator writes "status". Other keys
-	// are pods and jobs, such as Pod/web-0; null removes an object. In an object, "of" is its
-	// controller, and "is" is the state of a pod.
+	// writes is YAML. A user writes "spec" and "count", and the operator writes "status". Other keys are pods
+	// and jobs, such as Pod/web-0; null removes an object. In an object, "of" names the controller, and "is" the
+	// state of a pod.
 	writes string
 	// want is the verdict, optionally followed by a colon and the code of the reason.
 	want string
@@ -107,8 +107,8 @@ func newWorld(t *testing.T, s script) *world {
 	return w
 }
 
-// schemaOf returns the OpenAPI schema of fields that are given with their types. Other fields are
-// allowed.
+// schemaOf converts a map of field names to types into an OpenAPI schema. The schema allows other fields,
+// too.
 func schemaOf(value any) map[string]any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -123,7 +123,7 @@ func schemaOf(value any) map[string]any {
 	return map[string]any{"type": value}
 }
 
-// write writes objects with the field manager of their writer.
+// write writes each object with the field manager of the user or operator who writes it.
 func (w *world) write(text string) {
 	w.t.Helper()
 	all := parse(w.t, text).Object
@@ -151,7 +151,7 @@ func (w *world) write(text string) {
 	}
 }
 
-// child writes a pod or a job. nil removes it.
+// child writes a pod or a job, or removes it if content is nil.
 func (w *world) child(kind, name string, content map[string]any) {
 	w.t.Helper()
 	resource, version := strings.ToLower(kind), map[string]string{"Pod": "v1", "Job": "batch/v1"}[kind]

@@ -34,13 +34,12 @@ func newServer(t testing.TB) *server {
 	return s
 }
 
-// The fields of the spec of a Set and of a Cell.
+// The schemas of the spec fields of a Set and a Cell.
 const (
 	setSpec  = "replicas: {type: integer}, size: {type: integer}"
 	cellSpec = "readers: {type: object, properties: {replicas: {type: integer}}}, writers: {type: object, properties: {replicas: {type: integer}}}"
 )
 
-// crdOf returns the CRD of a kind with the given spec fields and subresources.
 func crdOf(t testing.TB, kind, spec, subresources string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %[1]ss.example.com},
@@ -50,14 +49,13 @@ func crdOf(t testing.TB, kind, spec, subresources string) *unstructured.Unstruct
 		strings.ToLower(kind), kind, spec, subresources))
 }
 
-// factory returns the factory of clients for the server.
 func (s *server) factory() *kube.Factory {
 	c := kube.New("test", genericiooptions.NewTestIOStreamsDiscard())
 	s.Connect(c.Flags)
 	return c
 }
 
-// kindOf returns a namespaced kind without a declaration.
+// kindOf returns a namespaced kind with a guessed resource name.
 func kindOf(apiVersion, kind string) kinds.Kind {
 	gvk := schema.FromAPIVersionAndKind(apiVersion, kind)
 	resource, _ := meta.UnsafeGuessKindToResource(gvk)
@@ -81,7 +79,6 @@ func (s *server) put(obj *unstructured.Unstructured) {
 	}
 }
 
-// remove removes an object.
 func (s *server) remove(obj *unstructured.Unstructured) {
 	s.Remove(strings.ToLower(obj.GetKind()), obj.GetNamespace(), obj.GetName())
 }
@@ -117,7 +114,7 @@ func (s *server) sent() []string {
 	return slices.Compact(all)
 }
 
-// selected reports whether all requests such as "list pods" have a selector.
+// selected reports whether all requests of a type, such as "list pods", have the selector.
 func (s *server) selected(request, selector string) bool {
 	return !slices.ContainsFunc(s.Requests(on(request)), func(r apiserver.Request) bool {
 		return r.Query.Get("labelSelector") != selector && r.Query.Get("fieldSelector") != selector

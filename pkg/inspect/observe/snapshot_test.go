@@ -23,7 +23,6 @@ func imoocPod(t testing.TB, desired, ready int) *unstructured.Unstructured {
 
 func foo() Target { return Target{Kind: imoocPods(), Namespace: "ns", Name: "foo"} }
 
-// podOfFoo returns a pod of the ImoocPod.
 func podOfFoo(t testing.TB, number int, ready bool) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: foo-%[1]d, namespace: ns, uid: foo-%[1]d, labels: {%[2]s: foo},
@@ -44,7 +43,6 @@ func serveFoo(t testing.TB, ready int) *server {
 	return s
 }
 
-// event returns an event about an object of a kind.
 func event(t testing.TB, name, kind, uid, reason, message string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: %s, namespace: ns, uid: %[1]s}, type: Warning, reason: %[2]s, message: %[3]q,
@@ -156,8 +154,8 @@ func TestReadAll(t *testing.T) {
 	}
 }
 
-// A controller for all namespaces has its lease in a namespace that can contain another controller.
-// The leases in that namespace are read only once.
+// The lease of a controller for all namespaces is in a namespace that can also have its own controller. The
+// leases in that namespace are read only once.
 func TestLoopsOfTheNamespaceOfAll(t *testing.T) {
 	t.Parallel()
 	for namespace, want := range map[string]int{"ns": 2, apis.LeaseNamespaceForAll: 1} {
@@ -173,8 +171,8 @@ func TestLoopsOfTheNamespaceOfAll(t *testing.T) {
 	}
 }
 
-// If the user is not allowed to read a resource, the report is made without it, and Unread lists it.
-// Other failed requests are errors.
+// If the user is not allowed to read a resource, Read continues without it, and Unread lists it. Other failed
+// requests are errors.
 func TestReadWithoutRights(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -329,7 +327,7 @@ func TestUnexplainedNodes(t *testing.T) {
 	}
 }
 
-// An object of the wrong type is an error.
+// listAs returns an error if it cannot convert an object.
 func TestListAs(t *testing.T) {
 	t.Parallel()
 	client, err := serveSet(t, 2).factory().Dynamic()

@@ -18,13 +18,13 @@ import (
 type Target struct {
 	Kind            kinds.Kind
 	Namespace, Name string
-	// Object is the object, or nil if it has not been read.
+	// Object is nil if the target has not been read.
 	Object *unstructured.Unstructured
-	// Path is the replica field if the command line names it, or nil.
+	// Path is the path of the replica field if the command line contains it, or nil.
 	Path *fieldpath.Path
 }
 
-// Named returns the target with a name. It ignores the namespace if the kind is cluster-scoped.
+// Named returns a target that has not been read. It ignores the namespace if the kind is cluster-scoped.
 func Named(kind kinds.Kind, namespace, name string) Target {
 	if kind.Clusterwide {
 		namespace = ""
@@ -43,7 +43,7 @@ func (t *Target) Read(ctx context.Context, client dynamic.Interface) (err error)
 // String returns a name such as "imoocpod/foo".
 func (t Target) String() string { return status.ShortType(t.Kind.String()) + "/" + t.Name }
 
-// Resource returns the client for the kind of the target in its namespace.
+// Resource returns the client for the kind and the namespace of the target.
 func (t Target) Resource(client dynamic.Interface) dynamic.ResourceInterface {
 	if t.Kind.Clusterwide {
 		return client.Resource(t.Kind.Resource)

@@ -26,15 +26,15 @@ type WaitTarget struct {
 	Target Target
 	// Conditions must be met one after the other.
 	Conditions []Condition
-	// UID, if set, identifies the object. Other objects with the same name are ignored.
+	// UID, if set, identifies the object. Another object with the same name is treated as missing.
 	UID types.UID
-	// Check, if set, checks each version of the object. An error ends the wait.
+	// Check, if set, is called with each observed version of the object. An error ends the wait.
 	Check func(*unstructured.Unstructured) error
 	// Reached, if set, is called when all conditions are met.
 	Reached func(Observation) error
 }
 
-// holds returns an error if the object has another UID or Check fails.
+// holds returns an error if the UID of the object differs from w.UID, or if Check fails.
 func (w WaitTarget) holds(s Observation) error {
 	switch {
 	case s.Object == nil:
@@ -50,9 +50,9 @@ func (w WaitTarget) holds(s Observation) error {
 	return nil
 }
 
-// Limits are the limits of a wait.
+// Limits determine when a wait ends.
 type Limits struct {
-	// Timeout is the limit of the whole wait, or zero for no limit.
+	// Timeout is the maximum duration of the whole wait. Zero means no timeout.
 	Timeout time.Duration
 	// FailAfter is how long an object can stay failed before the wait gives up.
 	FailAfter time.Duration
@@ -72,19 +72,20 @@ type Waiter struct {
 	Show func(Observation)
 	// Connection, if set, records whether the server can be reached.
 	Connection *follow.Connection
-	// Closely means that every observation is shown, and includes the competitors.
+	// Closely means that Show is called for every observation, and that observations include autoscalers and
+	// disruption budgets.
 	Closely bool
 
 	showing sync.Mutex
 }
 
-// Wait waits until all conditions are met. It returns one error per target, in the order of the targets. The
-// error is nil if the conditions are met. If Wait cannot begin, it returns a single error.
+// Wait waits until the conditions of all targets are met. It returns an error or nil for each target, in the
+// order of the targets. If the wait cannot begin, it returns a single error.
 func (a *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
-	// The feeds outlive the deadline, because explain uses them after it.
+	// The feeds must outlive the deadline, because explain still uses them.
 	f, err := NewFollower(ctx, a.Clients, a.Connection, Extent{Depth: Reasons, Competitors: a.Closely}, len(all) > 1, a.Closely)
 	if err != nil {
-		return []error{err} // the error concerns all targets
+		return []error{err}
 	}
 	defer f.Stop()
 	f.patient = a.Limits.Once
@@ -102,7 +103,7 @@ func (a *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
 	return errs
 }
 
-// waitOne waits until the conditions of a target are met one after the other, and calls Reached.
+// waitOne waits for the conditions of a target, one after the other, and then calls Reached.
 func (a *Waiter) waitOne(ctx context.Context, f *Follower, w WaitTarget) error {
 	var last Observation
 	for i, g := range w.Conditions {
@@ -167,8 +168,9 @@ func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g
 	return Observation{}, notMet(ctx, w, g, last, err)
 }
 
-// givesUp returns an error if a wait must end before its timeout. over means that the object has
-// failed for too long. A pause also ends the wait, but not an endless one or one for reported counts.
+// givesUp returns an error if a wait must end before its timeout. over means that the object has failed for
+// too long. A pause ends the wait, too, unless the wait is endless, or waits for a count that takes effect
+// despite the pause.
 func givesUp(s Observation, g Condition, endless, over bool) error {
 	switch {
 	case s.Partial:
@@ -181,14 +183,14 @@ func givesUp(s Observation, g Condition, endless, over bool) error {
 	return nil
 }
 
-// notMet returns the error for an unmet condition, with the last observation if there is one.
+// notMet returns the error for a condition that was not met. The error includes the last observation, if any.
 func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, err error) error {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = outcome.ErrInterrupted
 	}
 	switch {
 	case errors.Is(err, outcome.ErrOverwritten), errors.Is(err, outcome.ErrGone), apierrors.IsNotFound(err):
-		return err // the error names the object
+		return err // the error already names the object
 	case errors.Is(err, outcome.ErrFailed), errors.Is(err, outcome.ErrPaused):
 	case errors.Is(err, outcome.ErrTimeout), errors.Is(err, outcome.ErrInterrupted):
 		seen := "nothing"
@@ -211,10 +213,10 @@ func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, e
 	return err
 }
 
-// explaining is how long an observation or the end of a wait can be delayed for an explanation.
+// explaining is how long an observation or the end of a wait can be delayed to read events and nodes.
 const explaining = time.Second
 
-// explain completes the last observation before a timeout if it is partial.
+// explain completes the report of the last observation before a timeout if the observation is partial.
 func explain(ctx context.Context, last *Observation) {
 	if !last.Partial {
 		return
@@ -229,12 +231,12 @@ func explain(ctx context.Context, last *Observation) {
 // steady tracks how long a condition has been met continuously.
 type steady struct {
 	wanted time.Duration
-	// since is when the condition was met first, or zero if it is not met.
+	// since is when the condition became true, or zero if it is false.
 	since time.Time
 }
 
-// look records whether the condition is met, and reports whether it has been met for long enough. If
-// not, left is the remaining time, or zero if the condition is not met.
+// look records whether the condition is met. done reports whether it has been met for long enough. left is
+// the remaining time, or zero if the condition is not met.
 func (h *steady) look(met bool, now time.Time) (done bool, left time.Duration) {
 	if !met {
 		h.since = time.Time{}
@@ -247,7 +249,7 @@ func (h *steady) look(met bool, now time.Time) (done bool, left time.Duration) {
 	return left == 0, left
 }
 
-// FailedError explains why an object cannot become ready without help.
+// FailedError is the error of a wait that gives up on a failed or paused object.
 type FailedError struct {
 	Observation
 	// Err is outcome.ErrFailed or outcome.ErrPaused.
@@ -264,11 +266,12 @@ func (e *FailedError) Error() string {
 
 func (e *FailedError) Unwrap() error { return e.Err }
 
-// recheck returns the time until the next observation if nothing changes. Zero means the backstop.
+// recheck returns the time until the next observation if nothing changes. Zero means that the backstop
+// applies.
 func (s Observation) recheck() time.Duration {
 	switch s.Report.ReasonCode {
 	case problem.CodeChildNotReady, problem.CodeStatusBehind, problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeConditionFalse:
-		return follow.Pause // the verdict can change without an event
+		return follow.Pause // the verdict can change without a watch event
 	}
 	return s.Report.Recheck
 }

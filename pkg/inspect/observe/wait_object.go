@@ -14,8 +14,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// WaitForObject calls done at once and after every change, with the object or, if it does not exist,
-// nil. It returns when done returns true or an error, or after the timeout (ErrTimeout).
+// WaitForObject calls done with the current object, and again after every change. The argument is nil if the
+// object does not exist. WaitForObject returns when done returns true or an error, or after the timeout
+// (ErrTimeout).
 func WaitForObject(ctx context.Context, objects dynamic.ResourceInterface, name string, timeout time.Duration, done func(*unstructured.Unstructured) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, outcome.ErrTimeout)
 	defer cancel()
@@ -26,7 +27,7 @@ func WaitForObject(ctx context.Context, objects dynamic.ResourceInterface, name 
 	return err
 }
 
-// WaitUntilGone waits until this object is gone. Another object with the same name is ignored.
+// WaitUntilGone waits until the given object is gone. Another object with the same name is ignored.
 func WaitUntilGone(ctx context.Context, objects dynamic.ResourceInterface, gone *unstructured.Unstructured, timeout time.Duration) error {
 	seen := "it still exists"
 	err := WaitForObject(ctx, objects, gone.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {

@@ -16,7 +16,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// deployments returns the client for Deployments.
 func (s *server) deployments(t *testing.T) dynamic.ResourceInterface {
 	t.Helper()
 	client, err := s.factory().Dynamic()
@@ -26,7 +25,6 @@ func (s *server) deployments(t *testing.T) dynamic.ResourceInterface {
 	return web().Resource(client)
 }
 
-// waiting is a wait in a goroutine, and its result.
 type waiting struct {
 	ended chan struct{}
 	err   error
@@ -43,7 +41,6 @@ func begin(wait func() error) *waiting {
 	return w
 }
 
-// over reports whether the wait has ended.
 func (w *waiting) over() bool {
 	synctest.Wait()
 	select {
@@ -109,8 +106,8 @@ func TestWaitForObjectEndsWhileItReads(t *testing.T) {
 	})
 }
 
-// WaitUntilGone ignores another object with the same name. After a timeout, the error names what
-// blocks the deletion.
+// WaitUntilGone ignores another object with the same name. After a timeout, the error names the finalizers
+// that block the deletion.
 func TestWaitUntilGone(t *testing.T) {
 	t.Parallel()
 	const still = "wait for deployment.apps/web to be gone: timed out; last seen: "

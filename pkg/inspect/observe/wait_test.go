@@ -55,7 +55,8 @@ func limits(timeout, failAfter time.Duration) Limits {
 	return Limits{Timeout: timeout, FailAfter: failAfter, FailFast: true}
 }
 
-// waitFor starts to wait for conditions of a target. The error of the wait is the error of the target.
+// waitFor starts a wait for conditions of a single target. The result of the wait is the error of that
+// target.
 func (s *server) waitFor(t *testing.T, a *Waiter, target Target, all ...Condition) *waiting {
 	t.Helper()
 	a.Clients = s.factory()
@@ -87,7 +88,7 @@ func never() Condition {
 
 const notReady = "progressing: 1 of 2 pods ready"
 
-// A wait ends at its timeout, with the last observation in the error.
+// A wait ends at its timeout, and the error contains the last observation.
 func TestWaitTimesOut(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]struct {
@@ -119,7 +120,7 @@ func TestWaitTimesOut(t *testing.T) {
 	}
 }
 
-// The error of a wait that times out before any observation reports that nothing was seen.
+// If a wait times out before its first observation, the error contains "last seen: nothing".
 func TestWaitThatSeesNothing(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -133,8 +134,8 @@ func TestWaitThatSeesNothing(t *testing.T) {
 	})
 }
 
-// A wait ends, with the reason, when its object has failed for long enough. Without FailFast or
-// FailsFast, it continues.
+// A wait ends with the reason when its object has failed for long enough. Without FailFast or FailsFast, the
+// wait continues.
 func TestWaitForWhatHasFailed(t *testing.T) {
 	t.Parallel()
 	gentle := Ready()
@@ -207,7 +208,7 @@ func TestWaitForWhatIsPaused(t *testing.T) {
 			}
 		})
 	}
-	// If the whole object is paused, its pods are not scaled either.
+	// If the whole object is paused, its pods are not scaled.
 	bubble.Test(t, func(t *testing.T) {
 		s := serveFoo(t, 1)
 		obj := imoocPod(t, 2, 1)
@@ -220,7 +221,8 @@ func TestWaitForWhatIsPaused(t *testing.T) {
 	})
 }
 
-// A wait meets its conditions one after the other. Only the last condition marks an observation as met.
+// The conditions of a wait must be met one after the other. Only the last condition marks an observation as
+// met.
 func TestWaitForOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -382,8 +384,7 @@ func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 	}
 }
 
-// Two observations differ if a user sees a difference. They have turned if more than the text of the
-// reason has changed.
+// differs compares everything that a user sees. turned usually ignores the text of the reason.
 func TestObservationsDiffer(t *testing.T) {
 	t.Parallel()
 	report := status.Report{Verdict: status.Progressing, ReasonCode: problem.CodePodsStarting, Reason: "1 of 2 pods ready", Replicas: status.Replicas{Desired: 2, Ready: 1}}

@@ -26,7 +26,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// podOf returns a pod of a ReplicaSet.
 func podOf(t testing.TB, set string, number int, ready bool) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: %[1]s-%[2]d, namespace: ns, uid: %[1]s-%[2]d, labels: {app: web},
@@ -35,7 +34,6 @@ func podOf(t testing.TB, set string, number int, ready bool) *unstructured.Unstr
 		set, number, map[bool]string{true: "True", false: "False"}[ready]))
 }
 
-// replicaSet returns a ReplicaSet of the Deployment web.
 func replicaSet(t testing.TB, name string, desired, ready int) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: %[1]s, namespace: ns, uid: %[1]s, generation: 1, labels: {app: web},
@@ -74,7 +72,6 @@ func setOf(t testing.TB, ready int) *unstructured.Unstructured {
 		spec: {replicas: 2}, status: {observedGeneration: 1, replicas: 2, readyReplicas: %d}}`, ready))
 }
 
-// theSet returns the Set as a target.
 func theSet() Target {
 	path := fieldpath.Fields("spec", "replicas")
 	return Target{Kind: kindOf("example.com/v1", "Set"), Namespace: "ns", Name: "web", Path: &path}
@@ -169,7 +166,7 @@ func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 	})
 }
 
-// A follower of a single object reads only its own pods, and no events of normal pod starts.
+// A follower of a single object reads only the pods of that object, and no events of normal pod starts.
 func TestOthersAreNotRead(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -306,7 +303,7 @@ func TestNextChange(t *testing.T) {
 	}
 }
 
-// If a request fails because its context ended, the error is the cause of the end.
+// causeOf returns the cause of the context if a request failed because the context ended.
 func TestCauseOf(t *testing.T) {
 	t.Parallel()
 	stopped, other := errors.New("somebody has stopped it"), errors.New("it is odd")
@@ -376,7 +373,6 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// The delay after a slow observation is longer, within limits.
 func TestRestAfter(t *testing.T) {
 	t.Parallel()
 	for took, want := range map[time.Duration]time.Duration{
@@ -389,7 +385,7 @@ func TestRestAfter(t *testing.T) {
 	}
 }
 
-// If the first observation fails, the wait ends. Later failures are retried, except for a lost
+// If the first observation fails, the wait ends. Later errors are retried, unless the user has lost a
 // permission.
 func TestWaitOutlastsAServerThatFails(t *testing.T) {
 	t.Parallel()

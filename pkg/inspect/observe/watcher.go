@@ -30,8 +30,8 @@ func (c *watcher) notify() {
 	}
 }
 
-// next waits for a value from changed or again. It returns the newest version of the object, or nil
-// if the object does not exist.
+// next waits until something has changed, again fires, or the context ends. It returns the newest version of
+// the object, or nil if the object does not exist.
 func (c *watcher) next(ctx context.Context, again <-chan time.Time) (*unstructured.Unstructured, error) {
 	select {
 	case <-ctx.Done():
@@ -51,8 +51,8 @@ func (c *watcher) set(obj *unstructured.Unstructured) {
 	c.notify()
 }
 
-// watchObject calls set for each version of the object, and with nil if the object does not exist. It
-// ignores another object with the same name.
+// watchObject calls set with each version of the object, or with nil if the object does not exist. An object
+// with the same name and another UID is treated as missing.
 func (c *watcher) watchObject(ctx context.Context, objects dynamic.ResourceInterface, w WaitTarget, connection *follow.Connection) error {
 	uid := w.UID
 	return follow.One(ctx, objects, w.Target.Name, connection, func(obj *unstructured.Unstructured) (bool, error) {

@@ -1,5 +1,5 @@
-// Package reconciler finds the controller of an object: the run-controllers that reconcile it, and
-// the last writers of its spec and status.
+// Package reconciler describes the controller of an object, based on the leases of run-controllers and on the
+// last writes of the spec and status.
 package reconciler
 
 import (
@@ -25,7 +25,7 @@ type Reconciler struct {
 	Spec   *fieldpath.Write `json:"spec,omitempty"`
 
 	of Object
-	// searched is set if the leases of run-controllers were listed.
+	// searched is true if the leases of run-controllers were listed.
 	searched bool
 }
 
@@ -33,7 +33,7 @@ type Reconciler struct {
 type Object struct {
 	Namespace, Resource string
 	Labels              map[string]string
-	// Foreign is set if another program's controller reconciles the object.
+	// Foreign is true if another program's controller reconciles the object.
 	Foreign  bool
 	Managers []metav1.ManagedFieldsEntry
 	Now      time.Time
@@ -45,7 +45,7 @@ type Object struct {
 type Loop struct {
 	// Who names the user and the host of the run-controller, and when it started.
 	Who string `json:"who"`
-	// Scope describes what it reconciles.
+	// Scope describes what the run-controller reconciles.
 	Scope   string      `json:"scope"`
 	Live    bool        `json:"live"`
 	Renewed metav1.Time `json:"renewed,omitzero"`
@@ -54,8 +54,8 @@ type Loop struct {
 // recently is how long the writer of a status is considered alive after a write, even without a lease.
 const recently = time.Minute
 
-// mostLoops is the maximum number of loops in a report. Anyone who can create leases can create many
-// loops.
+// mostLoops is the maximum number of run-controllers in a report. Anyone who can create leases can create
+// many.
 const mostLoops = 10
 
 // New finds the controller of an object. loops is nil if the leases were not listed.
@@ -82,7 +82,6 @@ func New(of Object, loops []leaserecord.Loop) Reconciler {
 	return r
 }
 
-// liveLoop returns a live run-controller of the object, and whether there is one.
 func (r Reconciler) liveLoop() (Loop, bool) {
 	if len(r.Loops) > 0 && r.Loops[0].Live {
 		return r.Loops[0], true
@@ -99,8 +98,8 @@ func (r Reconciler) Active(within time.Duration) bool {
 	return r.Status != nil && r.of.Now.Sub(r.Status.Time.Time) < within
 }
 
-// Silent reports whether an object that needs a run-controller has none, and its status was not
-// written in the last minute.
+// Silent reports whether the object needs a run-controller but has none, and its status was not written in
+// the last minute.
 func (r Reconciler) Silent() bool {
 	if _, lives := r.liveLoop(); lives || r.of.Foreign || !r.searched {
 		return false
@@ -136,7 +135,7 @@ func (r Reconciler) Unanswered() string {
 	return "its status has no observedGeneration, and was last written before the change"
 }
 
-// Hint returns the hint for an object that waits for its controller.
+// Hint returns an instruction or a command for a user whose object waits for its controller.
 func (r Reconciler) Hint() string {
 	of := r.of
 	if of.Foreign {

@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// ChildKinds returns the kinds that are always searched for children of an object of the given kind.
-// Other kinds are searched only if a pod refers to them.
+// ChildKinds returns the kinds that are always searched for children of an object of the given kind. Other
+// kinds are searched if a controller reference names them.
 func ChildKinds(kind kinds.Kind) []schema.GroupVersionKind {
 	switch {
 	case !kind.Reconciled() && !kind.BuiltIn():
@@ -26,8 +26,8 @@ func PodMakers() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{replicaSet(), apps.WithKind("StatefulSet"), apps.WithKind("DaemonSet"), apps.WithKind("Deployment")}
 }
 
-// ChildSelector returns a selector for the children of an object, or "" if it is unknown. A
-// Deployment releases ReplicaSets that do not match its selector.
+// ChildSelector returns a selector that all children of an object match, or "" if there is none. A Deployment
+// releases ReplicaSets that do not match its selector.
 func ChildSelector(kind kinds.Kind, obj *unstructured.Unstructured, child schema.GroupVersionKind) string {
 	if kind.CRD() == kinds.Deployments && child == replicaSet() {
 		return kind.PodSelector(obj)

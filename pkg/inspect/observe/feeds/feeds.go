@@ -1,5 +1,5 @@
-// Package feeds lists or follows the objects of targets. There is one list and one watch for each
-// type, namespace, and selector.
+// Package feeds lists or watches the children, pods, events, nodes, and leases of targets. Each type,
+// namespace, and selector has a single list and watch.
 package feeds
 
 import (
@@ -33,7 +33,7 @@ type Mode struct {
 	Shared bool
 }
 
-// Feeds contain the objects of targets: the children, pods, events, nodes, and leases.
+// Feeds contains a feed for each type, namespace, and selector.
 type Feeds struct {
 	Mode
 
@@ -43,17 +43,18 @@ type Feeds struct {
 	Connection *follow.Connection
 
 	core corev1client.CoreV1Interface
-	// begin runs a function in the background. stop cancels these functions, and waits for them.
+	// begin runs a function in a goroutine. stop cancels the context of these functions, and waits until they
+	// return.
 	begin func(func(context.Context))
 	stop  func()
 
 	mu sync.Mutex
-	// of contains the feeds by their typed keys.
+	// of maps a typed key to its feed.
 	of map[any]any
 }
 
 type (
-	// Pods keep only the parts of a pod that a report needs.
+	// Pods keep only the fields of a pod that a report needs.
 	Pods = follow.Feed[*corev1.Pod, *problem.Pod]
 	// Children are the objects between targets and their pods.
 	Children = follow.Feed[*unstructured.Unstructured, Child]
@@ -65,17 +66,16 @@ type (
 	Leases = follow.Feed[*unstructured.Unstructured, Lease]
 )
 
-// Lease is the loop in a lease, or an error if the lease cannot be parsed. Anyone who can create
-// leases can create many, so each lease is parsed only once for all targets.
+// Lease is the run-controller that a lease records, or an error if the lease cannot be parsed. Anyone who can
+// create leases can create many, so each lease is parsed only once for all targets.
 type Lease struct {
 	name string
 	Loop leaserecord.Loop
-	// Here means that the loop is or was a process on this machine.
+	// Here means that the run-controller runs or ran on this machine.
 	Here bool
 	Err  error
 }
 
-// key identifies the objects of a feed by kind, namespace, and selector.
 type key struct {
 	schema.GroupVersionKind
 	namespace, selector string
@@ -88,7 +88,7 @@ type runner interface {
 	Refuse(error)
 }
 
-// New returns feeds, which end with the context or when they are stopped.
+// New returns feeds that run until the context ends or Stop is called.
 func New(ctx context.Context, c *kube.Factory, connection *follow.Connection, m Mode) (*Feeds, error) {
 	client, err := c.Dynamic()
 	if err != nil {
@@ -124,7 +124,6 @@ func (s *Feeds) run(f runner, from follow.Source, selected metav1.ListOptions) {
 // typed adds the type of the feed to a key, because Pods and Children can have the same key.
 type typed[F any] struct{ key }
 
-// feedOf returns the feed of a key, and starts it if necessary.
 func feedOf[F any](s *Feeds, k key, begin func() *F) *F {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +135,6 @@ func feedOf[F any](s *Feeds, k key, begin func() *F) *F {
 	return f
 }
 
-// core returns the key of the selected objects of a kind in the core group.
 func core(kind, namespace, selector string) key {
 	return key{corev1.SchemeGroupVersion.WithKind(kind), namespace, selector}
 }
@@ -217,7 +215,6 @@ func (s *Feeds) Children(gvk schema.GroupVersionKind, namespace, selector string
 	})
 }
 
-// objectsOf returns the client for the objects of a kind in a namespace.
 func (s *Feeds) objectsOf(gvk schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
 	mapper, err := s.Clients.Mapper()
 	if err != nil {

@@ -29,7 +29,7 @@ type Budget struct {
 	Allowed int32 `json:"allowed"`
 }
 
-// String returns the budget in a line: "web: at least 2, disruptions allowed now: 0".
+// String returns the budget as one line, such as "web: at least 2, disruptions allowed now: 0".
 func (b Budget) String() string {
 	asks := "at least " + b.MinAvailable
 	if b.MaxUnavailable != "" {
@@ -94,7 +94,8 @@ func Of(all []policyv1.PodDisruptionBudget, pods []*corev1.Pod) []Budget {
 	return found
 }
 
-// Recount computes ExpectedPods and CurrentHealthy in the status of a budget from its active pods.
+// Recount computes ExpectedPods and CurrentHealthy in the status of a budget from the active pods that the
+// budget selects.
 func Recount(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod) {
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil {

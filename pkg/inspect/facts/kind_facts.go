@@ -263,7 +263,7 @@ func statusAt(root, properties map[string]any, base string) map[string]any {
 	return properties
 }
 
-// within returns the part of the status that contains a field: "" for .status.replicas, and
+// within returns the path in the status of the object that contains a field: "" for .status.replicas, and
 // ".gateway" for .status.gateway.replicas.
 func within(path string) string {
 	names, err := fieldpath.FieldNames(path)
@@ -381,7 +381,7 @@ func expressions(words []string) ([]fieldpath.Expression, error) {
 	return all, nil
 }
 
-// zero reports whether an absent count with these paths is zero.
+// zero reports whether the count at these paths is zero if it is absent.
 func (f Facts) zero(paths []string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool { return slices.Contains(f.Zero, path) })
 }

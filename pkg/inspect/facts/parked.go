@@ -23,8 +23,8 @@ func ParkedPath(obj *unstructured.Unstructured) *fieldpath.Path {
 	return &path
 }
 
-// parked returns the count that an object had before it was parked. It returns nil if the object is
-// not parked, or was scaled after parking.
+// parked returns the count that an object had before it was parked. It returns nil if the object is not
+// parked, or was scaled afterwards.
 func parked(obj *unstructured.Unstructured) *apis.ParkedCount {
 	path := ParkedPath(obj)
 	if path == nil {

@@ -57,7 +57,7 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 }
 
 // pauseNote describes who paused an object, and why, or returns "" if this is unknown. The "pause" command
-// writes two annotations. They are stale if another manager set the pause field later.
+// writes both to annotations, which are stale if another manager set the pause field later.
 func pauseNote(obj map[string]any, e fieldpath.Expression) string {
 	u := &unstructured.Unstructured{Object: obj}
 	by, reason := u.GetAnnotations()[apis.AnnotationPausedBy], u.GetAnnotations()[apis.AnnotationPausedReason]

@@ -68,8 +68,8 @@ func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 	}
 	switch f.Generation {
 	case GenerationField, GenerationText:
-		// The controller has not written the field yet. If it already reports Ready, it never writes
-		// the field.
+		// The controller has not written the field yet. A controller that already reports Ready never writes the
+		// field.
 		o.Untracked = f.builtIn && o.Generation == 0 || !f.builtIn && meta.IsStatusConditionTrue(o.Conditions, apis.ConditionReady)
 	default:
 		o.Untracked = true

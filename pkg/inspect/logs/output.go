@@ -30,7 +30,7 @@ const batchBytes = 32 << 10
 
 var errWrite = errors.New("write the lines of a log")
 
-// Output writes the lines of many containers without mixing them.
+// Output writes the lines of many containers. It never interleaves parts of lines.
 type Output struct {
 	Out, ErrOut io.Writer
 	Format      Format

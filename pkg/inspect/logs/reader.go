@@ -88,8 +88,8 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	return failed
 }
 
-// parts returns the output for a container: its log, preceded by the log of the previous run if that
-// log explains why the pod is not ready. If there is no log, the heading explains why.
+// parts returns the output for a container: its log, preceded by the log of the previous run if that log
+// explains why the pod is not ready. If there is no log, a heading explains the reason.
 func (r *Reader) parts(c Container) []part {
 	say := func(format string, args ...any) part {
 		p := part{of: c, say: fmt.Sprintf(format, args...)}

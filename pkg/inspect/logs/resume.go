@@ -19,8 +19,8 @@ func (r *resume) begin() time.Time {
 	return r.newest.Truncate(time.Second)
 }
 
-// isNew counts a line, and reports whether the line is new. resumed means that the log was reopened, so that
-// it can repeat lines.
+// isNew counts a line, and reports whether the line is new. resumed means that the log was reopened and can
+// repeat lines.
 func (r *resume) isNew(line Line, resumed bool) bool {
 	switch {
 	case line.Time.IsZero():

@@ -58,8 +58,8 @@ func Ready() Condition {
 }
 
 // Scaled returns the condition that an object with this count is ready, or that it is paused and all pods are
-// ready. If known is false, a different count in the report is an error. If known is true, WaitTarget.Check
-// must compare the count.
+// ready. known means that WaitTarget.Check compares the count. If known is false, a different count in the
+// report is an error.
 func Scaled(replicas int32, known bool) Condition {
 	g := Ready()
 	g.CountOnly = true
@@ -103,9 +103,10 @@ func (s Observation) reportsPause() bool {
 	return s.Kind.Reconciled() && len(s.Kind.Mapping.Status.Conditions) > 0
 }
 
-// pauseReported reports whether the condition Paused matches the pause annotations. A change of annotations
-// does not increase the generation. If a pause has an end, the condition can be true or false, because the
-// controller decides when the pause ends. Without a pause, the condition can be missing.
+// pauseReported reports whether the condition Paused matches the pause annotations. The observed generation
+// would not show this, because a change of annotations does not increase the generation. If a pause has an
+// end, the condition can be true or false, because the controller decides when the pause ends. Without a
+// pause, the condition can be missing.
 func (s Observation) pauseReported() bool {
 	pause := apis.ReadPause(s.Object.GetAnnotations())
 	list, _, _ := unstructured.NestedFieldNoCopy(s.Object.Object, s.Kind.Mapping.Status.Conditions...)
@@ -189,14 +190,14 @@ func Created() Condition {
 type ConditionForm struct {
 	// Name is the value or, if it ends with an equal sign, the prefix of the value.
 	Name string
-	// Usage is the value with its argument, as the help shows it.
+	// Usage is the value with its argument, as shown in the help.
 	Usage string
 
 	parse func(argument string) (Condition, error)
 }
 
-// ConditionForms returns the forms of --for: ready, and the forms of "kubectl wait". Help,
-// completion, and errors use this table.
+// ConditionForms returns the forms of a --for value: "ready", and the forms that "kubectl wait" accepts.
+// Help, completion, and errors use this table.
 func ConditionForms() []ConditionForm {
 	plain := func(condition Condition) func(string) (Condition, error) {
 		return func(string) (Condition, error) { return condition, nil }
@@ -236,7 +237,7 @@ func parseStatusCondition(argument string) (Condition, error) {
 	return statusCondition(name, value), nil
 }
 
-// statusCondition returns the condition that an object has a current status condition with this name
+// statusCondition returns a condition that is met if the object has a current status condition with this name
 // and value.
 func statusCondition(name, value string) Condition {
 	what := "to have the condition " + name

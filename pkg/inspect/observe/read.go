@@ -16,7 +16,7 @@ const (
 	Alone Depth = iota
 	// Below adds the pods of the object, and the objects in between.
 	Below
-	// Reasons adds objects that can explain why an object is not ready: events, nodes, and controllers.
+	// Reasons adds objects that can explain why an object is not ready: events, nodes, and run-controllers.
 	Reasons
 	// Details adds these objects even if the object is ready.
 	Details

@@ -17,7 +17,7 @@ import (
 
 // Reconciler describes the controller of an object.
 type Reconciler struct {
-	// Loops lists at most ten run-controllers that cover the object, live ones first. It is empty if
+	// Loops lists at most ten run-controllers whose scope includes the object, live ones first. It is empty if
 	// searched is false.
 	Loops []Loop `json:"loops,omitempty"`
 	// Status and Spec are the last writes of the object's status and spec.

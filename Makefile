@@ -6,7 +6,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-# Only bin/cluster is a file, and go checks whether it is up to date.
+# bin/cluster is a file, but phony, because go checks whether it is up to date.
 .PHONY: $(shell sed -nE 's/^([a-z0-9-]+):.*/\1/p' $(lastword $(MAKEFILE_LIST))) bin/cluster
 
 BIN     := bin
@@ -23,7 +23,7 @@ GOLANGCI_LINT  := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@
 GOTESTSUM      := go run gotest.tools/gotestsum@v1.13.0
 DEADCODE       := go run golang.org/x/tools/cmd/deadcode@v0.52.0
 GOVULNCHECK    := go run golang.org/x/vuln/cmd/govulncheck@v1.8.0
-# GoReleaser needs a git remote, but a clone may not have one.
+# GoReleaser needs a git remote, but not every clone has a remote.
 GORELEASER     := GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url \
 	GIT_CONFIG_VALUE_0=https://github.com/imoocpod/kubectl-imoocpod \
 	go run github.com/goreleaser/goreleaser/v2@v2.16.0
@@ -49,7 +49,7 @@ help: ## List the targets
 		/^[a-z0-9-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(CLUSTER) ## Run the commands of the README on a temporary control plane (REAL=1: with real containers)
-	@# Without a terminal, the demo ends with the launcher.
+	@# Without a terminal as stdin, the launcher kills all processes of the demo at the end.
 	@$(CLUSTER) run $(real) -- go test -vet=off -v -count=1 -run TestReadme ./test/e2e/clusterwide -running </dev/null
 
 test: unit e2e ## Run the unit tests, and the end-to-end tests on temporary control planes
@@ -58,7 +58,7 @@ test: unit e2e ## Run the unit tests, and the end-to-end tests on temporary cont
 
 build: ## Build the plugin into bin/
 	@echo "building $(PLUGIN) (a minute or two for the first time)"
-	@# Without cgo, as a release and kubectl are built: 13 MB less, and no libraries to load at each start.
+	@# Without cgo, like releases and kubectl. The binary is 13 MB smaller and loads no libraries.
 	@CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(PLUGIN) ./cmd/kubectl-imoocpod
 
 ARCH = $(shell go env GOARCH)
@@ -82,7 +82,7 @@ fmt: tidy ## Format the code and update the module files
 
 tidy:
 	@set -e; for module in $(MODULES); do go -C $$module mod tidy; done
-	@# The module of the programs of a real node is embedded, so it has another name.
+	@# The module for the programs on a real node is embedded, so its files have other names.
 	@set -e; module=$$(mktemp -d); trap 'rm -rf "$$module"' EXIT; programs=test/cluster/node/programs; \
 	cp $$programs.mod "$$module/go.mod"; cp $$programs.sum "$$module/go.sum"; go -C "$$module" mod tidy; \
 	cp "$$module/go.mod" $$programs.mod; cp "$$module/go.sum" $$programs.sum
@@ -96,15 +96,15 @@ screenshots: build $(CLUSTER) ## Take new screenshots for the README
 ##@ Check
 
 unit: ## Run the unit tests
-	@# Vet is part of "make lint". The tests of the documents run one after the other. Commands in
-	@# bubbles run on one processor, and all commands of a process share klog's logger, so the
-	@# race detector would find nothing of use there.
+	@# "make lint" runs vet. In the second line, the race detector would be of no use: tests of the
+	@# documents run sequentially, commands in bubbles run on one processor, and commands in a process
+	@# share klog's logger.
 	go test $(RACE) -vet=off ./deploy/... ./hack/... ./pkg/...
 	go test -vet=off -parallel $(TESTS) ./docs ./cmd/... ./test/apiserver/...
 	go -C test/cluster test $(RACE) -vet=off ./...
 	go -C hack/image test ./...
 
-# The number of end-to-end tests, and of tests of commands, that run at the same time. They mostly wait.
+# The number of end-to-end tests and of tests of commands that run in parallel. They mostly wait.
 TESTS ?= 8
 
 e2e: $(CLUSTER) ## Run the end-to-end tests
@@ -125,7 +125,7 @@ verify: lint ## Run the checks for every change: lint, other systems, files, gen
 lint: ## Check formatting and lint
 	@set -e; for module in $(MODULES); do (cd $$module && $(GOLANGCI_LINT) run ./...); done
 
-# CI runs this in a separate job, because it takes long. deadcode always exits with 0.
+# CI runs this in a separate job, because it takes a long time. deadcode always exits with 0.
 dead-code: ## Check that every function is used
 	@set -e -o pipefail; for module in . test/cluster; do \
 		(cd $$module && $(DEADCODE) -test ./...) | sed "s|^|$$module/|"; \
@@ -137,7 +137,7 @@ vulnerabilities: ## Check for known vulnerabilities in the code that the program
 
 ##@ Search for faults
 
-# A target is PACKAGE:NAME. "go test" runs the seeds of all targets, and failed values in testdata.
+# A target is PACKAGE:NAME. "go test" runs the seeds of all targets, and the failing inputs in testdata.
 FUZZTIME ?= 10s
 fuzz_targets = $(shell grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z]+' pkg | sed -E 's|/[^/]+:func |:|' | sort)
 
@@ -156,8 +156,8 @@ WITH ?= $(if $(filter pkg/cmd,$(PACKAGE)),$(patsubst cmd/kubectl-imoocpod/testda
 mutate: ## Change the code of PACKAGE in small ways, and list the changes that no unit test notices (WITH=pkg/inspect/status: also its tests)
 	@set -e; for package in $(PACKAGE); do nice go run ./hack/mutate $$package $(WITH); done
 
-# Starts new random runs for DURATION, and stops the loop at every write of a longer scenario. A
-# failure prints how to repeat it.
+# New random runs start until DURATION is over. Another test stops the controller at every write of
+# a longer scenario. A failure prints how to repeat it.
 DURATION ?= 15m
 
 chaos: $(CLUSTER) ## Run the controller under random faults for DURATION (default: 15m)
@@ -180,8 +180,8 @@ OPERATORS = argo-rollouts prometheus-operator kruise
 test-health: ## Compare verdicts with the health that others expect (HEALTH=DIRECTORY with objects.jsonl)
 	go test -vet=off -count=1 -v ./pkg/inspect/facts -run Health $(if $(HEALTH),-args -health $(abspath $(HEALTH)))
 
-# The first build of the operators takes long. Only a few tests run at a time, because they measure
-# how late a wait ends.
+# The first build of the operators takes a long time. Only a few tests run in parallel, because
+# they measure how late a wait ends.
 test-operators: $(CLUSTER) ## Test verdicts on objects of real operators
 	@$(CLUSTER) build >/dev/null
 	@for module in $(OPERATORS); do $(CLUSTER) build --module test/operators/$$module >/dev/null || exit; done
@@ -207,7 +207,7 @@ bench: build $(CLUSTER) ## Measure PART (commands, following, loop, limits) and 
 
 ##@ Release
 
-# The name of a snapshot has the last tag, the number of commits since then, and the commit.
+# The name of a snapshot contains the last tag, the number of commits since then, and the commit.
 SNAPSHOT = $(shell git describe --tags --long 2>/dev/null || \
 	echo v0.0.0-$$(git rev-list --count HEAD)-g$$(git rev-parse --short HEAD))
 
@@ -232,6 +232,6 @@ cluster-up: $(CLUSTER) ## Start it in the background and print the variables to 
 cluster-down: $(CLUSTER) ## Stop it
 	@$(CLUSTER) down
 
-# This is silent for eval "$(make cluster-up)".
+# This prints nothing, so that eval "$(make cluster-up)" works.
 $(CLUSTER):
 	@CGO_ENABLED=0 go build -C test/cluster -o $(abspath $(CLUSTER)) .

@@ -24,26 +24,26 @@ const (
 // allNamespaces is the argument of a controller for all namespaces.
 const allNamespaces = "--all-namespaces"
 
-// Namespace returns the default namespace of a controller for all namespaces. It is not one of the
-// controller's objects, because deleting it would delete other objects, too.
+// Namespace returns the default namespace of a controller for all namespaces. Controller does not return
+// it, because deleting it would delete other objects, too.
 func Namespace() (*unstructured.Unstructured, error) { return read("crds/namespace.yaml") }
 
 // Settings configure the deployment of the controller.
 type Settings struct {
 	// Namespace is the namespace of the controller's pods.
 	Namespace string
-	// AllNamespaces means that the controller reconciles all namespaces, and not only its own.
+	// AllNamespaces means that the controller is for all namespaces, not only its own.
 	AllNamespaces bool
-	// Image is the image of the container.
-	// Replicas is the number of pods. One pod is active, and the other pods stand by.
+	// Image is the image of the container. Replicas is the number of pods. Only one pod is active at a
+	// time, and the other pods stand by.
 	Image    string
 	Replicas int32
 	// Version is the version of the program.
 	Version string
 }
 
-// Controller returns the controller's objects in the order in which to apply them. These are the objects of the
-// kustomization in this directory or, for one namespace, in the directory "namespaced".
+// Controller returns the controller's objects in the order in which to apply them. They are the objects
+// of the kustomization in this directory or, for one namespace, in the directory "namespaced".
 func Controller(s Settings) ([]*unstructured.Unstructured, error) {
 	dirs := []string{"rbac", "controller"}
 	if !s.AllNamespaces {
@@ -69,8 +69,8 @@ func Controller(s Settings) ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// Roles returns the roles for users, which apply to all namespaces, and the role of a controller for
-// one namespace. It returns no bindings.
+// Roles returns the cluster roles for users, and the role of a controller for one namespace. It returns
+// no bindings.
 func Roles(namespace string) ([]*unstructured.Unstructured, error) {
 	roles, err := resources("rbac/people")
 	if err != nil {
@@ -84,7 +84,7 @@ func Roles(namespace string) ([]*unstructured.Unstructured, error) {
 	return append(roles, role), nil
 }
 
-// put applies the settings to an object of the manifests.
+// put applies the settings to an object from the manifests.
 func (s Settings) put(obj *unstructured.Unstructured) error {
 	if obj.GetNamespace() == SystemNamespace {
 		obj.SetNamespace(s.Namespace)
@@ -117,7 +117,7 @@ func (s Settings) putDeployment(obj *unstructured.Unstructured) error {
 	}, append(pod, "containers")...)
 }
 
-// edit calls change for each element of the list in a field.
+// edit calls change for each object in the list at the fields.
 func edit(object map[string]any, change func(map[string]any), fields ...string) error {
 	list, found, err := unstructured.NestedSlice(object, fields...)
 	if err != nil || !found {

@@ -10,7 +10,7 @@ import (
 )
 
 // The namespaced role equals the cluster role without cluster-scoped resources, plus the rules for
-// leases. For the cluster role, these rules are in a separate role.
+// leases. A controller for all namespaces has a separate role for leases.
 func TestRolesSayTheSame(t *testing.T) {
 	t.Parallel()
 	rules := func(file string) []rbacv1.PolicyRule {

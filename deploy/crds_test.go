@@ -25,8 +25,8 @@ func TestCRDsFitIntoAnAnnotation(t *testing.T) {
 	}
 }
 
-// Each field of the shipped kinds has a description for kubectl explain. The fields of a pod template
-// have the same descriptions as in Pod.
+// Each field of the shipped kinds has a description for kubectl explain. Fields in a pod template need
+// none, because kubectl explain pod describes them.
 func TestFieldsAreDescribed(t *testing.T) {
 	t.Parallel()
 	described := 0

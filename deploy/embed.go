@@ -15,7 +15,7 @@ import (
 //go:embed crds rbac controller
 var files embed.FS
 
-// CRDs returns the custom resource definitions of the shipped kinds in the order of their file names.
+// CRDs returns the custom resource definitions of the shipped kinds, sorted by file name.
 func CRDs() ([]*unstructured.Unstructured, error) {
 	all, err := resources("crds")
 	return slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool {

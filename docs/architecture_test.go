@@ -85,7 +85,7 @@ func house() []room {
 	}
 }
 
-// halves returns the two halves of the program. Only run-controller and shared packages use both.
+// halves returns the directories of the two halves of the program: the commands and the controller.
 func halves() (verbs, loop []string) {
 	return []string{"pkg/change", "pkg/inspect", "pkg/render"}, []string{"pkg/controller"}
 }

@@ -213,8 +213,8 @@ func TestDiagram(t *testing.T) {
 	}
 }
 
-// elsewhere returns files in documents that are not in this repository. They belong to the
-// tutorials and to the first release.
+// elsewhere returns files that the documents mention, and that are not in this repository. They belong to
+// the tutorials and to the first release.
 func elsewhere() []string {
 	return []string{
 		"types.go", "hack/update-codegen.sh", "plugins/imoocpod.yaml",
@@ -246,7 +246,7 @@ func TestNamedTargetsExist(t *testing.T) {
 	}
 }
 
-// TestCommandLines parses every command line of a block as the program would.
+// TestCommandLines parses all command lines in code blocks as the program would.
 func TestCommandLines(t *testing.T) {
 	for _, d := range documents(t) {
 		for _, b := range d.blocks {
@@ -271,8 +271,8 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
-// TestNamedFlagsExist checks the flags in running text. If a verb is next to a flag, the verb must
-// have the flag. Otherwise, any verb must have it.
+// TestNamedFlagsExist checks the flags in running text. If a verb is next to a flag, the verb must have
+// the flag. Otherwise, some verb must have it.
 func TestNamedFlagsExist(t *testing.T) {
 	tree := commands()
 	for _, d := range documents(t) {
@@ -344,7 +344,7 @@ func TestNamedMessagesExist(t *testing.T) {
 	}
 }
 
-// TestTranslation checks that both READMEs have the same commands and outputs.
+// TestTranslation checks that README.md contains all commands and outputs in its translation.
 func TestTranslation(t *testing.T) {
 	var original, translation document
 	for _, d := range documents(t) {
@@ -419,7 +419,7 @@ func split(line string) []string {
 
 var made = regexp.MustCompile(`(?s)<!-- operators: made by "make test-operators", sha256 ([0-9a-f]+) -->\n(.*)<!-- operators: end -->`)
 
-// TestTableOfOperators checks that the table of operators is the output of a test.
+// TestTableOfOperators checks that the table of operators has not changed since a test wrote it.
 func TestTableOfOperators(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("any-resource.md")

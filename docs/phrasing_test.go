@@ -65,7 +65,7 @@ func TestPhrasing(t *testing.T) {
 	}
 }
 
-// blank returns the empty lines that replace a text.
+// blank returns an empty line for each line of a text, which keeps line numbers correct.
 func blank(text string) string {
 	return strings.Repeat("\n", strings.Count(text, "\n"))
 }
@@ -83,8 +83,7 @@ func TestPhrasingOfMessages(t *testing.T) {
 	}
 }
 
-// commentDirs returns the directories whose comments TestPhrasingOfComments reads,
-// with their subdirectories.
+// commentDirs returns the directories in which TestPhrasingOfComments reads all Go files.
 func commentDirs() []string { return []string{"cmd", "deploy", "docs", "hack", "pkg", "test"} }
 
 // TestPhrasingOfComments checks the comments of Go files, without quoted text.

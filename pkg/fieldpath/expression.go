@@ -12,10 +12,10 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// Expression is a JSONPath expression with an expected value, as for "kubectl wait --for=jsonpath".
+// Expression is a JSONPath expression and an optional expected value, as in "kubectl wait --for=jsonpath".
 type Expression struct {
 	text, Path string
-	// value is nil if any value is accepted.
+	// value is nil if no value is expected.
 	value *string
 }
 
@@ -41,9 +41,9 @@ func (e Expression) Plain() bool {
 // String returns the expression in its original form.
 func (e Expression) String() string { return e.text }
 
-// Holds reports whether obj has the expected value. If no value is expected, any value is enough.
+// Holds reports whether the expression has the expected value in obj, or any value if none is expected.
 func (e Expression) Holds(obj map[string]any) (bool, error) {
-	path, err := ParseJSONPath(e.Path) // a JSONPath has state, so each call parses its own
+	path, err := ParseJSONPath(e.Path) // a JSONPath has state, so each call parses a new one
 	if err != nil {
 		return false, err
 	}
@@ -54,8 +54,8 @@ func (e Expression) Holds(obj map[string]any) (bool, error) {
 	return holds(results, e.value)
 }
 
-// Now returns a message about the current value of the expression in an object. If a field on the
-// path is missing, the message lists the existing fields at that level.
+// Now returns a message about the current value of the expression in an object. If a field on the path is
+// missing, the message lists the existing fields of its parent.
 func (e Expression) Now(obj map[string]any) string {
 	path, err := ParseJSONPath(e.Path)
 	if err == nil {
@@ -75,8 +75,8 @@ func (e Expression) Now(obj map[string]any) string {
 	return e.Path + " is not set"
 }
 
-// ParseJSONPath parses a JSONPath expression as kubectl does for custom columns: {.a.b}, {a.b}, .a.b
-// or a.b. A missing key is not an error.
+// ParseJSONPath parses a JSONPath expression as kubectl does for custom columns: {.a.b}, {a.b}, .a.b or
+// a.b. FindResults returns no error for a missing key.
 func ParseJSONPath(expression string) (*jsonpath.JSONPath, error) {
 	inner := strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(expression, "{"), "}"), ".")
 	if inner == "" || strings.ContainsAny(inner, "{}") || strings.HasPrefix(expression, "{") != strings.HasSuffix(expression, "}") {
@@ -89,7 +89,7 @@ func ParseJSONPath(expression string) (*jsonpath.JSONPath, error) {
 	return path, nil
 }
 
-// cutValue cuts EXPRESSION=VALUE at the first = that is not part of ==. If there is none, value is nil.
+// cutValue cuts EXPRESSION=VALUE at the first = that is not part of ==. Without such an =, value is nil.
 func cutValue(word string) (expression string, value *string) {
 	for i := 0; i < len(word); i++ {
 		if word[i] != '=' {
@@ -105,7 +105,7 @@ func cutValue(word string) (expression string, value *string) {
 	return word, nil
 }
 
-// holds reports whether the only result of an expression equals value. If value is nil, any result is enough.
+// holds reports whether the only result of an expression equals value. A nil value equals any result.
 func holds(results [][]reflect.Value, value *string) (bool, error) {
 	switch {
 	case len(results) == 0 || len(results[0]) == 0:

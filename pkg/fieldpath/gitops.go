@@ -13,13 +13,13 @@ import (
 // GitOps is a tool that keeps objects in the state that a repository or a chart declares.
 type GitOps struct {
 	Tool string
-	// Kind is the kind of the tool's own objects. Place is the part of such an object that declares
-	// fields. Both are empty for Helm, which acts only when a user runs it.
+	// Kind is the kind of the tool's own objects. Place is the part of such an object that users edit to
+	// change a managed object. Both are empty for Helm, which acts only when a user runs it.
 	Kind, Place string
 	// Object is the name of the tool's own object, with its namespace if known.
 	Object string
 
-	// managers lists patterns of the tool's names in managedFields.
+	// managers lists patterns of the tool's field managers.
 	managers []string
 	// object returns Object, or "" if the tool does not mark obj. recorded means that the tool is a
 	// field manager of obj.
@@ -35,9 +35,9 @@ func gitOpsTools() []GitOps {
 	}
 }
 
-// GitOpsOf returns the tool that sets one of the fields of an object, or nil. Either the tool manages
-// the field, or it marks the object and has set the field in the last client-side apply. A tool that
-// omits the field, for example for an autoscaler, does not qualify.
+// GitOpsOf returns the tool that sets one of the fields of an object, or nil. Such a tool manages the
+// field, or it marks the object and the last client-side apply set the field. A tool that omits the
+// field, for example because of an autoscaler, does not count.
 func GitOpsOf(obj *unstructured.Unstructured, fields ...Path) *GitOps {
 	for _, g := range gitOpsTools() {
 		recorded, sets := false, false

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Manager returns the field manager that last set the field, and the time. It returns "" if
-// managedFields does not record the field. An entry with the field takes precedence over an entry
-// with only an enclosing object, because another manager can have filled that object.
+// Manager returns the field manager that last set the field, and the time. It returns "" if managedFields
+// does not record the field. Entries with the field itself take precedence over entries with only an
+// enclosing object, because other managers can set fields in that object.
 func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.Time) {
 	closest := 0
 	place, _, taken, err := p.Locate(obj.Object)
@@ -54,8 +54,8 @@ func (p Path) managedAt(entry metav1.ManagedFieldsEntry, obj map[string]any, pla
 	return depth
 }
 
-// Recorded returns the fields in an entry of managedFields, without their enclosing objects and
-// lists. It is empty if the entry cannot be read.
+// Recorded returns the fields in an entry of managedFields, without their enclosing objects and lists.
+// The set is empty if the entry is invalid.
 func Recorded(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	var set fieldpath.Set
 	if set.FromJSON(entry.FieldsV1.GetRawReader()) != nil {
@@ -64,8 +64,7 @@ func Recorded(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	return set.Leaves()
 }
 
-// agrees reports whether a recorded path and a place in an object match, up to the end of the shorter
-// one.
+// agrees reports whether a recorded path and a place match up to the end of the shorter one.
 func agrees(recorded fieldpath.Path, place Place, within any) bool {
 	for i := range min(len(recorded), len(place)) {
 		content := inside(within, place[i])

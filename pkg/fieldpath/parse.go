@@ -9,12 +9,12 @@ import (
 )
 
 // ParsePath parses a path to a field under .spec: .spec.replicas, spec.replicas, $.spec.replicas or
-// {.spec.replicas}. Names with other characters are written as ['a.b'], ["a.b"] or a\.b. An element
-// of a list is selected by [0] or [?(@.name=="hot")]. && combines several keys. In quotes, a
-// backslash escapes the next character.
+// {.spec.replicas}. Names with special characters are written as ['a.b'], ["a.b"] or a\.b. List elements
+// are selected by [0] or [?(@.name=="hot")], with && between several keys. In quotes, a backslash escapes
+// the next character.
 //
-// A path that can match several places is an error. Examples are wildcards, slices, unions, recursive
-// descent, and filters that do not compare keys with ==.
+// ParsePath rejects paths with wildcards, slices, unions, recursive descent, and filters that do not
+// compare keys with ==, because such paths can match several places.
 func ParsePath(s string) (Path, error) {
 	p, err := parsePath(s)
 	if err != nil {
@@ -30,7 +30,7 @@ func parsePath(s string) (Path, error) {
 	}
 	steps := p.Steps
 	switch {
-	case steps[0].Name != "spec": // an element has no name
+	case steps[0].Name != "spec": // the name of an element is empty
 		return Path{}, fmt.Errorf("%s is outside .spec, but the replica count must be in .spec", Path{steps[:1]})
 	case len(steps) == 1:
 		return Path{}, errors.New("it is all of .spec; name the field that holds the replica count")
@@ -81,7 +81,6 @@ var (
 // reader parses a path. rest is the part that has not been parsed yet.
 type reader struct{ rest string }
 
-// take removes a prefix, and reports whether it was present.
 func (r *reader) take(prefix string) bool {
 	rest, had := strings.CutPrefix(r.rest, prefix)
 	r.rest = rest
@@ -90,7 +89,7 @@ func (r *reader) take(prefix string) bool {
 
 func (r *reader) spaces() { r.rest = strings.TrimLeft(r.rest, " \t") }
 
-// unexpected returns an error that says that want is missing before the rest of the input.
+// unexpected returns an error about a missing part of the path. want describes the part.
 func (r *reader) unexpected(want string) error {
 	switch {
 	case r.rest == "":
@@ -118,7 +117,7 @@ func (r *reader) step(first bool) (Step, error) {
 	return Step{Kind: Field, Name: name}, err
 }
 
-// bracket parses the rest of a step from the text after "[" to the closing "]".
+// bracket parses a step in brackets, after the opening "[".
 func (r *reader) bracket() (Step, error) {
 	r.spaces()
 	s, err := r.inBracket()
@@ -156,7 +155,7 @@ func (r *reader) inBracket() (Step, error) {
 	if digits == "" {
 		return Step{}, r.unexpected("an index, a name in quotes or a filter")
 	}
-	index, err := strconv.ParseInt(digits, 10, 32) // no list is longer
+	index, err := strconv.ParseInt(digits, 10, 32) // an index of a list fits into 32 bits
 	if err != nil {
 		return Step{}, fmt.Errorf("the index %s is too high", digits)
 	}
@@ -174,8 +173,8 @@ func (r *reader) while(ok func(rune) bool) string {
 	return taken
 }
 
-// name parses an unquoted name, like kubectl's JSONPath. The name ends at a special character that no
-// backslash escapes.
+// name parses an unquoted name, like kubectl's JSONPath. The name ends at the first special character
+// without a backslash.
 func (r *reader) name() (string, error) {
 	var b strings.Builder
 	for {
@@ -221,7 +220,7 @@ func (r *reader) quoted() (string, error) {
 	return "", fmt.Errorf("the quote of %s is not closed", r.rest)
 }
 
-// filter parses a filter after its ?, up to the ].
+// filter parses a filter between "?" and "]".
 func (r *reader) filter() ([]Comparison, error) {
 	r.spaces()
 	inParentheses := r.take("(")
@@ -285,7 +284,7 @@ func (r *reader) literal() (any, error) {
 	return n, nil
 }
 
-// FieldNames parses a path and returns the names of its fields. It returns an error for a path through a list.
+// FieldNames returns the names of the fields in a path, or an error if the path goes through a list.
 func FieldNames(word string) ([]string, error) {
 	path, err := ParseSteps(word)
 	if err != nil {

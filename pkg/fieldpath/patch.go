@@ -25,10 +25,10 @@ type Edit struct {
 }
 
 // Patch returns a JSON patch that makes the edits one after another. The patch also sets the
-// resourceVersion of obj. If the object has changed, an index of a list element can be outdated, so
-// the server must return a conflict. A failed test operation would return another error.
+// resourceVersion of obj, because list indexes can be wrong if the object has changed. In this case, the
+// server returns a conflict. A test operation would return another error.
 //
-// The patch adds absent fields and their enclosing objects, but no elements of lists. It is an error
+// The patch adds absent fields and their enclosing objects, but no list elements. Patch returns an error
 // if obj has no resourceVersion.
 func Patch(obj map[string]any, edits ...Edit) ([]byte, error) {
 	version, _, err := unstructured.NestedString(obj, "metadata", "resourceVersion")
@@ -86,7 +86,7 @@ func (e Edit) operation(obj map[string]any) (*operation, error) {
 	return &operation{"add", pointer(append(at, rest[0].Name)), nest(rest[1:], e.Value)}, nil
 }
 
-// Apply makes the edit in obj. If the field to remove is absent, it does nothing.
+// Apply makes the edit in obj. Removing an absent field has no effect.
 func (e Edit) Apply(obj map[string]any) error {
 	if e.Value != nil {
 		return e.Path.Set(obj, runtime.DeepCopyJSONValue(e.Value))

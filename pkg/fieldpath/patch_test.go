@@ -145,8 +145,8 @@ func apply(patch []byte, obj map[string]any) (map[string]any, error) {
 	return got, utiljson.Unmarshal(after, &got)
 }
 
-// descend draws the steps from a value to a place for an integer, through existing fields and
-// elements and then through absent fields. It can change the value.
+// descend appends random steps to an integer in value. They lead through existing fields and elements,
+// and then through absent fields. descend can modify value.
 func descend(t *rapid.T, value any, steps []Step) []Step {
 	more := func() bool { return len(steps) < 2 || rapid.Bool().Draw(t, "more") }
 	switch v := value.(type) {
@@ -168,7 +168,7 @@ func descend(t *rapid.T, value any, steps []Step) []Step {
 		return descend(t, nil, steps)
 	case []any:
 		if len(v) == 0 {
-			return append(steps, Step{Kind: Element}) // Patch returns an error
+			return append(steps, Step{Kind: Element}) // Patch cannot add the element
 		}
 		i := rapid.IntRange(0, len(v)-1).Draw(t, "element")
 		fields, is := v[i].(map[string]any)
@@ -202,7 +202,7 @@ func container(value any) bool {
 	return false
 }
 
-// A patch changes only the value at its path. Formatting and parsing a path returns the same path.
+// A patch changes only the value at its path. Formatting and parsing do not change a path.
 func TestPatchChangesThatValueAndNothingElse(t *testing.T) {
 	t.Parallel()
 	patched := 0
@@ -243,7 +243,7 @@ func TestPatchChangesThatValueAndNothingElse(t *testing.T) {
 	}
 }
 
-// assign sets the integer at the steps in a value, as a patch should, and returns the value.
+// assign returns the value with n at the steps, as a patch should set it.
 func assign(value any, steps []Step, n int64) any {
 	if len(steps) == 0 {
 		return n

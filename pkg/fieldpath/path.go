@@ -18,7 +18,7 @@ type Path struct {
 	Steps []Step
 }
 
-// StepKind is the kind of a step of a path.
+// StepKind is the kind of a Step.
 type StepKind int
 
 // The kinds of steps.
@@ -31,12 +31,12 @@ const (
 // Step is one step of a path.
 type Step struct {
 	Kind  StepKind
-	Name  string       // of the field
-	Index int          // of the element
-	Where []Comparison // all conditions for the selected element
+	Name  string       // of a Field
+	Index int          // of an Element
+	Where []Comparison // of a Selection; all must match
 }
 
-// Comparison compares a key of an element with a value: a string, int64 or bool.
+// Comparison requires that a key of an element has a given value. Value is a string, int64, or bool.
 type Comparison struct {
 	Key   []string
 	Value any
@@ -105,9 +105,9 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// Locate follows the path into an object until a step finds nothing. It returns the reached place,
-// the value there, and the number of steps taken. It returns an error if a step finds several places,
-// or a value of the wrong type.
+// Locate follows the path into an object, up to the first step that matches nothing. It returns the
+// reached place, the value there, and the number of steps taken. It returns an error if a step matches
+// several places, or if a value has the wrong type for its step.
 func (p Path) Locate(obj map[string]any) (at Place, value any, taken int, err error) {
 	value = obj
 	for i, s := range p.Steps {
@@ -130,7 +130,7 @@ func (p Path) Locate(obj map[string]any) (at Place, value any, taken int, err er
 	return at, value, taken, nil
 }
 
-// inside returns the field or element of a value at a key from find, or nil.
+// inside returns the field or element of a value at a key that find returned, or nil.
 func inside(value, key any) any {
 	switch container := value.(type) {
 	case map[string]any:
@@ -163,7 +163,7 @@ func (s Step) find(value any) Place {
 	return found
 }
 
-// selects reports whether an element of a list has all keys of the step with their values.
+// selects reports whether a list element matches all comparisons of the step.
 func (s Step) selects(e any) bool {
 	for _, c := range s.Where {
 		value := e
@@ -237,7 +237,6 @@ func Integer(value any) (int64, bool) {
 	return 0, false
 }
 
-// describe describes a value for messages.
 func describe(value any) string {
 	switch v := value.(type) {
 	case nil:

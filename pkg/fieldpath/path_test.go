@@ -9,7 +9,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 )
 
-// parse parses a path, or fails the test.
 func parse(t *testing.T, s string) Path {
 	t.Helper()
 	p, err := ParsePath(s)

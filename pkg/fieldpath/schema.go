@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// partsKey is the key under which SchemaOf stores the schemas to which others refer.
+// partsKey is the key at which SchemaOf stores all schemas of a document, for Resolve.
 const partsKey = "components"
 
-// Resolve returns the schema to which a schema refers. If the schema is not a reference, it returns
-// the schema. A reference with a default is wrapped in allOf.
+// Resolve returns the schema to which a reference refers. It returns any other schema unchanged. The API
+// server wraps a reference with a default in allOf.
 func Resolve(root, schema map[string]any) map[string]any {
 	ref, _ := schema["$ref"].(string)
 	if all, _ := schema["allOf"].([]any); len(all) == 1 {
@@ -26,8 +26,8 @@ func Resolve(root, schema map[string]any) map[string]any {
 	return Object(root, partsKey, strings.TrimPrefix(ref, "#/components/schemas/"))
 }
 
-// SchemaOf returns the schema of a kind from an OpenAPI v3 document. It adds all schemas of the
-// document under partsKey.
+// SchemaOf returns the schema of a kind from an OpenAPI v3 document. It adds all schemas in the document
+// under partsKey.
 func SchemaOf(document []byte, kind schema.GroupVersionKind) (map[string]any, error) {
 	var doc struct {
 		Components struct {
@@ -69,7 +69,7 @@ func Open(schema map[string]any) bool {
 	return schema["x-kubernetes-preserve-unknown-fields"] == true
 }
 
-// Object returns the nested object at the names, or nil.
+// Object returns the nested object at a path of field names, or nil.
 func Object(of map[string]any, names ...string) map[string]any {
 	for _, name := range names {
 		of, _ = of[name].(map[string]any)

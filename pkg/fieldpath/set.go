@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Set sets the value at the path in an object. It creates missing objects, an element at the end of a
-// list, or an element with the keys of the path.
+// Set sets the value at the path in an object. It creates missing objects and list elements. A new list
+// element is the last one, and has the keys in the path.
 func (p Path) Set(obj map[string]any, value any) error {
 	_, err := set(obj, p.Steps, value)
 	if err != nil {
@@ -61,8 +61,8 @@ func as[T any](container any, what string) (T, error) {
 	return t, nil
 }
 
-// place returns the index of the element that a step selects, and the list. It adds a missing
-// element.
+// place returns the index of the element that a step selects, and the list. If the element is missing,
+// place appends it to the list.
 func (s Step) place(list []any) (int, []any, error) {
 	if s.Kind == Element {
 		switch {
@@ -121,8 +121,8 @@ func (p Path) Typed(schema map[string]any, word string) (any, error) {
 	return word, nil
 }
 
-// In follows the path into a schema until the schema lacks a step. It returns the reached schema and
-// the number of steps taken.
+// In follows the path into a schema, up to the first step that the schema lacks. It returns the reached
+// schema and the number of steps taken.
 func (p Path) In(schema map[string]any) (at map[string]any, taken int) {
 	at = Resolve(schema, schema)
 	for i, s := range p.Steps {

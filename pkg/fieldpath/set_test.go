@@ -45,13 +45,13 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// Get returns the value of Set, and a second Set has no effect.
+// Get returns the value that Set has set. A second Set changes nothing.
 func TestPutThenGet(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-z.~/"'\[\] é\\]{1,4}`)
-		// The index is always 0, where Set appends to an empty list. The keys of an element differ
-		// from all field names, because setting a field would overwrite a key.
+		// Each index is 0, because Set can only append to a list. No key is also a field name, because
+		// setting the field would overwrite the key.
 		parts := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) []Step {
 			last := Step{Name: name.Draw(t, "name")}
 			switch rapid.IntRange(0, 3).Draw(t, "kind") {

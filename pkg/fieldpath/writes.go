@@ -12,8 +12,8 @@ type Write struct {
 	Time      metav1.Time `json:"time,omitzero"`
 }
 
-// LastWrites returns the last writes of the spec and of the status. A write is nil if managedFields
-// does not record it with a time.
+// LastWrites returns the last writes of the spec and of the status. It ignores entries without a time. If
+// there are no other entries for a write, the result is nil.
 func LastWrites(managers []metav1.ManagedFieldsEntry) (spec, status *Write) {
 	for _, m := range managers {
 		if m.Time == nil {
@@ -31,8 +31,8 @@ func LastWrites(managers []metav1.ManagedFieldsEntry) (spec, status *Write) {
 	return spec, status
 }
 
-// Writes reports whether an entry of managedFields contains fields of the spec or of the status.
-// Metadata belongs to neither. Other top-level fields belong to the spec.
+// Writes reports whether an entry of managedFields contains fields of the spec or of the status. Metadata
+// counts as neither. Other top-level fields count as spec.
 func Writes(m metav1.ManagedFieldsEntry) (spec, status bool) {
 	switch m.Subresource {
 	case "status":

@@ -6,7 +6,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// An entry of managedFields is about the spec, the status, both, or neither.
 func TestWrites(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -32,7 +31,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// An entry without a time does not hide entries with a time, and a later entry hides an earlier one.
+// LastWrites ignores entries without a time, and returns the latest of the other entries.
 func TestLastWrites(t *testing.T) {
 	t.Parallel()
 	at := func(second int64) *metav1.Time { return new(metav1.Unix(second, 0)) }

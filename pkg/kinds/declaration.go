@@ -18,20 +18,19 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// The annotations of a CRD that declare how its kind is reconciled. A path lists the fields from the
-// root of an object, such as .spec.size. Paths of /scale, and status fields with common names, need
-// not be declared.
+// The annotations of a CRD that declare how its kind is reconciled. A path lists the fields from the root
+// of an object, such as .spec.size. Paths in the definition of /scale, and status fields with common
+// names, need not be declared.
 const (
 	// AnnotationPlan is the strategy. A CRD without this annotation declares nothing.
 	AnnotationPlan = declares + "plan"
 	// AnnotationReplicasPath is the path of the replica field. An administrator can also set it on
 	// the CRD of a kind without a plan and without /scale.
 	AnnotationReplicasPath = declares + "replicas-path"
-	// annotationTemplatePath is the path of the pod template.
 	annotationTemplatePath = declares + "template-path"
 	// annotationImagePath, annotationCommandPath, and annotationEnvPath are the paths of the image,
-	// command, and environment of the only container of kinds without a template. annotationImage is
-	// the default image.
+	// command, and environment for the only container of kinds without a template. annotationImage is the
+	// default image.
 	annotationImagePath   = declares + "image-path"
 	annotationCommandPath = declares + "command-path"
 	annotationEnvPath     = declares + "env-path"
@@ -40,8 +39,8 @@ const (
 	AnnotationDeploymentNamePath = declares + "deployment-name-path"
 	// AnnotationNameLabel is the pod label with the object's name.
 	AnnotationNameLabel = declares + "name-label"
-	// annotationHistoryLimit is the number of old revisions of an object if
-	// .spec.revisionHistoryLimit is not set.
+	// annotationHistoryLimit is the maximum number of old revisions of an object that does not set
+	// .spec.revisionHistoryLimit.
 	annotationHistoryLimit = declares + "revision-history-limit"
 	// The other annotations are paths of status fields.
 	annotationSelectorPath  = declares + "selector-path"
@@ -68,8 +67,8 @@ func (e *DeclarationError) Error() string {
 	return fmt.Sprintf("the annotations of the CRD %s are invalid: %s", e.CRD, strings.Join(e.Problems, "; "))
 }
 
-// Declared returns the kind that a CRD declares. If there is no plan, the kind is not Reconciled. If
-// the declaration is invalid, Declared returns a DeclarationError.
+// Declared returns the kind that a CRD declares. Without a plan, the kind is not Reconciled. If the
+// declaration is invalid, Declared returns a DeclarationError.
 func Declared(crd *unstructured.Unstructured) (Kind, error) {
 	d := declaration{crd: crd, annotations: map[string]string{}}
 	for key, value := range crd.GetAnnotations() {
@@ -109,7 +108,7 @@ func Established(crd *unstructured.Unstructured) bool {
 	})
 }
 
-// CRDVersion returns the version of a CRD whose field has this value, or nil.
+// CRDVersion returns the first version of a CRD in which the field has this value, or nil.
 func CRDVersion(crd *unstructured.Unstructured, field string, value any) map[string]any {
 	for _, version := range fieldpath.Objects(fieldpath.Object(crd.Object, "spec")["versions"]) {
 		if version[field] == value {
@@ -124,9 +123,9 @@ type declaration struct {
 	crd     *unstructured.Unstructured
 	version map[string]any
 	schema  map[string]any
-	// annotations contains the annotations that have not been read.
+	// annotations contains the annotations that have not been read yet.
 	annotations map[string]string
-	// taken lists the paths of the assigned fields.
+	// taken lists the declared status paths and the paths that usual has returned.
 	taken    [][]string
 	problems []string
 }
@@ -191,9 +190,9 @@ func (d *declaration) readPods(r *Mapping) {
 	}
 }
 
-// readStatus returns the paths of the status fields. Each path is the declared path, the path of
-// /scale, or a common path in the schema, in this order. selector and count are the paths of /scale,
-// or "".
+// readStatus returns the paths of the status fields. Each path is the declared path, the path in the
+// definition of /scale, or a common path in the schema, in this order of precedence. selector and count
+// are the paths from /scale, or "".
 func (d *declaration) readStatus(usual statusCounts, selector, count string) StatusPaths {
 	var at StatusPaths
 	for _, word := range d.annotations {
@@ -235,8 +234,8 @@ func overlapsAny(path []string, others [][]string) bool {
 	})
 }
 
-// emptyValues returns an empty value for each required status field without an assigned value.
-// Without the empty values, the server would reject the status.
+// emptyValues returns an empty value for each required status field without a path. Without these values,
+// the server would reject the status.
 func (d *declaration) emptyValues(at StatusPaths) map[string]any {
 	empty := map[string]any{}
 	status := fieldpath.Object(d.schema, "properties", "status")
@@ -278,8 +277,8 @@ func emptyValue(schema map[string]any) (value any, may bool) {
 	return nil, false
 }
 
-// checkConditions reports a conditions field that does not follow the API conventions. The controller
-// writes only conditions that do.
+// checkConditions reports a schema that rejects the conditions of the controller, which follow the API
+// conventions.
 func (d *declaration) checkConditions() {
 	item := fieldpath.Object(d.schema, "properties", "status", "properties", "conditions", "items")
 	if item["x-kubernetes-preserve-unknown-fields"] == true {
@@ -298,9 +297,8 @@ func (d *declaration) checkConditions() {
 	}
 }
 
-// path reads an annotation with the path of a field in root, which is the spec or the status, and
-// checks the field in the schema. If the annotation is missing, path returns the first of the usual
-// paths that is in the schema, or nil.
+// path reads an annotation with the path of a field. The field must be in root, which is "spec" or
+// "status", and its type in the schema must be kind. Without the annotation, path calls usual.
 func (d *declaration) path(root, key, kind string, usual ...string) []string {
 	word, declared := d.annotations[key]
 	if !declared {
@@ -325,7 +323,7 @@ func (d *declaration) path(root, key, kind string, usual ...string) []string {
 	return names
 }
 
-// usual assigns and returns the first path of an unassigned field with this type, or nil.
+// usual returns the first path with this type in the schema that does not overlap a taken path, or nil.
 func (d *declaration) usual(kind string, paths ...string) []string {
 	for _, path := range paths {
 		names, err := fieldpath.FieldNames(path)
@@ -352,8 +350,7 @@ func typeOf(schema map[string]any) string {
 	return "any"
 }
 
-// at returns the schema of a field. missing is the path of the first field on the way that the schema
-// lacks, or "".
+// at returns the schema of a field. missing is the path of the first field that the schema lacks, or "".
 func (d *declaration) at(names []string) (at map[string]any, missing string) {
 	at = d.schema
 	for i, name := range names {
@@ -385,7 +382,7 @@ func (d *declaration) label(key string) string {
 	return name
 }
 
-// number reads an annotation with a non-negative number. It returns nil if the annotation is absent or invalid.
+// number reads a non-negative number from an annotation, or returns nil if there is no valid number.
 func (d *declaration) number(key string) *int32 {
 	word, declared := d.annotations[key]
 	if !declared {

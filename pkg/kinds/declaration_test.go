@@ -64,7 +64,7 @@ spec:
                   properties: {type: {type: string}, status: {type: string}}
 `
 
-// crdWith returns the CRD of Widgets with annotations. If change is not nil, it modifies the CRD.
+// crdWith returns the CRD of Widgets with annotations and an optional change.
 func crdWith(t *testing.T, annotations map[string]string, change func(crd map[string]any)) *unstructured.Unstructured {
 	t.Helper()
 	crd := &unstructured.Unstructured{}
@@ -187,7 +187,7 @@ func TestDeclarationsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	good := map[string]string{"plan": "pods", "replicas-path": ".spec.size", "image-path": ".spec.image"}
 	for name, test := range map[string]struct {
-		annotations map[string]string // the value "-" removes the key from good
+		annotations map[string]string // in addition to good; "-" removes an annotation
 		change      func(crd map[string]any)
 		want        string
 	}{

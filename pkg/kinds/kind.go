@@ -1,6 +1,5 @@
-// Package kinds describes kinds with replicas: the kinds that ship with this program, the kinds that
-// CRDs declare, and the RBAC rules and CRDs that they need. It sends no requests; package discover
-// does.
+// Package kinds describes kinds with replicas: shipped kinds, kinds that CRDs declare, and their RBAC
+// rules and CRDs. Unlike package discover, it sends no requests.
 package kinds
 
 import (
@@ -33,7 +32,7 @@ type Kind struct {
 	// ReplicasPath is the path of the desired count. It is empty if the field is unknown or does not
 	// exist.
 	ReplicasPath []string
-	// Mapping declares how "run-controller" reconciles the kind. It is empty if run-controller does not.
+	// Mapping declares how "run-controller" reconciles the kind. It is empty for other kinds.
 	Mapping Mapping
 }
 
@@ -94,8 +93,8 @@ func (k Kind) CRD() string {
 // IsPod reports whether objects of the kind are pods.
 func (k Kind) IsPod() bool { return k.CRD() == "pods" }
 
-// Desired returns the desired count of an object. The default is one, as in the API conventions. It returns an
-// error for values that are not whole numbers from 0 to 2147483647, even if the schema allows them.
+// Desired returns the desired count of an object. The default is one. Desired returns an error if the
+// count is not a whole number from 0 to 2147483647, even if the schema allows such a count.
 func (k Kind) Desired(obj *unstructured.Unstructured) (int32, error) {
 	path := k.ReplicasPath
 	if len(path) == 0 {

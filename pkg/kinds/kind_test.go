@@ -27,13 +27,12 @@ func kindNamed(resource string) Kind {
 	return Kind{Resource: schema.ParseGroupResource(resource).WithVersion("v1")}
 }
 
-// object parses an object from YAML.
 func object(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	return &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
 }
 
-// Desired reads the replica field of the kind, or .spec.replicas if it is unknown. The default is
+// Desired reads the replica field of the kind, or .spec.replicas if the field is unknown. The default is
 // one. The error contains the invalid value, truncated.
 func TestDesired(t *testing.T) {
 	t.Parallel()

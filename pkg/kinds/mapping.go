@@ -2,16 +2,16 @@ package kinds
 
 import corev1 "k8s.io/api/core/v1"
 
-// Mapping declares how a kind is reconciled: the strategy, the fields of an object that it reads, and
-// the status fields that it writes. A path lists the names of the fields from the root of the object.
-// It is empty if the kind lacks the field.
+// Mapping declares how a kind is reconciled: the strategy, and the fields that the controller reads and
+// writes. A path lists the field names from the root of the object. If the kind lacks a field, its path
+// is empty.
 type Mapping struct {
 	Strategy Strategy
-	// TemplatePath is the path of the pod template, and Template is the default.
+	// TemplatePath is the path of the pod template, and Template is the default template.
 	TemplatePath []string
 	Template     *corev1.PodTemplateSpec
-	// ImagePath, CommandPath, and EnvPath are the paths of the image, command, and environment of
-	// the only container of kinds without a template.
+	// ImagePath, CommandPath, and EnvPath are the paths of the image, command, and environment for the
+	// only container of kinds without a template.
 	ImagePath, CommandPath, EnvPath []string
 	// Image is the default image.
 	Image string
@@ -20,11 +20,10 @@ type Mapping struct {
 	DeploymentNamePath []string
 	// NameLabel is the pod label with the name of the object.
 	NameLabel string
-	// HistoryLimit is the number of old revisions of an object without its own limit. If it is nil,
-	// the default of the built-in kinds applies.
+	// HistoryLimit is the maximum number of old revisions of an object that sets no limit. nil means the
+	// default of the built-in kinds.
 	HistoryLimit *int32
-	// Status declares the status fields.
-	Status StatusPaths
+	Status       StatusPaths
 }
 
 // StatusPaths contains the paths of the status fields, from the root of the object. A field with an
@@ -38,7 +37,7 @@ type StatusPaths struct {
 	PodNames []string
 	// ObservedGeneration and Conditions follow the API conventions.
 	ObservedGeneration, Conditions []string
-	// Empty maps the name of each required status field that has no path to an empty value.
+	// Empty contains an empty value for each required status field without a path, by field name.
 	Empty map[string]any
 }
 

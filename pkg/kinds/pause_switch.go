@@ -3,7 +3,7 @@ package kinds
 import "github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 
 // PauseSwitch returns the path of the boolean field that pauses an object of the kind, or nil. For a
-// custom kind, it is the first of several common paths that is in the schema.
+// custom kind, it returns the first common path that is a boolean in the schema.
 func PauseSwitch(kind Kind, schema map[string]any) []string {
 	if kind.BuiltIn() {
 		return workloads()[kind.CRD()].pauseSwitch

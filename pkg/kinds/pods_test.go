@@ -34,7 +34,6 @@ func TestPodSelector(t *testing.T) {
 	}
 }
 
-// LabelsPods returns true only for shipped kinds whose objects own their pods.
 func TestLabelsPods(t *testing.T) {
 	t.Parallel()
 	declared := kindNamed("sets.example.com")

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// RevisionPaths returns the paths of the fields in a revision of a reconciled kind: the pod template
-// or, if the kind has none, the image, command, environment, and restart annotation.
+// RevisionPaths returns the paths of the fields in a revision of a reconciled kind. These are the pod
+// template or, without a template, the image, command, environment, and restart annotation.
 func (k Kind) RevisionPaths() [][]string {
 	if path := k.Mapping.TemplatePath; len(path) > 0 {
 		return [][]string{path}
@@ -25,8 +25,7 @@ func (k Kind) RevisionPaths() [][]string {
 	return append(paths, []string{"metadata", "annotations", apis.AnnotationRestartedAt})
 }
 
-// RevisionData returns the existing fields of an object at RevisionPaths, unchanged and at their
-// paths.
+// RevisionData returns a copy of an object with only the fields at RevisionPaths.
 func RevisionData(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
 	data := map[string]any{}
 	for _, path := range kind.RevisionPaths() {
@@ -44,12 +43,12 @@ func RevisionData(kind Kind, obj *unstructured.Unstructured) (map[string]any, er
 	return data, nil
 }
 
-// defaultHistoryLimit is the limit of the built-in kinds.
+// defaultHistoryLimit is the default of Deployments and other built-in workloads.
 const defaultHistoryLimit = 10
 
-// RevisionHistoryLimit returns how many revisions without pods to keep for an object. The limit is
-// .spec.revisionHistoryLimit, the annotation of the CRD, or 10, in this order. Invalid values, which
-// a schema can allow, are ignored.
+// RevisionHistoryLimit returns how many revisions without pods to keep for an object:
+// .spec.revisionHistoryLimit, the annotation of the CRD, or 10, in this order. It ignores invalid values,
+// which a schema can allow.
 func RevisionHistoryLimit(kind Kind, obj *unstructured.Unstructured) int {
 	if n, found, err := unstructured.NestedInt64(obj.Object, "spec", "revisionHistoryLimit"); found && err == nil && n >= 0 && n <= math.MaxInt32 {
 		return int(n)

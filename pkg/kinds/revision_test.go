@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 )
 
-// RevisionData returns only the fields that define the pods, unchanged and at their paths.
+// RevisionData returns only the fields that define the pods, so the template hash does not change.
 func TestRevisionData(t *testing.T) {
 	t.Parallel()
 	whole := Kind{Mapping: Mapping{ImagePath: []string{"spec", "run", "image"}, CommandPath: []string{"spec", "run", "command"}, EnvPath: []string{"spec", "env"}}}

@@ -14,7 +14,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// replicasAt parses the path of a replica field. For "", it returns nil.
 func replicasAt(t *testing.T, text string) *fieldpath.Path {
 	t.Helper()
 	if text == "" {
@@ -49,7 +48,7 @@ func TestScaffold(t *testing.T) {
 		{"Foo", "foos", StrategyPods, "", path("spec.replicas"), counted},
 		{"FooProxy", "fooproxies", StrategyPods, "{.spec.size}", path("spec.size"), counted},
 		{"Glass", "glasses", StrategyDeployment, "", path("spec.replicas"), counted},
-		{"No", "nos", StrategyPods, "", path("spec.replicas"), counted}, // a boolean in YAML
+		{"No", "nos", StrategyPods, "", path("spec.replicas"), counted}, // "No" is a boolean in YAML
 		{"Box", "boxes", StrategyPods, "", path("spec.replicas"), counted},
 		{"Batch", "batches", StrategyPods, "", path("spec.replicas"), counted},
 		{strings.Repeat("F", 59), strings.Repeat("f", 59) + "s", StrategyPods, "", path("spec.replicas"), counted}, // the maximum length of a kind
@@ -113,7 +112,6 @@ func TestScaffoldsThatCannotBe(t *testing.T) {
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestScaffoldGolden compares scaffolds with their golden files.
 func TestScaffoldGolden(t *testing.T) {
 	t.Parallel()
 	for name, scaffold := range map[string]Scaffold{

@@ -4,10 +4,10 @@ package kinds
 type Source struct {
 	// Schema is the OpenAPI schema, or nil if it is unknown.
 	Schema map[string]any
-	// StatusServed means that the kind has the /status subresource. Then, usually only a controller
-	// writes the status.
+	// StatusServed means that the kind has the /status subresource. Usually, only a controller writes
+	// such a status.
 	StatusServed bool
-	// SpecPath, StatusPath, and SelectorPath are the paths of /scale, or "" if they are unknown.
+	// SpecPath, StatusPath, and SelectorPath are the paths that define /scale, or "" if they are unknown.
 	SpecPath, StatusPath, SelectorPath string
 	Annotations                        map[string]string
 }

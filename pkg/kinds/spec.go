@@ -9,8 +9,8 @@ import (
 )
 
 // PutSpec sets the fields of a new object that run-controller reconciles. It always sets the count,
-// because the tutorials' CRDs require it. If image is "" and command is empty, the defaults of the
-// CRD apply.
+// because the tutorials' CRDs require this field. If image is "" and command is empty, the defaults of
+// the CRD apply.
 func (k Kind) PutSpec(obj *unstructured.Unstructured, replicas int32, image string, command []string) error {
 	if path := k.Path(); path != nil {
 		if err := path.Set(obj.Object, int64(replicas)); err != nil {
@@ -34,7 +34,7 @@ func (k Kind) PutSpec(obj *unstructured.Unstructured, replicas int32, image stri
 	return err
 }
 
-// putTemplate sets the pod template. A command without an image is for the default template.
+// putTemplate sets the pod template. A command without an image is set in a copy of the default template.
 func (k Kind) putTemplate(obj *unstructured.Unstructured, image string, command []string) error {
 	template := k.Mapping.Template.DeepCopy()
 	switch {

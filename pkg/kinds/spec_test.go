@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// A new object has the fields that its kind has for the count, the image, and the command.
+// PutSpec sets the count, the image, and the command at the paths of the kind.
 func TestPutSpec(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -32,7 +32,7 @@ type strategyRules struct {
 	ownsPods bool
 	// readSpec reads the annotations that only this strategy has. It can be nil.
 	readSpec func(*declaration, *Mapping)
-	// status contains the common paths of the counts.
+	// status contains the common paths of status counts.
 	status statusCounts
 	// rights apply in the namespaces of the objects. clusterRights apply to cluster-scoped objects.
 	rights, clusterRights []rbacv1.PolicyRule
@@ -43,8 +43,8 @@ type statusCounts struct {
 	desired, current, updated, ready, available string
 }
 
-// strategies returns the rules of all strategies, in the order of the documentation. It contains all
-// differences between strategies in declarations.
+// strategies returns the rules of all strategies, in the order of the documentation. Declarations with
+// different strategies differ only in these rules.
 func strategies() []strategyRules {
 	ofReplicas := statusCounts{
 		current: ".status.replicas", updated: ".status.updatedReplicas", ready: ".status.readyReplicas", available: ".status.availableReplicas",

@@ -45,7 +45,6 @@ func TestEveryStrategyCanBeDeclared(t *testing.T) {
 	}
 }
 
-// An unknown strategy has no rules. WithoutReplicas and OwnsPods return false.
 func TestUnknownStrategy(t *testing.T) {
 	for _, name := range []Strategy{"", "jobs"} {
 		if rules, known := name.rules(); known || !reflect.DeepEqual(rules, strategyRules{}) || name.WithoutReplicas() || name.OwnsPods() {

@@ -90,8 +90,7 @@ func storedTemplate(kind Kind, obj *unstructured.Unstructured) (fields map[strin
 	return unstructured.NestedMap(obj.Object, kind.Mapping.TemplatePath...)
 }
 
-// containerLists returns the command and the environment, if the object has them, of the only
-// container of a kind without a template.
+// containerLists returns the existing command and environment of an object whose kind has no template.
 func containerLists(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
 	lists := map[string]any{}
 	for name, path := range map[string][]string{"command": kind.Mapping.CommandPath, "env": kind.Mapping.EnvPath} {
@@ -109,7 +108,7 @@ func containerLists(kind Kind, obj *unstructured.Unstructured) (map[string]any, 
 	return lists, nil
 }
 
-// image returns the image of the only container of a kind without a template.
+// image returns the image of an object whose kind has no template.
 func image(kind Kind, obj *unstructured.Unstructured) (string, error) {
 	image := ""
 	if path := kind.Mapping.ImagePath; len(path) > 0 {
@@ -143,7 +142,7 @@ func TemplateHash(kind Kind, obj *unstructured.Unstructured) string {
 	if len(kind.Mapping.TemplatePath) == 0 {
 		image, _ := image(kind, obj) // without an image, no pod is created
 		said = map[string]any{"image": image, "restartedAt": RestartedAt(kind, obj)}
-		lists, _ := containerLists(kind, obj) // as above
+		lists, _ := containerLists(kind, obj) // if invalid, no pod is created
 		maps.Copy(said, lists)
 	}
 	// The name label of a shipped kind never changes, so the hash omits it.

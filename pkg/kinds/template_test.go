@@ -44,7 +44,7 @@ func TestTemplate(t *testing.T) {
 		}
 		want := map[string]string{apis.AnnotationRestartedAt: "noon"}
 		if len(test.kind.Mapping.TemplatePath) > 0 {
-			want = nil // a restart changes the template
+			want = nil // the annotation of the object has no effect
 		}
 		if got := template.Annotations; len(got) != len(want) || got[apis.AnnotationRestartedAt] != want[apis.AnnotationRestartedAt] {
 			t.Errorf("%s: the annotations of the pods are %v, want %v", test.kind.Kind, got, want)
@@ -52,8 +52,8 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// TemplateHash must be the same in all versions of this program, so that existing pods are not
-// outdated. An invalid template has no hash.
+// TemplateHash must be the same in all versions of this program, because otherwise an upgrade would
+// replace the pods. An invalid template has no hash.
 func TestTemplateHash(t *testing.T) {
 	t.Parallel()
 	const template, another = "spec: {template: {spec: {containers: [{name: a, image: a}]}}}", "spec: {template: {spec: {containers: [{name: a, image: b}]}}}"
@@ -84,8 +84,8 @@ func TestTemplateHash(t *testing.T) {
 	}
 }
 
-// Template removes labels and annotations of the controller, because they determine the object to
-// which a pod belongs. It also removes nulls, so that labels can be added.
+// Template removes labels and annotations of the controller, because they link a pod to its object. It
+// also removes nulls, so that labels can be added.
 func TestTemplateHasNothingOfTheControllersOwn(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -11,9 +11,7 @@ const (
 	CronJobs               = "cronjobs.batch"
 )
 
-// workload describes a built-in workload.
 type workload struct {
-	// template is the path of the pod template.
 	template []string
 	// pauseSwitch is the path of the boolean field that pauses the object, or nil.
 	pauseSwitch []string

@@ -1,4 +1,4 @@
-// Package fieldpathtest makes objects from YAML or at random for tests of field paths.
+// Package fieldpathtest creates objects for tests of field paths, from YAML or at random.
 package fieldpathtest
 
 import (
@@ -23,12 +23,12 @@ func Object(t testing.TB, text string) map[string]any {
 	return obj
 }
 
-// Names draws names of fields: usual names, the empty name, and names that need quotes.
+// Names returns a generator of field names: usual names, the empty name, and names that need quotes.
 func Names() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.SampledFrom([]string{"replicas", "name", "", "a.b", "c/d", "~1", "~", "it's", `"`, `\`, "[0]", "é", "-", "0", "*", "…"}), rapid.StringN(1, 4, -1))
 }
 
-// Values draws values of an unstructured object, at most depth levels deep.
+// Values returns a generator of values in unstructured objects, with at most depth levels.
 func Values(depth int) *rapid.Generator[any] {
 	leaves := []*rapid.Generator[any]{
 		rapid.Int64Range(-1<<53, 1<<53).AsAny(), rapid.String().AsAny(), rapid.Bool().AsAny(), rapid.Just[any](nil),
@@ -43,7 +43,7 @@ func Values(depth int) *rapid.Generator[any] {
 	return rapid.OneOf(append(leaves, nested, nested, lists, lists)...)
 }
 
-// Objects draws unstructured objects with values at most depth levels deep.
+// Objects returns a generator of unstructured objects whose values have at most depth levels.
 func Objects(depth int) *rapid.Generator[map[string]any] {
 	return rapid.MapOfN(Names(), Values(depth), 0, 4)
 }

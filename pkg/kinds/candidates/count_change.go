@@ -55,7 +55,6 @@ func (s CountChange) From(count int64) (int32, error) {
 	}
 }
 
-// thereAre returns a sentence with the number of replicas.
 func thereAre(count int64) string {
 	switch count {
 	case 0:

@@ -11,10 +11,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// maxFields limits the number of candidates.
+// maxFields is the maximum number of candidates.
 const maxFields = 200
 
-// Field is an integer field whose name suggests a replica count. Only a user can decide, because
+// Field is an integer field whose name suggests a replica count. Only a user can confirm this, because
 // names can be misleading: the .spec.replicas of a KafkaTopic is not a number of pods.
 type Field struct {
 	// Path is the path for fieldpath.ParsePath.
@@ -31,9 +31,9 @@ type Field struct {
 	depth, rank int
 }
 
-// Fields returns the integer fields under .spec that look like a replica count, the best first:
-// shallow fields come before deep fields, and fields named "replicas" come before others. It omits
-// pod templates and other objects whose numbers have another meaning. See Walk for the arguments.
+// Fields returns the integer fields under .spec that look like a replica count. Shallow fields come
+// before deep fields, and fields named "replicas" come before others. It omits pod templates and other
+// objects whose numbers have another meaning. See Walk for the arguments.
 func Fields(schema, obj map[string]any) []Field {
 	var found []Field
 	Walk(schema, obj, func(n Node) bool {
@@ -82,7 +82,7 @@ func within(n Node) string {
 	return ""
 }
 
-// bound returns a bound in the schema, or nil. next is the offset that makes an exclusive bound inclusive.
+// bound returns a bound in the schema, or nil. It adds next to an exclusive bound to make it inclusive.
 func bound(schema map[string]any, key string, next int64) *int64 {
 	n, is := fieldpath.Integer(schema[key])
 	if !is {
@@ -100,7 +100,7 @@ func firstSentence(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n\n")
 	words := strings.Fields(text)
 	for i, word := range words[:max(0, len(words)-1)] {
-		// "e.g. three" continues the sentence. A new sentence begins with a capital letter.
+		// A lower-case word continues the sentence, as in "e.g. three".
 		if next := []rune(words[i+1])[0]; strings.HasSuffix(word, ".") && !unicode.IsLower(next) {
 			words = words[:i+1]
 			break

@@ -13,7 +13,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 )
 
-// text formats a candidate as a line.
 func (c Field) text() string {
 	var b strings.Builder
 	b.WriteString(c.Path)
@@ -34,7 +33,7 @@ func (c Field) text() string {
 	return b.String()
 }
 
-// TestCandidates compares the candidates in several schemas. Some schemas are from real operators.
+// Some of these schemas are from real operators.
 func TestCandidates(t *testing.T) {
 	t.Parallel()
 	const one = `properties: {spec: {type: object, properties: {replicas: {type: integer, format: int32}}}}`
@@ -165,7 +164,7 @@ func TestCandidatesAreBounded(t *testing.T) {
 	}
 }
 
-// The path of each candidate can be parsed, selects the candidate's value, and can be patched.
+// The path of each candidate is valid, leads to the value of the candidate, and can be patched.
 func TestCandidatesCanBeWritten(t *testing.T) {
 	t.Parallel()
 	count := rapid.SampledFrom([]string{"replicas", "size", "nodes", "name", "key", "a.b"})

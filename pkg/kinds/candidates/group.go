@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Group returns the path of the count of a named group of pods. The group is a list element with the
-// name as its key, or a field with the name. Group returns an error if not exactly one count matches.
+// Group returns the path of the count for a named group of pods. The name is the key of a list element,
+// or the name of a field. Group returns an error unless exactly one count matches.
 func Group(fields []Field, name string) (fieldpath.Path, error) {
 	var found []fieldpath.Path
 	var groups []string
@@ -50,7 +50,7 @@ func groupsOf(path fieldpath.Path) []string {
 	for i, s := range path.Steps[1 : len(path.Steps)-1] {
 		switch s.Kind {
 		case fieldpath.Field:
-			// The group is the key of the element, and not the name of the list.
+			// The key of the element is the name of the group. The name of the list is not.
 			if next := path.Steps[i+2]; next.Kind == fieldpath.Field {
 				words = append(words, s.Name)
 			}
@@ -65,7 +65,7 @@ func groupsOf(path fieldpath.Path) []string {
 	return words
 }
 
-// GroupOf returns the name of the group of pods whose count has this path, or "".
+// GroupOf returns the name of the group whose number of pods is at this path, or "".
 func GroupOf(path fieldpath.Path) string {
 	words := groupsOf(path)
 	if len(words) == 0 {

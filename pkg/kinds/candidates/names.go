@@ -38,8 +38,8 @@ func looksLikeCount(name, within string) bool {
 	return len(words) == 1 && strings.HasSuffix(last, "replicas") && !strings.HasPrefix(last, "min") && !strings.HasPrefix(last, "max")
 }
 
-// endsInUnit reports whether the words before a tally end with a unit, or with a word such as
-// "cluster". After a unit, it also accepts "pool", "group", and "set".
+// endsInUnit reports whether words end with a unit, or with a word such as "cluster". After a unit, it
+// also accepts "pool", "group", and "set".
 func endsInUnit(words []string) bool {
 	last := words[len(words)-1]
 	switch last {
@@ -61,7 +61,7 @@ func unit(word string) bool {
 	return false
 }
 
-// bounds reports whether a word occurs in the names of fields that limit or qualify a count.
+// bounds reports whether a word in a field name means that the field is not a replica count.
 func bounds(word string) bool {
 	switch word {
 	case "min", "minimum", "max", "maximum", "limit", "quota", "available", "unavailable", "surge", "ready", "updated",
@@ -74,7 +74,7 @@ func bounds(word string) bool {
 	return false
 }
 
-// measured reports whether the size or the count of something with this name is not a number of replicas.
+// measured reports whether the size or count of something with this name is not a replica count.
 func measured(word string) bool {
 	switch word {
 	case "storage", "volume", "volumes", "persistence", "pvc", "disk", "disks", "buffer", "cache", "memory", "heap",
@@ -98,8 +98,8 @@ func unrelated(name string) bool {
 	return strings.HasSuffix(name, "probe") || strings.HasSuffix(name, "securitycontext") || strings.HasSuffix(name, "affinity")
 }
 
-// rank orders the names at the same depth. "replicas" is first. Shards are last, because shards have
-// replicas.
+// rank returns the order of a name among fields at the same depth. "replicas" is first. Names with
+// "shard" are last, because a shard has several replicas.
 func rank(name string) int {
 	name = strings.ToLower(name)
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// ParsePath is fieldpath.ParsePath, but rejects a path with the placeholder of a Pattern.
+// ParsePath is like fieldpath.ParsePath, but rejects a path that contains Unknown.
 func ParsePath(word string) (fieldpath.Path, error) {
 	path, err := fieldpath.ParsePath(word)
 	if err == nil && slices.ContainsFunc(path.Steps, hasPlaceholder) {
@@ -16,7 +16,6 @@ func ParsePath(word string) (fieldpath.Path, error) {
 	return path, err
 }
 
-// hasPlaceholder reports whether a step still contains the placeholder key from a list of
 func hasPlaceholder(s fieldpath.Step) bool {
 	return s.Name == Unknown || slices.ContainsFunc(s.Where, func(c fieldpath.Comparison) bool { return c.Value == Unknown })
 }

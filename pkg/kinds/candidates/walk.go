@@ -1,5 +1,5 @@
-// Package candidates searches a kind's schema and an object for fields that possibly contain a
-// replica count or other data. The results are guesses.
+// Package candidates searches a kind's schema and an object for fields that can contain a replica count
+// or other data. The results are guesses.
 package candidates
 
 import (
@@ -9,9 +9,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// The limits of a walk for schemas and objects of any size.
+// Walk has limits, because schemas and objects can have any size.
 const (
-	MaxDepth = 12     // fields from .spec down
+	MaxDepth = 12     // levels of fields below .spec
 	maxNodes = 50_000 // visited fields and elements
 )
 
@@ -47,7 +47,6 @@ func (n Node) Open() bool {
 	return !typed && n.Schema["properties"] == nil || fieldpath.Open(n.Schema) || n.Schema["additionalProperties"] == true
 }
 
-// child returns a child node.
 func (n Node) child(s fieldpath.Step, schema map[string]any, value any) Node {
 	n.Steps = append(slices.Clip(n.Steps), s)
 	if s.Kind == fieldpath.Field {
@@ -57,13 +56,13 @@ func (n Node) child(s fieldpath.Step, schema map[string]any, value any) Node {
 	return n
 }
 
-// Walk visits all nodes under .spec, shallow nodes first, so that the limits exclude deep nodes. If
-// visit returns true for a node, Walk visits its children. It selects the elements of a list by their
-// keys. If a list is empty, Walk visits a pattern.
+// Walk visits all nodes under .spec, shallow nodes first, so that the limits exclude deep nodes. If visit
+// returns true for a node, Walk visits its children. Paths select list elements by their keys. If a list
+// is empty, Walk visits a pattern.
 //
 // The schema is the OpenAPI v3 schema of a kind, from a CRD or from the server. Walk does not follow
-// references. If the schema of a node is nil or open, Walk visits the fields that obj has there. obj
-// can be nil.
+// references. If the schema of a node is nil or open, Walk visits the fields that obj has there. obj can
+// be nil.
 func Walk(schema, obj map[string]any, visit func(Node) bool) {
 	queue := []Node{{Schema: fieldpath.Object(schema, "properties", "spec"), Value: obj["spec"], Steps: fieldpath.Fields("spec").Steps}}
 	for budget := maxNodes; len(queue) > 0; queue = queue[1:] {
@@ -150,9 +149,8 @@ func usualKeys[T any](fields map[string]T) []string {
 	return keys
 }
 
-// selectors returns a step to each element of a list: by the keys in the schema, by a common key with
-// a unique value, or by the index. Keys without unique values are not used, because the schema can be
-// wrong.
+// selectors returns a step to each list element: by the keys in the schema, by a common key with a unique
+// value, or by the index. Because the schema can be wrong, it ignores keys whose values are not unique.
 func selectors(list []any, mapKeys []string) []fieldpath.Step {
 	steps := make([]fieldpath.Step, len(list))
 	for i := range list {

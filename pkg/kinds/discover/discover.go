@@ -18,8 +18,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Kinds returns the kinds, in their preferred versions, that can have a replica count: kinds with
-// /scale, custom kinds, and DaemonSets, sorted by group. It can return both kinds and an error.
+// Kinds returns the kinds that can have a replica count, in their preferred versions and sorted by group:
+// kinds with /scale, custom kinds, and DaemonSets. If a group does not respond, Kinds returns the other
+// kinds and an error.
 func (f *Finder) Kinds() ([]kinds.Kind, error) {
 	lists, err := f.Discovery.ServerPreferredResources()
 	if err != nil && len(lists) == 0 {
@@ -62,7 +63,7 @@ func mapping(gv schema.GroupVersion, r metav1.APIResource) *meta.RESTMapping {
 }
 
 // ParkedCounts returns the paths of fields that can contain the count of a parked object: the replica
-// field or, if it is unknown, all candidates. If the object is not parked, it returns nil.
+// field or, if it is unknown, all candidates. It returns nil for objects that are not parked.
 func (f *Finder) ParkedCounts(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured) (paths []string, err error) {
 	if _, parked := obj.GetAnnotations()[apis.AnnotationParked]; !parked {
 		return nil, nil

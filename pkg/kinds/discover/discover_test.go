@@ -9,7 +9,7 @@ import (
 )
 
 // Kinds returns patchable custom kinds and kinds with /scale, sorted by group. If a group does not
-// respond, Kinds returns the others with an error.
+// respond, Kinds returns the other kinds and an error.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -40,8 +40,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// The resource list of a version is read only once, because any user who can write CRDs can add many
-// types to the version.
+// The resource list of a version is read only once, because the CRDs of a user can add many types to the
+// version.
 func TestCostOfKinds(t *testing.T) {
 	t.Parallel()
 	const size = 100

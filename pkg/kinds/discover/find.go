@@ -55,7 +55,7 @@ func (e *UnknownFieldError) Error() string {
 	return fmt.Sprintf("%s has no /scale, and its replica field is unknown", e.Kind.CRD())
 }
 
-// Total returns the number of pods according to the candidates. It can be nil, as in candidates.Total.
+// Total returns the total number of pods in the candidates, or nil if it is unknown.
 func (e *UnknownFieldError) Total() *int32 { return candidates.Total(e.Candidates) }
 
 // NoCountError means that the kind has no count, because its objects run a pod on every node.
@@ -72,7 +72,6 @@ type Finder struct {
 	Discovery discovery.CachedDiscoveryInterface
 	Dynamic   dynamic.Interface
 
-	// answers maps each question to its cached answer.
 	answers sync.Map
 	// unread contains the names of CRDs that the user is not allowed to read.
 	unread sync.Map
@@ -87,8 +86,8 @@ type question[T any] struct {
 	part string
 }
 
-// once returns the cached answer about a kind or, if kind.Kind is "", about a version. If there is
-// none, it calls ask and caches the answer. It does not cache errors.
+// once returns the cached answer about a kind or, if kind.Kind is "", about a version. Without a cached
+// answer, it calls ask and caches the answer unless ask returns an error.
 func once[T any](f *Finder, kind schema.GroupVersionKind, part string, ask func() (T, error)) (T, error) {
 	key := question[T]{kind, part}
 	kept, _ := f.answers.Load(key)
@@ -102,9 +101,9 @@ func once[T any](f *Finder, kind schema.GroupVersionKind, part string, ask func(
 	return answer, err
 }
 
-// Find returns the replica field of a kind from the first source that has it. obj and given can be
-// nil. If no source has the field, Find returns an UnknownFieldError. If the kind has no count, it
-// returns a NoCountError.
+// Find returns the replica field of a kind from the first source that has it. obj and given can be nil.
+// Find returns an UnknownFieldError if no source has the field, or a NoCountError if the kind has no
+// count.
 func (f *Finder) Find(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured, given *fieldpath.Path) (Field, error) {
 	q := query{kind, obj, given}
 	for _, find := range sources() {
@@ -146,8 +145,8 @@ func (f *Finder) serves(kind kinds.Kind, subresource string) (bool, error) {
 	return served.Has(kind.Resource.Resource + "/" + subresource), nil
 }
 
-// Declare returns the kind with the declaration in its CRD, if the user can read CRDs. If the
-// declaration is invalid, it returns the unchanged kind and a DeclarationError.
+// Declare returns the kind with the declaration in its CRD, if the user can read CRDs. If the declaration
+// is invalid, Declare returns the unchanged kind and a DeclarationError.
 func (f *Finder) Declare(ctx context.Context, kind kinds.Kind) (kinds.Kind, error) {
 	if kind.Reconciled() || kind.BuiltIn() {
 		return kind, nil
@@ -190,8 +189,8 @@ func (f *Finder) Unread(kind kinds.Kind) bool {
 	return refused
 }
 
-// Undeclared returns err, which reports that the CRD of a kind lacks a declaration. If the user
-// cannot read the CRD, Undeclared adds this to the error, which is then an ErrForbidden.
+// Undeclared returns err, which means that the CRD of a kind seems to lack a declaration. If the user
+// cannot read the CRD, Undeclared adds this reason, and the error is also an ErrForbidden.
 func (f *Finder) Undeclared(kind kinds.Kind, err error) error {
 	if err == nil || !f.Unread(kind) {
 		return err
@@ -216,7 +215,7 @@ func scalePath(crd *unstructured.Unstructured, kind kinds.Kind) *fieldpath.Path 
 	return &path
 }
 
-// FromSource calls read with the source of a custom kind. It caches the result for each kind and key.
+// FromSource returns the result of read for the source of a custom kind, and caches it by kind and key.
 func FromSource[T any](ctx context.Context, f *Finder, kind kinds.Kind, key string, read func(kinds.Source) (T, error)) (T, error) {
 	return once(f, kind.GroupVersionKind(), key, func() (made T, err error) {
 		source, err := f.source(ctx, kind)
@@ -251,7 +250,6 @@ func (f *Finder) source(ctx context.Context, kind kinds.Kind) (kinds.Source, err
 	return sourceIn(crd, kind), nil
 }
 
-// sourceIn returns the source of a custom kind from its CRD.
 func sourceIn(crd *unstructured.Unstructured, kind kinds.Kind) kinds.Source {
 	version := kinds.CRDVersion(crd, "name", kind.Resource.Version)
 	source := kinds.Source{Schema: fieldpath.Object(version, "schema", "openAPIV3Schema"), Annotations: crd.GetAnnotations()}
@@ -263,7 +261,7 @@ func sourceIn(crd *unstructured.Unstructured, kind kinds.Kind) kinds.Source {
 	return source
 }
 
-// Schema returns the OpenAPI v3 schema of a kind. Every authenticated user can read it.
+// Schema returns the OpenAPI v3 schema of a kind. Every authenticated user can read this schema.
 func (f *Finder) Schema(kind kinds.Kind) (map[string]any, error) {
 	return once(f, kind.GroupVersionKind(), "", func() (map[string]any, error) { return f.readSchema(kind) })
 }

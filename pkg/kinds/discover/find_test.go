@@ -113,7 +113,6 @@ func TestFindGuessesNothing(t *testing.T) {
 	}
 }
 
-// Find returns a NoCountError for a kind with one pod per node.
 func TestFindPerNode(t *testing.T) {
 	t.Parallel()
 	var perNode kinds.Kind

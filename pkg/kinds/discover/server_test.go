@@ -21,12 +21,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// server simulates the server for a finder. Its fields can be changed between two requests.
+// server is a fake server for a Finder. Tests can change its fields between requests.
 type server struct {
 	discovery.CachedDiscoveryInterface
 
 	resources []*metav1.APIResourceList
-	// partial is returned with the resources, for example if an aggregated API does not respond.
+	// partial is the error that is returned with the resources, as if an aggregated API did not respond.
 	partial error
 	schemas map[string]openapi.GroupVersion
 	// refused, if set, is the error of all requests for CRDs.

@@ -29,7 +29,6 @@ func sources() []source {
 	return []source{givenPath, nodes, shippedKind, scaleSubresource, declaration, annotation, guess}
 }
 
-// givenPath returns the field of --replicas-path.
 func givenPath(_ context.Context, _ *Finder, q query) (*Field, error) {
 	if q.given == nil {
 		return nil, nil
@@ -54,7 +53,6 @@ func shippedKind(_ context.Context, _ *Finder, q query) (*Field, error) {
 	return &Field{Scale: true, Path: q.kind.Path(), Found: "built in"}, nil
 }
 
-// scaleSubresource returns /scale if it is served.
 func scaleSubresource(ctx context.Context, f *Finder, q query) (*Field, error) {
 	served, err := f.serves(q.kind, "scale")
 	if err != nil || !served {
@@ -92,7 +90,7 @@ func annotation(ctx context.Context, f *Finder, q query) (*Field, error) {
 	return &Field{Path: &path, Found: "annotation of the CRD"}, nil
 }
 
-// guess returns an error with candidates from the schema.
+// guess returns an UnknownFieldError with candidates from the schema.
 func guess(_ context.Context, f *Finder, q query) (*Field, error) {
 	fields, err := f.Schema(q.kind)
 	if err != nil {

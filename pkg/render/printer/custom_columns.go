@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// CustomColumns prints objects in the columns of "kubectl get -o custom-columns". In a watch, it can
-// print repeatedly: the headers appear once, and the columns keep their widths.
+// CustomColumns prints objects in the columns of "kubectl get -o custom-columns". A watch can call
+// PrintObj repeatedly. The headers appear only once, and the columns keep their widths.
 type CustomColumns struct {
 	// NoHeaders omits the header row.
 	NoHeaders bool

@@ -124,7 +124,7 @@ func reconcilerRows(r reconciler.Reconciler, now time.Time) [][]string {
 	})...)
 }
 
-// listed returns rows with a title and a line for each item, or none if there are no items.
+// listed returns a row for each item. Only the first row has the title.
 func listed[T any](title string, items []T, line func(T) string) [][]string {
 	var rows [][]string
 	for _, item := range items {
@@ -202,7 +202,7 @@ func (t *text) section(title string, rows [][]string) {
 	t.table(rows)
 }
 
-// tree writes the objects between the object and its pods, if there are any.
+// tree writes the descendants of an object, unless all its children are pods.
 func (t *text) tree(root status.Node) {
 	if slices.ContainsFunc(root.Children, func(n status.Node) bool { return n.Kind != "Pod" }) {
 		t.line("Children:")
@@ -217,7 +217,7 @@ func (t *text) nodes(nodes []status.Node, indent string) {
 	}
 }
 
-// eventRows returns the events of pods, with the pod names, or all other events if ofPods is false.
+// eventRows returns the events of pods with the pod names or, if ofPods is false, all other events.
 func eventRows(events []problem.Event, ofPods bool, now time.Time) [][]string {
 	rows := [][]string{{"Pod", "Type", "Reason", "Age", "From", "Message"}}
 	for _, e := range events {

@@ -21,8 +21,8 @@ import (
 // invalid bytes.
 const hostile = "\x1b]0;title\x07\rFORGED\nFORGED\r\nFORGED\u2028FORGED\u0085FORGED\v\f\b\t\x1b[2J\u009b2J\x9b2J\u202eback\u2066\u200b\ufeff\U000e0041\x00\x7f\xff"
 
-// fill sets every string in a value to hostile. It adds an element to lists and maps, and sets an
-// empty interface to nested JSON values.
+// fill sets every string in a value to hostile. Lists and maps get one element, and interfaces get nested
+// JSON values.
 func fill(v reflect.Value, depth int) {
 	if depth > 12 || !v.CanSet() {
 		return
@@ -111,7 +111,7 @@ func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
 				for _, height := range []int{0, 10} {
 					for _, s := range []Screen{{}, {AllPods: true, Only: status.Only{status.OnlyNotReady}}} {
 						if s.Reports = []status.Report{r}; s.Only != nil && r.Verdict == status.Ready {
-							continue // "all 1 objects are ready"
+							continue // the screen is empty except for a message
 						}
 						prints[fmt.Sprint("screen ", i, style, width, height, s.AllPods)] = say(strings.Join(s.Frame(width, height, style, screenTime()), "\n"))
 					}

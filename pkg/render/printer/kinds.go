@@ -22,7 +22,7 @@ type Kind struct {
 	Error string `json:"error,omitempty"`
 	// Candidates lists possible replica fields if Field is unknown.
 	Candidates []string `json:"candidates,omitempty"`
-	// MayScale reports whether the user can change the count, or is nil if it is unknown.
+	// MayScale is true if the user has permission to change the count, and nil if this is unknown.
 	MayScale *bool `json:"mayScale,omitempty"`
 	// Objects is the number of objects in all namespaces, or nil if it is unknown.
 	Objects *int64 `json:"objects,omitempty"`

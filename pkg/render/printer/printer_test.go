@@ -52,7 +52,6 @@ var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func ago(d time.Duration) time.Time { return now.Add(-d) }
 
-// ready returns a report on a ready object.
 func ready() status.Report {
 	return status.Report{
 		Metadata: status.Metadata{
@@ -91,7 +90,6 @@ func failed() status.Report {
 	return r
 }
 
-// unseen returns a report on an object that no controller has seen.
 func unseen() status.Report {
 	r := ready()
 	r.Metadata.Namespace, r.Metadata.Name, r.Metadata.ObservedGeneration = "other", "bar", 0
@@ -150,7 +148,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// A watched table prints its headers only once, and its columns never become narrower.
+// In a watch, a table has headers only once, and its columns never become narrower.
 func TestTableOfChanges(t *testing.T) {
 	t.Parallel()
 	var w strings.Builder

@@ -32,8 +32,8 @@ type Progress struct {
 	// next is the earliest time for the next line.
 	next    time.Time
 	objects map[types.NamespacedName]waited
-	// changed is the object of the last call of See. news is the object whose state most recently
-	// became new, and has not been printed.
+	// changed is the object in the last call of See. news is the object with the newest state that has
+	// not been printed.
 	changed, news types.NamespacedName
 }
 
@@ -48,8 +48,8 @@ type waited struct {
 	shown map[state]bool
 }
 
-// state identifies a line about an object. For each generation and verdict, a problem has only one
-// line, because its message and counts change often in a crash loop.
+// state identifies a line about an object. For each generation and verdict, a problem is printed only
+// once, because its message and counts change often in a crash loop.
 type state struct {
 	generation              int64
 	verdict                 status.Verdict
@@ -115,7 +115,7 @@ func (p *Progress) Line(now time.Time) (line string, again time.Duration) {
 	return escape.Line(line), 0
 }
 
-// Summary returns the outcome of the wait, or "" if not all objects are ready or gone.
+// Summary returns the outcome of a wait for ready or gone objects, or "" if not all are done.
 func (p *Progress) Summary(now time.Time) string {
 	if p.done() < len(p.objects) || len(p.objects) == 0 || !strings.HasPrefix(p.Goal, "ready") && p.Goal != "gone" {
 		return ""
@@ -172,8 +172,8 @@ func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 	return texts
 }
 
-// worst returns the most urgent object: the unfinished object with the worst verdict. Of several such
-// objects, it returns the one that changed last or, if none of them did, the first by name.
+// worst returns the unfinished object with the worst verdict. Among several such objects, it prefers the
+// object in the last call of See, and then the first object by name.
 func (p *Progress) worst() types.NamespacedName {
 	rank := func(key types.NamespacedName) int {
 		if p.objects[key].done {

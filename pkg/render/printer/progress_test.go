@@ -13,7 +13,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// waitedFor returns a report on an object in a wait.
 func waitedFor(name string, verdict status.Verdict, desired, current, ready int32) status.Report {
 	return status.Report{
 		Metadata: status.Metadata{Type: "imoocpod", Name: name}, Verdict: verdict,
@@ -62,7 +61,7 @@ func TestProgress(t *testing.T) {
 	gone.See(status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: "up"}, Verdict: status.Progressing, Reason: "it is being deleted"}, false, time.Time{}, at(0))
 	frame(&gone, 9, 60)
 
-	// If no controller reconciles the object, the clock, the reason, and the hint fit into 80 columns.
+	// The clock, the reason, and the hint about a missing controller fit into 80 columns.
 	alone := Progress{Goal: "ready"}
 	nobody := seen(3, 0, 0)
 	nobody.Object.ObservedGeneration = 0
@@ -180,7 +179,6 @@ func TestFrameGivesUp(t *testing.T) {
 	}
 }
 
-// Summary returns "" if not all objects are ready or gone.
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

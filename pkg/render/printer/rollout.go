@@ -72,8 +72,8 @@ func (o rollout) text(now time.Time) string {
 	return age(o.begun, now) + o.rate(now)
 }
 
-// rate formats the number of pods that become ready per second. It returns "" in the first second, if
-// no pods have become ready, and after the rollout.
+// rate formats the number of pods that became ready per second after the change was first seen. It
+// returns "" in the first second, after the rollout, and if no additional pods are ready.
 func (o rollout) rate(now time.Time) string {
 	if gained, watched := o.now-o.ready, now.Sub(o.seen); gained > 0 && watched >= time.Second && !o.settled {
 		return fmt.Sprintf("  %.1f/s", float64(gained)/watched.Seconds())
@@ -81,8 +81,8 @@ func (o rollout) rate(now time.Time) string {
 	return ""
 }
 
-// readyNow returns the number of ready pods. If the object is not ready, it counts the pods, because
-// the status can be outdated. If the object is ready or pods are missing, it uses the status.
+// readyNow returns the number of ready pods. If the object is not ready, it counts the pods, because the
+// status can be outdated. If the object is ready or not all pods are known, it uses the status.
 func readyNow(r status.Report) int32 {
 	ready := int32(0)
 	for _, pod := range r.Pods {

@@ -19,9 +19,9 @@ import (
 type Screen struct {
 	// Reports lists the objects in the order of the screen.
 	Reports []status.Report
-	// AllPods means that every pod is shown, without grouping equal pods.
+	// AllPods means that pods with the same status are not grouped.
 	AllPods bool
-	// Only hides objects that have none of its states.
+	// Only selects the shown objects by their states.
 	Only status.Only
 	// Lost is when the connection to the server was lost, or zero if there is a connection.
 	Lost time.Time
@@ -60,10 +60,10 @@ func sameObject(a, b status.Report) bool {
 
 // detail is the level of detail for an object.
 type detail struct {
-	// alike is the maximum number of equal pods that are shown individually.
+	// alike is the maximum number of pods with the same status that are shown individually.
 	alike                            int
 	conditions, guards, events, hint bool
-	// reason is the maximum number of lines of a reason or a hint.
+	// reason is the maximum number of lines for a reason or a hint.
 	reason int
 }
 
@@ -80,7 +80,7 @@ func details() []detail {
 	}
 }
 
-// few is the maximum number of equal pods, or of ready objects, that are shown individually.
+// few is the maximum number of ready objects, or of pods with the same status, that have their own lines.
 const few = 5
 
 // Frame returns the screen as at most height lines, each at most width wide. A height of zero means
@@ -110,7 +110,7 @@ type frame struct {
 	now   time.Time
 }
 
-// fit returns the most detailed lines that fit.
+// fit returns the lines with the highest level of detail that fits.
 func (f frame) fit(height int) []line {
 	if len(f.Reports) == 0 {
 		return []line{{{dim, "nothing to show yet"}}}
@@ -150,7 +150,6 @@ func (f frame) render(lines []line, height int) []string {
 	return texts
 }
 
-// byUrgency returns reports sorted by urgency, the most urgent first.
 func byUrgency(reports []status.Report) []status.Report {
 	return slices.SortedStableFunc(slices.Values(reports), func(a, b status.Report) int { return cmp.Compare(urgency(a), urgency(b)) })
 }
@@ -192,8 +191,8 @@ func (f frame) object(r status.Report, d detail) []line {
 	return all
 }
 
-// paragraph wraps a label, such as "hint: ", and a text into indented lines. If there is a label, the
-// following lines are indented further.
+// paragraph wraps a label, such as "hint: ", and a text into indented lines. With a label, all lines
+// after the first are indented further.
 func (f frame) paragraph(color, label, text string, most int) []line {
 	var all []line
 	for i, part := range wrapped(label+text, f.width-2, most) {
@@ -205,8 +204,8 @@ func (f frame) paragraph(color, label, text string, most int) []line {
 	return all
 }
 
-// podBar returns a line with a bar, the numbers of pods, and the rollout text. most is the maximum
-// width of the bar. If there is not enough space, the bar is omitted.
+// podBar returns a line with a bar, the numbers of pods, and the text about the rollout. most is the
+// maximum width of the bar. If there is not enough space, the bar is omitted.
 func podBar(r status.Report, rollout string, most, width int, style Style) line {
 	c := r.Replicas
 	ready := readyNow(r)

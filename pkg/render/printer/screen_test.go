@@ -18,10 +18,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// screenTime returns the current time in these tests.
 func screenTime() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC) }
 
-// seen returns a snapshot of an ImoocPod with a current observed generation.
+// seen returns a snapshot of an ImoocPod whose latest generation has been observed.
 func seen(desired, current, ready int32, pods ...corev1.Pod) status.Snapshot {
 	return status.Snapshot{
 		Object: status.Object{
@@ -34,7 +33,7 @@ func seen(desired, current, ready int32, pods ...corev1.Pod) status.Snapshot {
 	}
 }
 
-// podOf returns a ready pod of an owner. If change is not nil, it modifies the pod.
+// podOf returns a ready pod of an owner, with an optional change.
 func podOf(owner types.UID, name string, change func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -54,7 +53,7 @@ func podOf(owner types.UID, name string, change func(*corev1.Pod)) corev1.Pod {
 	return pod
 }
 
-// waiting returns a change for podOf that makes the container wait with a reason.
+// waiting returns a change for podOf that puts the container into the state Waiting.
 func waiting(reason, message string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Status.Phase = corev1.PodPending
@@ -94,7 +93,6 @@ func eventOf(pod, kind, reason, message string, ago time.Duration) corev1.Event 
 	}
 }
 
-// screens returns the tested screens by name.
 func screens() map[string]Screen {
 	const noImage = `Back-off pulling image "registry.example.com/team-a/web:v2": rpc error: code = NotFound desc = failed to pull and unpack image: not found`
 	one := func(e status.Snapshot) Screen { return Screen{Reports: []status.Report{status.NewReport(e)}} }
@@ -159,8 +157,8 @@ func screens() map[string]Screen {
 	}
 	every := one(most)
 	every.AllPods = true
-	// If the updated count equals the desired count, it is not shown. For a ready object, unread
-	// resources are not shown.
+	// The updated count is shown only if it differs from the desired count. Unread resources are not
+	// shown for a ready object.
 	done := one(ready)
 	done.Reports[0].Unread, done.Reports[0].Replicas.Updated = []string{"events"}, new(int32(3))
 	return map[string]Screen{
@@ -213,7 +211,7 @@ func TestScreenShowsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// For any terminal size, no line of Frame is too wide, and there are not too many lines.
+// For any terminal size, the lines from Frame fit.
 func FuzzScreen(f *testing.F) {
 	f.Add(40, 10, "web", "配置\x1b[31m\t\n")
 	f.Add(1, 1, "", "")

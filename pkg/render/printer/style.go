@@ -24,7 +24,6 @@ const (
 	cyan   = "36"
 )
 
-// paint colors text if colors are enabled.
 func (s Style) paint(color, text string) string {
 	if !s.Color || color == "" || text == "" {
 		return text
@@ -32,7 +31,6 @@ func (s Style) paint(color, text string) string {
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
-// sign returns a symbol or its ASCII replacement.
 func (s Style) sign(symbol, ascii string) string {
 	if s.ASCII {
 		return ascii

@@ -82,8 +82,8 @@ func (t podTree) branches(of status.Node, depth int) []branch {
 	return append(all, t.podBranches(pods, depth)...)
 }
 
-// kindOfPod is the key of a group of equal pods. Groups are sorted by rank, from pods with a fatal
-// problem to ready pods.
+// kindOfPod is the key of a group of pods with the same status. Groups are sorted by rank, from pods with
+// a fatal problem to ready pods.
 type kindOfPod struct {
 	rank   int
 	status string
@@ -105,7 +105,7 @@ func (k kindOfPod) verdict() status.Verdict {
 	return []status.Verdict{status.Failed, status.Progressing, status.Progressing, status.Ready}[k.rank]
 }
 
-// podBranches returns a branch for each shown pod, and a branch with the number of hidden equal pods.
+// podBranches returns a branch for each shown pod, and a branch for the hidden pods of each status.
 func (t podTree) podBranches(pods []*problem.Pod, depth int) []branch {
 	alike := map[kindOfPod][]*problem.Pod{}
 	for _, pod := range pods {
@@ -146,7 +146,7 @@ func (t podTree) podBranches(pods []*problem.Pod, depth int) []branch {
 	return all
 }
 
-// byThemselves returns how many of n equal pods are shown individually.
+// byThemselves returns how many of n pods with the same status are shown individually.
 func (t podTree) byThemselves(k kindOfPod, n int) int {
 	most := t.detail.alike
 	switch {
@@ -191,7 +191,7 @@ func (t podTree) podWidths(pods []*problem.Pod, depth int) (widths []int, left i
 	return widths, left
 }
 
-// shortened removes the middle of a name, because the names of an owner's pods differ at the end.
+// shortened removes the middle of a wide name, because names of similar pods differ at the end.
 func (f frame) shortened(name string, width int) string {
 	name = oneLine(name)
 	full, end := ansi.StringWidth(name), width/2

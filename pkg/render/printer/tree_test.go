@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// byThemselves limits how many equal pods are shown individually. The limit depends on their rank.
+// The number of pods that are shown individually depends on their rank.
 func TestByThemselves(t *testing.T) {
 	t.Parallel()
 	const rankReady, rankFatal = 3, 0
@@ -50,8 +50,8 @@ func TestKindsOfPodsAreRanked(t *testing.T) {
 	}
 }
 
-// The branch of an object between an owner and its pods has counts only if both are known. An object
-// with the UID of a pod and another kind is not shown as a pod.
+// The branch of an object between an owner and its pods has counts only if both are known. An object of
+// another kind with the UID of a pod is not shown as a pod.
 func TestBranches(t *testing.T) {
 	t.Parallel()
 	count := int32(3)

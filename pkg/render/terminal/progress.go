@@ -15,9 +15,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// Progress shows the progress of a wait. On a terminal, it redraws a few lines. Otherwise, it prints
-// a line for each change, at most one every few seconds. It does not hide earlier output of the
-// command, while a Screen does.
+// Progress shows the progress of a wait. On a terminal, it redraws a few lines. Otherwise, it prints a
+// line for each change, at most one every few seconds. Unlike Screen, it does not hide earlier output of
+// the command.
 type Progress struct {
 	w     io.Writer
 	style printer.Style
@@ -75,7 +75,7 @@ func (p *Progress) Print(write func() error) error {
 	return err
 }
 
-// End erases the progress. If all objects are ready or gone, it prints how long the wait took.
+// End erases the progress. If all objects are ready or gone, it prints the duration of the wait.
 func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +115,6 @@ func (p *Progress) tell() {
 	})
 }
 
-// draw redraws the lines if they have changed.
 func (p *Progress) draw() {
 	width, _ := Size(p.terminal)
 	lines := p.state.Frame(width, p.style, time.Now())
@@ -132,8 +131,8 @@ func (p *Progress) clear() {
 	}
 }
 
-// erase returns the sequence that clears the terminal, starting with the first drawn line. If the
-// terminal has become narrower, parts of wrapped lines can remain. Earlier output is not erased.
+// erase returns the sequence that clears the terminal from the first drawn line. If the terminal has
+// become narrower, parts of wrapped lines can remain. Earlier output is not erased.
 func (p *Progress) erase() string {
 	text := "\r"
 	if len(p.drawn) > 1 {

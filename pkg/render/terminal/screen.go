@@ -35,8 +35,7 @@ type Screen struct {
 	stop, stopped chan struct{}
 	over          bool
 	ending        sync.Once
-	// restoreEcho enables the echo.
-	restoreEcho func()
+	restoreEcho   func()
 }
 
 // frameKey contains the values that determine a frame, except the objects.
@@ -51,8 +50,8 @@ func Of(out io.Writer) (*os.File, bool) {
 	return file, Is(out) && os.Getenv("TERM") != "dumb"
 }
 
-// NewScreen returns a screen for a terminal. The caller must call End. The end of the context also
-// ends the screen, because the program does not call End after a second Ctrl-C.
+// NewScreen returns a screen for a terminal. The caller must call End. Canceling ctx also ends the
+// screen, because the program does not call End after a second Ctrl-C.
 func NewScreen(ctx context.Context, terminal *os.File, style printer.Style, screen printer.Screen) *Screen {
 	l := &Screen{terminal: terminal, style: style, screen: screen}
 	context.AfterFunc(ctx, l.End)
@@ -104,7 +103,7 @@ func (l *Screen) leave() {
 	l.restoreEcho()
 }
 
-// Show adds or updates an object. The first call begins to draw. A deleted object is not added.
+// Show adds or updates an object. The first object starts the drawing. A deleted object is not added.
 func (l *Screen) Show(r status.Report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,7 +124,7 @@ func (l *Screen) Forget(r status.Report) {
 	l.screen.Forget(r)
 }
 
-// SetLost sets when the connection was lost, or zero when it is back.
+// SetLost sets the time at which the connection was lost, or zero if it is back.
 func (l *Screen) SetLost(since time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// The locale decides about the characters, and --color about the colors.
+// The locale selects the characters, and --color enables colors.
 func TestStyle(t *testing.T) {
 	for _, test := range []struct {
 		color, term, locale string

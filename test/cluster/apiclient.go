@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// apiClient is an administrator's client of the API server. The launcher sends only a few requests,
-// which do not justify a dependency on client-go.
+// apiClient is a minimal client of the API server with administrator rights. The few requests of the
+// launcher do not justify a dependency on client-go.
 type apiClient struct {
 	server string
 	http   *http.Client

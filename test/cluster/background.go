@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
-// background is the directory of the control plane that up starts and down stops.
+// background is the directory of the control plane that "cluster up" starts and "cluster down" stops.
 type background struct {
 	dir string
 }
@@ -65,13 +65,13 @@ func upCommand(ctx context.Context, args []string) error {
 	return nil
 }
 
-// up starts the control plane if it is not running, and returns its endpoint when it is ready. args
-// are the arguments that o was parsed from.
+// up starts the control plane if it is not running, waits until it is ready, and returns its
+// endpoint. The options o were parsed from args.
 func (b background) up(ctx context.Context, o options, args []string) (endpoint, error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return endpoint{}, fmt.Errorf("create the directory: %w", err)
 	}
-	// Only one "up" runs at a time. A second "up" waits, and finds the control plane of the first.
+	// Only one "up" runs at a time. A second "up" waits, and then finds the running control plane.
 	lock, err := openLock(filepath.Join(b.dir, "up.lock"), os.O_CREATE)
 	if err != nil {
 		return endpoint{}, fmt.Errorf("open the lock: %w", err)
@@ -94,7 +94,7 @@ func (b background) up(ctx context.Context, o options, args []string) (endpoint,
 		launcher.release()
 	}
 
-	// Build here to show the progress to users. The launcher would only log it.
+	// Build here, so that users see the progress. The launcher prints its progress to a log file.
 	if _, _, err := ensureAll(ctx, o); err != nil {
 		return endpoint{}, err
 	}
@@ -102,8 +102,8 @@ func (b background) up(ctx context.Context, o options, args []string) (endpoint,
 	return b.start(ctx, args)
 }
 
-// start starts the launcher in a new session with the arguments of up, and waits until the control
-// plane is ready. On an error, it stops the launcher.
+// start starts the launcher in a new session, and waits until the control plane is ready. args are
+// the arguments of "cluster up". On an error, start stops the launcher.
 func (b background) start(ctx context.Context, args []string) (endpoint, error) {
 	executable, err := os.Executable()
 	if err != nil {
@@ -128,7 +128,7 @@ func (b background) start(ctx context.Context, args []string) (endpoint, error) 
 	e, err := b.awaitReady(ctx, func() (bool, error) {
 		select {
 		case err := <-done:
-			done <- err // received below
+			done <- err // for the receive below
 			return true, nil
 		default:
 			return false, nil
@@ -142,8 +142,8 @@ func (b background) start(ctx context.Context, args []string) (endpoint, error) 
 	return e, nil
 }
 
-// awaitReady returns the endpoint of the control plane when it is ready. It
-// returns an error if ended reports that the launcher has exited.
+// awaitReady waits until the control plane is ready, and returns its endpoint. It returns an error
+// if ended() reports that the launcher has exited.
 func (b background) awaitReady(ctx context.Context, ended func() (bool, error)) (endpoint, error) {
 	var e endpoint
 	err := poll(ctx, func(context.Context) (bool, error) {

@@ -60,7 +60,6 @@ func (a *authority) server() (keyPair, error) {
 	})
 }
 
-// client returns a client certificate for a user in the given groups.
 func (a *authority) client(user string, groups ...string) (keyPair, error) {
 	return a.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: user, Organization: groups},
@@ -69,8 +68,8 @@ func (a *authority) client(user string, groups ...string) (keyPair, error) {
 	})
 }
 
-// issue completes and signs a certificate, and returns it with a new key. The first certificate of
-// an authority is the certificate of the authority itself.
+// issue completes and signs a certificate, and returns it with a new key. The first certificate that
+// an authority issues is its own.
 func (a *authority) issue(template *x509.Certificate) (pair keyPair, err error) {
 	fail := func(err error) (keyPair, error) {
 		return keyPair{}, fmt.Errorf("create the certificate of %s: %w", template.Subject.CommonName, err)
@@ -102,8 +101,7 @@ func (a *authority) issue(template *x509.Certificate) (pair keyPair, err error) 
 	return pair, err
 }
 
-// newSigningKey returns a new PEM-encoded key that signs service account
-// tokens.
+// newSigningKey returns a new PEM-encoded key for signing service account tokens.
 func newSigningKey() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -120,7 +118,6 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
 }
 
-// write writes the pair to base.crt and base.key.
 func (p keyPair) write(base string) error {
 	if err := os.WriteFile(base+".crt", p.cert, 0o644); err != nil {
 		return err

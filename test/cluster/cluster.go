@@ -14,10 +14,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
-// readyTimeout limits the time until a component is ready. It is long enough for busy machines.
+// readyTimeout is how long a component can take to become ready. It is long enough for busy machines.
 const readyTimeout = 2 * time.Minute
 
-// cluster is a control plane.
 type cluster struct {
 	layout     layout
 	components map[string]component
@@ -55,9 +54,9 @@ func withCluster(ctx context.Context, o options, use func(context.Context, *clus
 	return use(ctx, c)
 }
 
-// ensureAll builds missing programs, and returns the directories of the programs. nodeBin is ""
-// without real nodes. ensureAll first checks whether real nodes can run, because a build takes
-// minutes.
+// ensureAll builds missing programs, and returns the directories of all programs. Without real
+// nodes, nodeBin is empty. If real nodes cannot run on this machine, ensureAll fails before the
+// build, which takes minutes.
 func ensureAll(ctx context.Context, o options) (bin, nodeBin string, err error) {
 	version, err := o.version(ctx)
 	if err != nil {
@@ -87,7 +86,7 @@ func ensureAll(ctx context.Context, o options) (bin, nodeBin string, err error) 
 }
 
 // startCluster starts a control plane. If another process takes one of the chosen ports in the
-// meantime, it tries up to three times.
+// meantime, startCluster tries again with other ports, up to three times in total.
 func startCluster(ctx context.Context, o options, dir, bin, nodeBin string, ca *authority, starter *starter) (*cluster, error) {
 	for attempt := 1; ; attempt++ {
 		c, err := newCluster(o, dir, bin, nodeBin, ca, starter)
@@ -110,7 +109,6 @@ func startCluster(ctx context.Context, o options, dir, bin, nodeBin string, ca *
 	}
 }
 
-// portClash reports whether the log of a component shows that one of its ports was taken.
 func portClash(log string) bool {
 	return strings.Contains(log, "address already in use")
 }
@@ -186,8 +184,8 @@ func (c *cluster) start(ctx context.Context, nodes int) error {
 	})
 }
 
-// startComponent starts a component. Other components depend on etcd and the API server, so for
-// these two, it also waits until the component is ready.
+// startComponent starts a component. If this is etcd or the API server, startComponent also waits
+// until it is ready, because other components depend on it.
 func (c *cluster) startComponent(ctx context.Context, name string) error {
 	if err := c.supervisor.start(c.components[name]); err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"strconv"
 )
 
-// The components of a control plane.
 const (
 	etcd              = "etcd"
 	apiServer         = "kube-apiserver"
@@ -18,7 +17,7 @@ const (
 	kwok              = "kwok"
 )
 
-// Nothing listens on the addresses of services and pods. They only have to be different.
+// Without real nodes, nothing listens on the addresses of services and pods. No ranges may overlap.
 const (
 	loopback       = "127.0.0.1"
 	serviceRange   = "10.0.0.0/24"
@@ -31,10 +30,9 @@ func isComponent(name string) bool {
 	return slices.Contains([]string{etcd, apiServer, controllerManager, scheduler, kwok}, name)
 }
 
-// ports are the ports that a control plane listens on.
 type ports struct {
 	etcdClient, etcdPeer, apiServer int
-	// kubelets holds the ports of the kubelets of the real nodes, by index.
+	// kubelets holds the kubelet port of each real node.
 	kubelets []int
 }
 
@@ -69,8 +67,7 @@ func url(scheme string, port int) string {
 // layout locates the programs, files, and ports of a control plane.
 type layout struct {
 	bin string
-	// assets is the directory of the programs in the result of the function assets, or "" if they
-	// are in bin.
+	// assets is the directory that --assets sets, or "" if all programs are in bin.
 	assets string
 	dir    string
 	ports  ports
@@ -93,7 +90,7 @@ func (l layout) etcdURL() string      { return url("http", l.ports.etcdClient) }
 func (l layout) kubeconfig() string   { return l.file("kubeconfig") }
 func (l layout) auditLog() string     { return l.file("audit.log") }
 
-// components returns the components by name, without the real nodes.
+// components returns all components except the real nodes, by name.
 func (l layout) components(o options) map[string]component {
 	all := map[string]component{}
 	for name, args := range map[string][]string{
@@ -125,7 +122,7 @@ func (l layout) etcdArgs() []string {
 		"--unsafe-no-fsync",
 		"--log-level=warn",
 		"--quota-backend-bytes=" + strconv.Itoa(8<<30),
-		// A single member elects itself, but by default only after a second.
+		// The only member elects itself. By default, this takes a second.
 		"--heartbeat-interval=10",
 		"--election-timeout=100",
 	}
@@ -145,7 +142,7 @@ func (l layout) apiServerArgs() []string {
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 		"--allow-privileged=true",
 		"--service-cluster-ip-range=" + serviceRange,
-		// Loopback is not allowed as the endpoint of a service.
+		// A service cannot have a loopback address as its endpoint.
 		"--endpoint-reconciler-type=none",
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file=" + l.file("service-account.key"),
@@ -153,9 +150,9 @@ func (l layout) apiServerArgs() []string {
 		"--audit-policy-file=" + l.file("audit-policy.json"),
 		"--audit-log-path=" + l.auditLog(),
 		"--audit-log-mode=blocking",
-		// The limit in megabytes is high, so that the log stays in a single file.
+		// Set a high limit (in MB), so that the log stays in a single file.
 		"--audit-log-maxsize=1048576",
-		// Otherwise, open watches delay the exit of the API server for a minute.
+		// By default, open watches delay the exit of the API server for a minute.
 		"--shutdown-watch-termination-grace-period=2s",
 		"--profiling=false",
 	}
@@ -175,13 +172,12 @@ func (l layout) controllerManagerArgs() []string {
 		"--service-cluster-ip-range=" + serviceRange,
 		"--kube-api-qps=1000",
 		"--kube-api-burst=2000",
-		// The taint of a new node is removed at this interval.
+		// A new node can keep its taint for up to this interval.
 		"--node-monitor-period=1s",
 		// kwok sends a heartbeat every ten minutes. A node must not become unreachable because of a
 		// busy machine or a stopped component.
 		"--node-monitor-grace-period=1h",
-		// The controller manager creates this directory. The default is a system
-		// directory.
+		// The controller manager creates this directory. By default, it is a system directory.
 		"--flex-volume-plugin-dir=" + l.file("flex-volume-plugins"),
 		"--profiling=false",
 	}
@@ -192,7 +188,7 @@ func (l layout) schedulerArgs() []string {
 		"--kubeconfig=" + l.file("scheduler.kubeconfig"),
 		"--secure-port=0",
 		"--leader-elect=false",
-		// These limit the number of pods that the scheduler binds per second.
+		// With the default limits, the scheduler binds fewer pods per second.
 		"--kube-api-qps=1000",
 		"--kube-api-burst=2000",
 		"--profiling=false",
@@ -200,8 +196,7 @@ func (l layout) schedulerArgs() []string {
 }
 
 // realNodeArgs returns the arguments that let the API server authorize the kubelets of real nodes,
-// and connect to them for logs and exec. The values of a list flag are appended to the values in
-// apiServerArgs.
+// and connect to them for logs and exec. List flags add their values to the values in apiServerArgs.
 func (l layout) realNodeArgs() []string {
 	if len(l.ports.kubelets) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	podfast "sigs.k8s.io/kwok/kustomize/stage/pod/fast"
 )
 
-// writeFiles writes the configuration files of the components.
+// writeFiles writes the configuration files and the credentials of the components.
 func (l layout) writeFiles(ca *authority) error {
 	files := map[string][]byte{}
 	for name, content := range map[string]object{
@@ -40,7 +40,6 @@ func (l layout) writeFiles(ca *authority) error {
 	return l.writeCredentials(ca)
 }
 
-// superusers is the group with all permissions in RBAC.
 const superusers = "system:masters"
 
 func (l layout) writeCredentials(ca *authority) error {
@@ -79,13 +78,13 @@ func (l layout) writeCredentials(ca *authority) error {
 	return nil
 }
 
-// stage is a file that configures kwok to simulate one step of a kubelet. kwok
-// does nothing without stages.
+// stage is a file that configures kwok to simulate one step of a kubelet. Without stages, kwok does
+// nothing.
 type stage struct {
 	file, content string
 }
 
-// The stages of failing pods are named after their images.
+// The stages for failing pods. Each stage applies to pods whose image has the name of the stage.
 var (
 	//go:embed stages/no-such-image.yaml
 	noSuchImage string
@@ -118,10 +117,10 @@ func kwokConfiguration() object {
 		"metadata":   object{"name": "kwok"},
 		"options": object{
 			"cidr": podRange,
-			// There are no node leases, because a restarted kwok would wait until the leases of the
-			// previous kwok expire.
+			// Do not use node leases. A restarted kwok would wait until the leases of the previous kwok
+			// expire.
 			//
-			// If one of these parallelisms is set, the others default to zero.
+			// Set all of these, because they default to zero if any of them is set.
 			"podPlayStageParallelism":   64,
 			"nodePlayStageParallelism":  4,
 			"nodeLeaseParallelism":      4,

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// holdKwokToKubelet creates an admission policy that lets kwok, like a kubelet, delete only
-// terminating pods. kwok deletes by name instead of UID, so a repeated deletion could otherwise
-// delete the next pod with the same name.
+// holdKwokToKubelet creates an admission policy that prevents kwok from deleting pods that are not
+// terminating, which a kubelet never does. kwok deletes pods by name instead of UID, so without the
+// policy, a repeated deletion could delete the next pod with the same name.
 func holdKwokToKubelet(ctx context.Context, api *apiClient) error {
 	const name = "kwok-as-kubelet"
 	for path, o := range map[string]object{

@@ -16,14 +16,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
-// versionVariable is the environment variable with the default of --kubernetes.
+// versionVariable is the environment variable that sets the default of --kubernetes.
 const versionVariable = "IMOOCPOD_CLUSTER_KUBERNETES"
 
-// kubernetesModule is the module of the programs of Kubernetes.
 const kubernetesModule = "k8s.io/kubernetes"
 
-// kubernetesSum contains the checksums of the versions of Kubernetes that are not in go.mod.
-// It covers the module files of k8s.io/kubernetes, which pin all other modules.
+// kubernetesSum contains the checksums of the Kubernetes versions that are not in go.mod. It lists
+// k8s.io/kubernetes, whose own go.sum covers third-party modules, and the staging modules.
 //
 //go:embed kubernetes.sum
 var kubernetesSum string
@@ -39,9 +38,8 @@ func kubernetesVersions() ([]string, error) {
 	return all, err
 }
 
-// findKubernetes returns the full version of Kubernetes to build for a version such as
-// "1.33", or the version in go.mod for "". It returns an error if the version cannot be
-// built.
+// findKubernetes returns the full version for a Kubernetes version such as "1.33", or the version in
+// go.mod for "". It returns an error if the version cannot be built.
 func findKubernetes(wanted string) (string, error) {
 	if wanted == "" {
 		return requiredVersion(goMod, kubernetesModule)
@@ -59,8 +57,8 @@ func findKubernetes(wanted string) (string, error) {
 	return "", fmt.Errorf("cannot build Kubernetes %s, only %s", wanted, strings.Join(all, ", "))
 }
 
-// version returns the Kubernetes version of a control plane. With --assets but without
-// --kubernetes, the minor version is the API server's version in the assets.
+// version returns the Kubernetes version of a control plane. If --assets is set and --kubernetes is
+// not, the result has the minor version of the API server in the assets.
 func (o options) version(ctx context.Context) (string, error) {
 	if o.assets == "" || o.kubernetes != "" {
 		return findKubernetes(o.kubernetes)
@@ -73,7 +71,7 @@ func (o options) version(ctx context.Context) (string, error) {
 	return findKubernetes(minor)
 }
 
-// kubernetesPrograms returns the module that builds programs of a version of Kubernetes.
+// kubernetesPrograms returns a module that builds programs of the given version of Kubernetes.
 func kubernetesPrograms(version string, programs ...node.Program) (module, error) {
 	m := module{
 		goMod: goMod, goSum: goSum, programs: programs,
@@ -93,12 +91,11 @@ func checksums(goSum, version string) string {
 	return strings.Join(regexp.MustCompile(pattern).FindAllString(goSum, -1), "")
 }
 
-// stagingVersion returns the version under which the staging modules of a version of
-// Kubernetes are published.
+// stagingVersion converts a version of Kubernetes to the version of its published staging modules.
 func stagingVersion(version string) string { return strings.Replace(version, "v1.", "v0.", 1) }
 
-// complete downloads k8s.io/kubernetes, and returns the module with its go.mod and go.sum. If the
-// files of the module are already complete, it returns the module unchanged.
+// complete downloads k8s.io/kubernetes, and derives the go.mod and the go.sum of m from it. It
+// returns m unchanged if both are already complete.
 func (m module) complete(ctx context.Context) (module, error) {
 	if m.kubernetes == "" {
 		return m, nil
@@ -123,14 +120,13 @@ func (m module) complete(ctx context.Context) (module, error) {
 }
 
 // requireKubernetes converts the go.mod of k8s.io/kubernetes to a go.mod that requires
-// k8s.io/kubernetes. It replaces the staging directories with published modules, because the
-// downloaded module does not have the directories.
+// k8s.io/kubernetes. It replaces the staging directories, which are missing from the downloaded
+// module, with published modules.
 func requireKubernetes(goMod, version string) string {
 	goMod = regexp.MustCompile(`=> \./staging/src/(\S+)`).ReplaceAllString(goMod, "=> $1 "+stagingVersion(version))
 	return strings.Replace(goMod, "module "+kubernetesModule+"\n", "module programs\n\nrequire "+kubernetesModule+" "+version+"\n", 1)
 }
 
-// versionsCommand prints the versions of Kubernetes that can be built.
 func versionsCommand() error {
 	all, err := kubernetesVersions()
 	if err != nil {
@@ -153,8 +149,7 @@ func checksumsCommand(ctx context.Context, versions []string) error {
 	return nil
 }
 
-// downloadChecksums returns the go.sum of a module that builds the programs of a version of
-// Kubernetes.
+// downloadChecksums returns a go.sum that is complete for all Kubernetes programs.
 func downloadChecksums(ctx context.Context, m module) (string, error) {
 	m, err := m.complete(ctx)
 	if err != nil {

@@ -62,13 +62,13 @@ up prints what a shell needs to use the control plane:
   eval "$(go run . up)"
 `
 
-// exitCode is the error of a command that exits with a code and prints nothing.
+// exitCode is an error that makes this program exit with a code, but without a message.
 type exitCode int
 
 func (e exitCode) Error() string { return "exit code " + strconv.Itoa(int(e)) }
 
 func main() {
-	// Without this, a write to a closed pipe would kill a launcher before it has cleaned up.
+	// Without this, a write to a closed pipe would kill the launcher before it has cleaned up.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 	err := dispatch(ctx, os.Args[1:])
@@ -85,7 +85,6 @@ func main() {
 	os.Exit(1)
 }
 
-// endSignals returns the signals that stop the launcher.
 func endSignals() []os.Signal {
 	return []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 }
@@ -121,7 +120,6 @@ func dispatch(ctx context.Context, args []string) error {
 	}
 }
 
-// options are the options of a control plane.
 type options struct {
 	dir         string
 	kubernetes  string
@@ -131,8 +129,7 @@ type options struct {
 	realNodes   int
 	images      []image
 	kwokConfigs []string
-	// extraArgs holds additional arguments by component. They override the
-	// defaults.
+	// extraArgs holds additional arguments by component. They override the default arguments.
 	extraArgs map[string][]string
 }
 
@@ -180,7 +177,6 @@ func (o *options) flagSet(name string) *flag.FlagSet {
 	return flags
 }
 
-// addBuildFlags adds the flags that are common to all commands that build a control plane.
 func (o *options) addBuildFlags(flags *flag.FlagSet) {
 	flags.Func("assets", "`directory` with an etcd and a kube-apiserver to use, such as $KUBEBUILDER_ASSETS", func(value string) (err error) {
 		o.assets, err = filepath.Abs(value)

@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
-// readModule returns the programs that the module in a directory declares as tools. A tool can be
-// in the directory itself, if the original command of a program cannot run here.
+// readModule returns the programs that the module in a directory declares as tools. The module itself
+// can be a tool, which replaces an upstream command that cannot run here.
 func readModule(dir string) (programSet, error) {
 	m := module{sources: map[string][]byte{}, args: []string{"-trimpath", "-buildvcs=false", "-ldflags", "-s -w"}}
 	for name, at := range map[string]*string{"go.mod": &m.goMod, "go.sum": &m.goSum} {

@@ -9,12 +9,12 @@ import (
 // kwokNode is the annotation of the nodes that kwok simulates.
 const kwokNode = "kwok.x-k8s.io/node"
 
-// createNodes creates the nodes that kwok simulates, which are large enough for thousands of pods, and
-// the Node objects of the real nodes.
+// createNodes creates the nodes that kwok simulates, and the Node objects of the real nodes. The
+// simulated nodes are large enough for thousands of pods.
 //
-// A real node has its address from the start, because a kubelet keeps the addresses of an existing
-// node. On its own, it would reject a loopback address, and the API server would have to resolve a
-// host name with DNS.
+// createNodes sets the addresses of real nodes, because a kubelet keeps the addresses of an existing
+// Node object. On its own, the kubelet would reject a loopback address, and the API server would have
+// to resolve the host name of the node.
 func createNodes(ctx context.Context, api *apiClient, count int, realNodes []realNode) error {
 	resources := object{"cpu": "1000", "memory": "4Ti", "pods": "5000"}
 	for i := range count {
@@ -49,8 +49,7 @@ func createNode(ctx context.Context, api *apiClient, name string, annotations, s
 	return nil
 }
 
-// checkNodes returns an error for the first node that is not schedulable, because it has a taint or
-// is not ready.
+// checkNodes returns an error if any node has a taint or is not ready.
 func checkNodes(ctx context.Context, api *apiClient) error {
 	var nodes struct {
 		Items []struct {

@@ -13,7 +13,7 @@ import (
 // systems, the next launcher stops the processes of a killed launcher.
 func endWithParent(*syscall.SysProcAttr) {}
 
-// commandLine returns the command line of a process, or "" if it does not exist.
+// commandLine returns the command line of a process, or "" if the process does not exist.
 func commandLine(pid int) (string, error) {
 	output, err := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	var exit *exec.ExitError

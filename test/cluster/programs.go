@@ -25,8 +25,7 @@ import (
 // cacheVariable is the environment variable that overrides the cache directory for the programs.
 const cacheVariable = "IMOOCPOD_CLUSTER_CACHE"
 
-// The module files are embedded, so that the launcher can build the programs from
-// any directory.
+// The module files are embedded, so that the launcher can build the programs from any directory.
 var (
 	//go:embed go.mod
 	goMod string
@@ -36,8 +35,7 @@ var (
 
 // programSet is a set of programs that are built together, once per machine.
 type programSet struct {
-	// what is the name of the set in messages. duration is the approximate time of a first build on
-	// two cores.
+	// The name of the set in messages, and the approximate time of a first build on two cores.
 	what, duration string
 	modules        []module
 	// omitted lists the programs that are not built, because they already exist.
@@ -47,8 +45,8 @@ type programSet struct {
 // module is a Go module and the programs to build from it.
 type module struct {
 	goMod, goSum string
-	// kubernetes is the version of Kubernetes whose module files complete adds, or "" if goMod and
-	// goSum are complete.
+	// kubernetes is the version of k8s.io/kubernetes that provides the missing parts of goMod and
+	// goSum, or "" if both are complete.
 	kubernetes string
 	// sources holds additional files by path.
 	sources  map[string][]byte
@@ -56,8 +54,8 @@ type module struct {
 	programs []node.Program
 }
 
-// kubernetesOfControlPlane returns the programs of Kubernetes in a control plane. Later programs
-// build faster, because they share packages with earlier ones.
+// kubernetesOfControlPlane returns the Kubernetes programs of a control plane. The later programs in
+// the list build faster, because they share packages with the earlier programs.
 func kubernetesOfControlPlane() []node.Program {
 	return []node.Program{
 		{Name: "kube-apiserver", ImportPath: "k8s.io/kubernetes/cmd/kube-apiserver", Duration: "3 minutes"},
@@ -67,8 +65,8 @@ func kubernetesOfControlPlane() []node.Program {
 	}
 }
 
-// othersOfControlPlane returns the programs of a control plane that do not depend on the version of
-// Kubernetes.
+// othersOfControlPlane returns the other programs of a control plane. They do not depend on the
+// version of Kubernetes.
 func othersOfControlPlane() []node.Program {
 	return []node.Program{
 		{Name: "etcd", ImportPath: "go.etcd.io/etcd/server/v3", Duration: "1 minute"},
@@ -98,8 +96,7 @@ func controlPlanePrograms(version string, existing ...string) (programSet, error
 	return set, err
 }
 
-// nodePrograms returns the programs of a real node. The kubelet has the version of the
-// control plane.
+// nodePrograms returns the programs of a real node. The kubelet has the version of the control plane.
 func nodePrograms(version string) (programSet, error) {
 	k, err := kubernetesPrograms(version, kubelet())
 	if err != nil {
@@ -112,7 +109,6 @@ func nodePrograms(version string) (programSet, error) {
 	}}}, err
 }
 
-// key returns the cache key of the set.
 func (s programSet) key() string {
 	parts := slices.Clone(s.omitted)
 	for _, m := range s.modules {
@@ -159,7 +155,6 @@ func buildCommand(ctx context.Context, args []string) error {
 	return nil
 }
 
-// cacheDir returns the cache directory of the launcher.
 func cacheDir() (string, error) {
 	if dir := os.Getenv(cacheVariable); dir != "" {
 		dir, err := filepath.Abs(dir)
@@ -207,7 +202,7 @@ func linkerFlags(version string) string {
 	return strings.Join(flags, " ")
 }
 
-// requiredVersion returns the version of a module that a go.mod requires.
+// requiredVersion returns the version at which a go.mod requires a module.
 func requiredVersion(goMod, module string) (string, error) {
 	scanner := bufio.NewScanner(strings.NewReader(goMod))
 	for scanner.Scan() {
@@ -219,7 +214,7 @@ func requiredVersion(goMod, module string) (string, error) {
 	return "", fmt.Errorf("no version of %s in go.mod", module)
 }
 
-// ensurePrograms builds programs that are not in the cache, and returns their directory.
+// ensurePrograms builds a set that is not in the cache, and returns the directory of its programs.
 func ensurePrograms(ctx context.Context, set programSet) (string, error) {
 	cache, err := cacheDir()
 	if err != nil {
@@ -227,7 +222,7 @@ func ensurePrograms(ctx context.Context, set programSet) (string, error) {
 	}
 	key := set.key()
 	bin := filepath.Join(cache, key, "bin")
-	// If the directory exists, it is complete, because a build renames it at the end.
+	// If the directory exists, it is complete, because a build moves it here only at the end.
 	if _, err := os.Stat(bin); err == nil {
 		markUsed(filepath.Join(cache, key))
 		return bin, nil
@@ -271,7 +266,7 @@ func ensurePrograms(ctx context.Context, set programSet) (string, error) {
 	return bin, removeUnused(cache, key)
 }
 
-// build builds all programs of the set into the directory result/bin of work.
+// build builds all programs of the set into the directory work/result/bin.
 func (s programSet) build(ctx context.Context, work string) error {
 	all := 0
 	for _, m := range s.modules {
@@ -317,7 +312,6 @@ func hasCompiler() bool {
 	return err == nil
 }
 
-// write writes the files of the module into a directory.
 func (m module) write(dir string) error {
 	files := map[string][]byte{"go.mod": []byte(m.goMod), "go.sum": []byte(m.goSum)}
 	maps.Copy(files, m.sources)
@@ -333,7 +327,7 @@ func (m module) write(dir string) error {
 	return nil
 }
 
-// build builds one program of the module in dir.
+// build builds one program of the module in dir into the directory work/result/bin.
 func (m module) build(ctx context.Context, dir, work string, p node.Program) error {
 	temp := filepath.Join(work, "tmp")
 	if err := os.MkdirAll(temp, 0o755); err != nil {
@@ -347,9 +341,9 @@ func (m module) build(ctx context.Context, dir, work string, p node.Program) err
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	// Ignore the user's Go settings for other builds.
+	// Ignore Go settings that the user has made for other builds.
 	cmd.Env = append(os.Environ(), cgo, "GOFLAGS=", "GOWORK=off", "GOTMPDIR="+temp, "PWD="+dir)
-	// Interrupt the process group, which includes the compilers that go starts.
+	// Interrupt the whole process group, because go starts compilers.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = 10 * time.Second
@@ -364,18 +358,18 @@ func (m module) build(ctx context.Context, dir, work string, p node.Program) err
 	return err
 }
 
-// unusedTimeout is how long unused programs are kept. Other checkouts on this machine can use
-// programs of other module files or Go versions.
+// unusedTimeout is how long unused programs stay in the cache. Other checkouts on this machine can
+// need programs that were built from other module files or with other Go versions.
 const unusedTimeout = 30 * 24 * time.Hour
 
-// markUsed updates the time of the last use of programs.
+// markUsed sets the modification time of a directory of programs, which removeUnused checks.
 func markUsed(dir string) {
 	now := time.Now()
 	_ = os.Chtimes(dir, now, now) // if this fails, the programs can be built again
 }
 
-// removeUnused removes programs with other keys that have not been used for a long time. Each set
-// takes hundreds of megabytes.
+// removeUnused removes sets of programs that were not used within unusedTimeout, except the set with
+// the given key. Each set takes hundreds of megabytes.
 func removeUnused(cache, key string) error {
 	entries, err := os.ReadDir(cache)
 	if err != nil {
@@ -387,7 +381,7 @@ func removeUnused(cache, key string) error {
 		}
 		info, err := entry.Info()
 		if err != nil || time.Since(info.ModTime()) < unusedTimeout {
-			continue // just removed, or still in use
+			continue // already removed, or used recently
 		}
 		if err := os.RemoveAll(filepath.Join(cache, entry.Name())); err != nil {
 			return fmt.Errorf("remove old programs: %w", err)

@@ -97,8 +97,7 @@ func TestToolsOfAModule(t *testing.T) {
 	}
 }
 
-// TestProgramsAreTools checks that the lists of programs match the tools of the
-// module files.
+// TestProgramsAreTools checks that the module files declare all programs as tools.
 func TestProgramsAreTools(t *testing.T) {
 	ours, err := findKubernetes("")
 	if err != nil {
@@ -112,8 +111,8 @@ func TestProgramsAreTools(t *testing.T) {
 		}
 		for _, m := range set.modules {
 			for _, p := range m.programs {
-				// The kubelet is built from the module of the control plane, but it is not a tool
-				// of the module.
+				// The kubelet is built from the module of the control plane, which does not
+				// declare it as a tool.
 				tool := p.Name == "kubelet" || strings.HasPrefix(p.ImportPath, "./") || strings.Contains(m.goMod, "\t"+p.ImportPath+"\n")
 				if !tool {
 					t.Errorf("%s is not a tool in the module file of %s", p.ImportPath, set.what)

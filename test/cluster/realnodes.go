@@ -22,7 +22,7 @@ type image struct {
 type realNode struct {
 	name string
 	dir  string
-	// port is the port of its kubelet.
+	// port is the port of the kubelet.
 	port int
 	// index is the number of the node, starting at 0. It selects the range of pod addresses.
 	index int
@@ -39,7 +39,6 @@ func isRealNode(name string) bool {
 
 func (n realNode) kubelet() string { return loopback + ":" + strconv.Itoa(n.port) }
 
-// realNodes returns the real nodes of a control plane.
 func (l layout) realNodes() []realNode {
 	var all []realNode
 	for i, port := range l.ports.kubelets {
@@ -60,8 +59,6 @@ func (n realNode) component() (component, error) {
 
 func (l layout) imageDir() string { return l.file("images") }
 
-// writeRealNodes writes the configuration files of the real nodes, and their
-// images.
 func (l layout) writeRealNodes(ca *authority, nodeBin string, o options) error {
 	nodes := l.realNodes()
 	if len(nodes) == 0 {
@@ -112,7 +109,6 @@ func (l layout) writeRealNode(ca *authority, nodeBin string, n realNode, kubelet
 	}.Write(n.dir)
 }
 
-// nodeCommand runs one of the processes of a real node.
 func nodeCommand(ctx context.Context, name string, args []string) error {
 	if len(args) != 1 {
 		return errors.New("want the directory of a node")
@@ -127,8 +123,8 @@ func nodeCommand(ctx context.Context, name string, args []string) error {
 	return node.Run(ctx, dir, []string{"node-inside", dir}, []string{"node-clean-up", dir})
 }
 
-// removeCgroupsOfStale removes the cgroups of the real nodes of a dead launcher. They remain if the
-// cleanup of a node was killed, too.
+// removeCgroupsOfStale removes the cgroups that real nodes of a dead launcher have left. Usually,
+// there are none, unless the cleanup of a node was killed, too.
 func removeCgroupsOfStale(stateDir string) error {
 	dirs, err := filepath.Glob(filepath.Join(stateDir, realNodePrefix+"*", node.Kubeconfig))
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"unsafe"
 )
 
-// auditLogVariable is the environment variable with the path of the API server's
-// audit log.
+// auditLogVariable is the environment variable with the path of the API server's audit log.
 const auditLogVariable = "IMOOCPOD_CLUSTER_AUDIT_LOG"
 
 // graceTimeout is how long a command can take to exit after a signal.
@@ -52,8 +51,8 @@ func (c *cluster) run(ctx context.Context, command []string) error {
 	)
 
 	// At a terminal, the command stays in the process group of the launcher, so that it can read
-	// from the terminal and be suspended. It receives Ctrl-C directly, and can ignore it, as in a
-	// shell. Otherwise, the command gets its own group, so that all its processes can be stopped.
+	// from the terminal and be suspended. As in a shell, it receives Ctrl-C directly. Without a
+	// terminal, the command gets its own group, so that all its processes can be stopped.
 	interactive := inForeground()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !interactive}
 
@@ -106,8 +105,8 @@ func kill(target int, signal os.Signal) {
 	}
 }
 
-// lookPath returns the path of a program. If the name has no separator, it searches the programs of
-// the control plane before $PATH.
+// lookPath returns the path of a program. For a name without a separator, it searches the programs
+// of the control plane before $PATH.
 func (c *cluster) lookPath(name string) (string, error) {
 	if !strings.ContainsRune(name, filepath.Separator) {
 		path := filepath.Join(c.layout.bin, name)
@@ -122,8 +121,8 @@ func (c *cluster) lookPath(name string) (string, error) {
 	return path, nil
 }
 
-// commandError converts the error of Wait to the exitCode of a shell, or nil if the command
-// succeeded. It adds the name of the command to other errors.
+// commandError converts the failure of a command to the exit code that a shell would return. It adds
+// the name of the command to other errors of Wait.
 func commandError(name string, err error) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
@@ -138,8 +137,7 @@ func commandError(name string, err error) error {
 	return exitCode(exit.ExitCode())
 }
 
-// inForeground reports whether stdin is a terminal whose foreground process group
-// is the group of the launcher.
+// inForeground reports whether stdin is a terminal with the launcher in its foreground process group.
 func inForeground() bool {
 	var group int32
 	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, os.Stdin.Fd(), syscall.TIOCGPGRP, uintptr(unsafe.Pointer(&group))) //nolint:gosec // the standard library has no other way to ask

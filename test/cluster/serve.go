@@ -27,7 +27,7 @@ func serveCommand(ctx context.Context, args []string) error {
 	defer cancel(nil)
 	lines := make(chan string)
 	if !*detached {
-		// The end of stdin means that the client is gone, so cancel even an unfinished start.
+		// The end of stdin means that the client is gone, so even an unfinished start is canceled.
 		go func() { cancel(readLines(ctx, os.Stdin, lines)) }()
 	}
 	return withCluster(ctx, o, func(ctx context.Context, c *cluster) error {
@@ -40,8 +40,8 @@ func serveCommand(ctx context.Context, args []string) error {
 	})
 }
 
-// readLines sends the lines of the input to a channel. It returns errStdinEnded
-// at the end of the input.
+// readLines sends the lines of the input to a channel. At the end of the input, it returns
+// errStdinEnded.
 func readLines(ctx context.Context, input io.Reader, lines chan<- string) error {
 	scanner := bufio.NewScanner(input)
 	for scanner.Scan() {
@@ -82,7 +82,6 @@ func (c *cluster) obey(ctx context.Context, lines <-chan string) error {
 	}
 }
 
-// execute executes a command such as "stop etcd".
 func (c *cluster) execute(ctx context.Context, line string) error {
 	words := strings.Fields(line)
 	if len(words) != 2 {

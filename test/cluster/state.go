@@ -18,15 +18,14 @@ import (
 // directories.
 const tempPrefix = "imoocpod-cluster-"
 
-// Files of a state directory.
 const (
-	lockName  = "launcher.lock" // held by its launcher, contains its process id
+	lockName  = "launcher.lock" // locked by the launcher, contains its process ID
 	readyName = "ready.json"    // contains the endpoint, exists if the control plane is ready
-	pidSuffix = ".pid"          // contains the process id of a component
+	pidSuffix = ".pid"          // contains the process ID of a component
 )
 
 // stateDir is the directory of one control plane. It belongs to the launcher that holds its lock.
-// Its components stop with the launcher.
+// The components stop with this launcher.
 type stateDir struct {
 	path string
 	lock *fileLock
@@ -40,8 +39,8 @@ type endpoint struct {
 	AuditLog   string `json:"auditLog"`
 }
 
-// claimStateDir makes path or a new temporary directory the state directory of this launcher. It
-// cleans up after killed launchers.
+// claimStateDir makes path the state directory of this launcher, or a new temporary directory if path
+// is empty. It cleans up after killed launchers.
 func claimStateDir(ctx context.Context, path string) (*stateDir, error) {
 	if path == "" {
 		if err := removeStaleTemporaries(ctx); err != nil {
@@ -75,7 +74,7 @@ func claimStateDir(ctx context.Context, path string) (*stateDir, error) {
 }
 
 func lockStateDir(path string) (*stateDir, error) {
-	// Rename the lock file after it is locked. Otherwise, another launcher could treat the
+	// Lock the file before it gets its final name. Otherwise, another launcher could treat the
 	// directory as stale.
 	temporary := filepath.Join(path, lockName+".new")
 	lock, err := openLock(temporary, os.O_CREATE)
@@ -124,8 +123,7 @@ func (s *stateDir) announce(e endpoint) error {
 	return nil
 }
 
-// release releases the directory after all components have stopped, and removes it if keep is not
-// set.
+// release releases the directory, and removes it unless keep is set. All components must have stopped.
 func (s *stateDir) release(keep bool) error {
 	defer s.lock.release()
 	if !keep {
@@ -143,7 +141,6 @@ func (s *stateDir) release(keep bool) error {
 	return nil
 }
 
-// inUseError means that another running launcher uses a state directory.
 type inUseError struct {
 	path string
 	pid  int
@@ -153,8 +150,8 @@ func (e *inUseError) Error() string {
 	return fmt.Sprintf("state directory %s is in use by process %d", e.path, e.pid)
 }
 
-// openStateLock opens the lock of a state directory, and acquires it if it is free. free reports
-// whether this process now holds the lock. lock is nil if the lock file does not exist.
+// openStateLock opens the lock of a state directory, and acquires it if it is free. free is true if
+// this process now holds the lock. lock is nil if the lock file does not exist.
 func openStateLock(path string) (lock *fileLock, free bool, err error) {
 	name := filepath.Join(path, lockName)
 	lock, err = openLock(name, 0)
@@ -184,7 +181,7 @@ func openStateLock(path string) (lock *fileLock, free bool, err error) {
 }
 
 // removeStale stops the remaining components of a dead launcher, and removes its state directory.
-// It returns an inUseError if the launcher is running. It does nothing without a lock file.
+// It returns an inUseError if the launcher is running. Without a lock file, it does nothing.
 func removeStale(ctx context.Context, path string) error {
 	lock, free, err := openStateLock(path)
 	if lock == nil {

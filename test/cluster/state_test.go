@@ -69,7 +69,7 @@ func TestWhatADeadLauncherLeftIsCleanedUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// When a launcher dies, the kernel only releases the lock.
+	// Simulate the death of the launcher. The kernel releases its lock, but removes no files.
 	state.lock.release()
 	stray := startSleeper(t, state.file("data"))
 	foreign := startSleeper(t, filepath.Join(t.TempDir(), "data"))
@@ -100,7 +100,6 @@ func TestWhatADeadLauncherLeftIsCleanedUp(t *testing.T) {
 	}
 }
 
-// sleeper is a process that runs until it is stopped.
 type sleeper struct {
 	pid  int
 	done chan struct{}

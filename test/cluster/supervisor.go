@@ -16,11 +16,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
-// stopTimeout is how long a component can take to exit after SIGTERM. The API server waits for its
-// open requests.
+// stopTimeout is how long a component can take to exit after SIGTERM. It is long because the API
+// server waits for open requests.
 const stopTimeout = 90 * time.Second
 
-// component is a program and its configuration.
 type component struct {
 	name string
 	path string
@@ -69,12 +68,11 @@ type process struct {
 	// stopped is closed immediately before the process is stopped on purpose.
 	stopped  chan struct{}
 	stopOnce sync.Once
-	// done is closed when the process has exited. Then err is valid.
+	// done is closed when the process has exited, after err is set.
 	done chan struct{}
 	err  error
 }
 
-// diedError means that a component exited unexpectedly.
 type diedError struct {
 	component string
 	err       error
@@ -89,13 +87,12 @@ func (e *diedError) Error() string {
 	return fmt.Sprintf("%s ended unexpectedly (%s), the end of its log is:\n%s", e.component, state, e.log)
 }
 
-// supervisor starts and stops the components of a control plane, and detects
-// unexpected exits.
+// supervisor starts and stops the components of a control plane, and detects unexpected exits.
 type supervisor struct {
 	dir     string
 	starter *starter
-	// died is closed when a component has exited unexpectedly. Then death is the error for the
-	// first such exit.
+	// died is closed after the first unexpected exit of a component. death describes this exit, and
+	// is set before died is closed.
 	died     chan struct{}
 	death    *diedError
 	diedOnce sync.Once
@@ -129,8 +126,8 @@ func (s *supervisor) start(c component) error {
 	defer log.Close()
 	cmd := exec.Command(c.path, c.args...)
 	cmd.Dir = s.dir
-	// Components such as etcd and kwok must not read settings of the user, except PATH and GOGC.
-	// With GOGC, the caller can trade memory for CPU time.
+	// Hide the user's environment from components such as etcd and kwok, except PATH and GOGC. With
+	// GOGC, the caller can trade memory for CPU time.
 	cmd.Env = []string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "GOGC=" + os.Getenv("GOGC")}
 	cmd.Stdout = log
 	cmd.Stderr = log
@@ -165,15 +162,15 @@ func (s *supervisor) watch(p *process) {
 		return
 	default:
 	}
-	// The first exit is the cause. It can cause other exits.
+	// Report only the first exit, because it can cause others.
 	s.diedOnce.Do(func() {
 		s.death = &diedError{component: p.name, err: p.err, log: node.LogTail(p.logPath)}
 		close(s.died)
 	})
 }
 
-// untilDeath returns a context that is canceled with ctx or when a component exits unexpectedly. In
-// the second case, its cause is a diedError.
+// untilDeath returns a context that is canceled with ctx or when a component exits unexpectedly. For
+// an unexpected exit, the cause of the cancellation is a diedError.
 func (s *supervisor) untilDeath(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -250,7 +247,6 @@ func (p *process) signal(signal syscall.Signal) error {
 	return nil
 }
 
-// kill kills the process, and waits until it has exited.
 func (p *process) kill() error {
 	if err := p.signal(syscall.SIGKILL); err != nil {
 		return err

@@ -80,7 +80,6 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// chaos is one random run.
 type chaos struct {
 	*harness.Driver
 	t         *testing.T
@@ -90,10 +89,10 @@ type chaos struct {
 	stable    *harness.Faults // for controllers whose watches are never delayed
 	stale     *harness.Faults // for controllers whose watches are sometimes delayed
 	most      int32
-	// alone means that one controller runs at a time, and its watches are not delayed. Otherwise,
-	// two controllers without a lease can create extra pods for a while, because neither sees the
-	// latest pods of the other. They create at most one pod for each slot that was ever wanted.
-	// After slots were removed and reused, this can be more than the number of wanted pods.
+	// alone means that only one controller runs at a time, and its watches are not delayed.
+	// Otherwise, two controllers without a lease can create extra pods for a while, because neither
+	// sees the latest pods of the other. They create at most one pod for each slot that was ever
+	// wanted. After slots were removed and reused, this limit can exceed the number of wanted pods.
 	alone bool
 	// earlier is the number of pods created by an earlier controller.
 	earlier int32
@@ -139,8 +138,8 @@ func chaosRun(t *testing.T, seed uint64) {
 	c.stale.SetCalm(true)
 	last := int32(c.rand.IntN(7))
 	c.scaleTo(last)
-	// The removed slots are in an annotation, which does not change the generation. So even if the
-	// status is current, one of two controllers can still fill a removed slot.
+	// An annotation holds the removed slots, so their removal does not change the generation. Even
+	// if the status is current, one of two controllers can still fill a removed slot.
 	c.whileLettingGo(func() { w.AwaitConvergedPods(t, "foo", last, c.inWantedSlot) })
 	bound := int(c.most)
 	if !c.alone {
@@ -155,7 +154,6 @@ func chaosRun(t *testing.T, seed uint64) {
 	tally.faults.Add(c.stable.Injected.Load() + c.stale.Injected.Load())
 }
 
-// begin creates foo and starts the controllers.
 func (c *chaos) begin() {
 	n := int32(c.rand.IntN(6))
 	c.most = n
@@ -187,7 +185,7 @@ func (c *chaos) begin() {
 	}
 }
 
-// adopted creates n pods that foo owns, but without a slot, like pods of an earlier controller.
+// adopted creates n pods that belong to foo but have no slot, like pods of an earlier controller.
 func (c *chaos) adopted(n int) {
 	kind := kinds.ImoocPod()
 	owner := *metav1.NewControllerRef(&metav1.ObjectMeta{Name: "foo", UID: c.UID}, kind.GroupVersionKind())
@@ -247,8 +245,6 @@ func (c *chaos) toStatus(change func(*unstructured.Unstructured) error) (written
 	return err == nil
 }
 
-// mustKeepTheForeignCondition checks that the condition of the other writer is
-// unchanged.
 func (c *chaos) mustKeepTheForeignCondition() {
 	if c.foreign == nil {
 		return
@@ -264,7 +260,7 @@ func (c *chaos) mustKeepTheForeignCondition() {
 	}
 }
 
-// start starts a controller like one that regained its lease. Such a controller must not exit by
+// start starts a controller as if it had regained its lease. Such a controller must not exit by
 // itself, whatever the server responds.
 func (c *chaos) start(f *harness.Faults) {
 	count := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -293,7 +289,7 @@ func (c *chaos) start(f *harness.Faults) {
 	})
 }
 
-// someLoop returns one of the started controllers at random. It can be running or killed.
+// someLoop returns a random one of the started controllers, including killed controllers.
 func (c *chaos) someLoop() *harness.Controller {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -305,7 +301,6 @@ func (c *chaos) scaleTo(n int32) {
 	c.Scale(n)
 }
 
-// act performs one random action.
 func (c *chaos) act() {
 	switch c.rand.IntN(20) {
 	case 0, 1, 2:
@@ -454,7 +449,6 @@ func (c *chaos) bystanders() []*corev1.Pod {
 	return made
 }
 
-// inWantedSlot reports whether a pod is in a wanted slot.
 func (c *chaos) inWantedSlot(pod *corev1.Pod) bool {
 	slot, err := strconv.ParseInt(pod.Labels[apis.LabelSlot], 10, 32)
 	return err == nil && c.Wants(int32(slot))

@@ -46,7 +46,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 
-	// The printed commands work.
+	// Run the printed commands, which grant the missing permissions.
 	for _, verb := range []string{"scale", "run-controller"} {
 		for _, fix := range checks["permission to "+verb][0].Fix {
 			harness.Must(t, cluster.Kubectl(t, "", strings.Fields(strings.TrimPrefix(fix, "kubectl "))...))
@@ -60,8 +60,8 @@ func TestCheck(t *testing.T) {
 		t.Errorf("delete: %+v, install: %+v", checks["permission to delete"], checks["permission to install"])
 	}
 
-	// Check as an administrator, first without a controller, and then with a controller that has
-	// problems.
+	// Check as an administrator, first without a controller, and then with a controller that cannot
+	// create pods.
 	checks, _ = run()
 	for name, c := range checks {
 		if passed := c[0].State == check.Passed; passed == (name == "controller") {

@@ -11,8 +11,7 @@ import (
 )
 
 // completions completes the last word of "kubectl imoocpod …" with kubectl, like the completion
-// script of a shell. It returns a line for each candidate and a line with the directive for the
-// shell.
+// script of a shell. It returns a line for each candidate, and a line with the completion directive.
 func completions(t *testing.T, env []string, args ...string) string {
 	t.Helper()
 	return harness.Must(t, cluster.KubectlWith(t, env, "", append([]string{"__complete", "imoocpod"}, args...)...))
@@ -39,8 +38,8 @@ func asKrew(t *testing.T) (dir string, env []string) {
 	return dir, []string{"PATH=" + strings.Join([]string{dir, cluster.Bin, os.Getenv("PATH")}, string(os.PathListSeparator))}
 }
 
-// The verb creates and removes the link on PATH that kubectl needs for completion. It does not
-// touch files of others.
+// "completion install" creates the link on PATH that kubectl needs for completion, and "completion
+// uninstall" removes it. They do not touch files of the user.
 func TestCompletionInstall(t *testing.T) {
 	t.Parallel()
 	dir, env := asKrew(t)
@@ -62,7 +61,7 @@ func TestCompletionInstall(t *testing.T) {
 	if out := completions(t, env, "sta"); !strings.HasPrefix(out, "status\tShow whether ") || !strings.HasSuffix(out, "\n:4\n") {
 		t.Errorf("it completes %q", out)
 	}
-	// A link of an older version gets replaced.
+	// A link of an older version is replaced.
 	if err := os.Remove(link); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +78,7 @@ func TestCompletionInstall(t *testing.T) {
 		t.Errorf("the link still exists: %v", err)
 	}
 
-	// The user has a program with this name.
+	// A program of the user has the name of the link.
 	if err := os.WriteFile(link, []byte("#!/bin/sh\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +100,7 @@ func TestCompletionInstall(t *testing.T) {
 	}
 }
 
-// A kind with replica counts in the elements of a list.
+// A kind with a replica count in each element of a list.
 const (
 	searches = "searches.array.example.com"
 	search   = `{apiVersion: array.example.com/v1, kind: Search, metadata: {name: it}, spec: {nodeSets: [{name: hot set, count: 2}]}}`

@@ -44,7 +44,7 @@ func TestLostConnection(t *testing.T) {
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3")
 	one("3/3 ready", true)
 
-	// Without a terminal, a line is printed instead.
+	// Without a terminal, the command prints lines about the connection instead.
 	piped := cluster.StartPlugin(t, "status", "foo", "-n", ns, "-w", "--kubeconfig", link.Kubeconfig)
 	piped.AwaitOutput("foo")
 	link.Cut()
@@ -53,7 +53,7 @@ func TestLostConnection(t *testing.T) {
 	piped.AwaitOutput("connected to the server again")
 }
 
-// A wait prints its progress and its result in lines.
+// On a terminal, a wait shows its progress, and in the end leaves only its result.
 func TestProgressOnATerminal(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -44,8 +44,8 @@ func TestEveryCrashPoint(t *testing.T) {
 	})
 }
 
-// everyCrashPoint runs a story without a failure, which must need at least the given number of
-// writes. Then it repeats the story with one failing write each time. With -long, each write fails
+// everyCrashPoint runs a story without a failure, and checks that it needs at least the given number
+// of writes. Then it repeats the story with one failing write each time. With -long, each write fails
 // in each way. Otherwise, every third write from a random start fails in one way. A story makes its
 // k-th write fail in the given way, and returns the number of its writes.
 func everyCrashPoint(t *testing.T, least int64, story func(t *testing.T, k int64, way string) int64) {
@@ -56,7 +56,7 @@ func everyCrashPoint(t *testing.T, least int64, story func(t *testing.T, k int64
 	}
 	ways := []string{crashBeforeWrite, crashAfterWrite, replyLost}
 	drawn := harness.Draw(t, 3*len(ways))
-	// After a crash, a run can need more writes than without it.
+	// A run with a crash can need more writes than a run without a crash.
 	for k := 1; k <= int(total)+3; k++ {
 		for i, way := range ways {
 			if !*long && (k%3 != drawn%3 || (k/3+drawn/3)%len(ways) != i) {

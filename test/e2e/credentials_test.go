@@ -15,8 +15,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// A controller with an expired token continues when its token file contains a new token, which a
-// kubelet would write. The deletion of the bound secrets makes the tokens expire.
+// A controller whose token has expired continues when its token file contains a new token, which in
+// a cluster the kubelet writes. A token expires when the secret to which it is bound is deleted.
 func TestCredentialsAreRenewed(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

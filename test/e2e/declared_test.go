@@ -52,7 +52,6 @@ const (
 	podTemplate = "pod: {type: object, x-kubernetes-preserve-unknown-fields: true}"
 )
 
-// kindIn returns the kind that a CRD declares.
 func kindIn(t *testing.T, manifest string) kinds.Kind {
 	t.Helper()
 	crd := &unstructured.Unstructured{}
@@ -83,7 +82,6 @@ func site(group string) string {
 		"imoocpod.dev/name-label: site", "imoocpod.dev/pod-names-path: .status.names")
 }
 
-// agent returns a CRD that declares the plan "nodes".
 func agent(group string) string {
 	return crdOf(group, "Agent", "image: {type: string}", observed+", "+someCondition+", desiredNumberScheduled: {type: integer}, currentNumberScheduled: {type: integer}, numberReady: {type: integer}", "",
 		"imoocpod.dev/plan: nodes", "imoocpod.dev/image-path: .spec.image", "imoocpod.dev/image: nginx")
@@ -99,8 +97,8 @@ func images(pods []corev1.Pod) []string {
 	return slices.Compact(all)
 }
 
-// A kind for each plan that only its CRD declares can be created, scaled, updated, restarted,
-// described, and deleted like the shipped kinds.
+// Kinds that only their CRDs declare can be created, scaled, updated, restarted, described, and
+// deleted like the shipped kinds. There is a kind for each plan.
 func TestDeclaredKinds(t *testing.T) {
 	t.Parallel()
 	const group = "declared.example.com"
@@ -172,10 +170,10 @@ func TestDeclaredKinds(t *testing.T) {
 	}
 }
 
-// A kind with a CRD from kubebuilder, with a size and an image, is declared with kubectl annotate
-// while the controller runs. The controller follows changes of the declaration. If the declaration
-// is invalid, the controller reports this, and stops reconciling only this kind. If the declaration
-// is removed, the objects stay unchanged.
+// While the controller runs, kubectl annotate declares a kind that has a size and an image. The
+// controller follows changes of the declaration. If the declaration is invalid, the controller
+// reports this, and stops reconciling the kind. If the declaration is removed, the objects stay
+// unchanged.
 func TestAnnotateAKind(t *testing.T) {
 	t.Parallel()
 	const group = "annotated.example.com"

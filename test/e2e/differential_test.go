@@ -37,9 +37,9 @@ type difference struct {
 	success, objects, output bool
 }
 
-// comparison holds the arguments of "scale", and the intended difference, if any. VERSION is
-// replaced with the resource version of widget/one, and DIR/m with a directory that has the
-// manifests of deployment/one and widget/one.
+// comparison holds the arguments of "scale", and the intended difference, if any. In the arguments,
+// VERSION stands for the resource version of widget/one, and DIR/m for a directory with the manifests
+// of deployment/one and widget/one.
 type comparison struct {
 	args  string
 	stdin string
@@ -58,7 +58,7 @@ func comparisons() []comparison {
 	}
 	shows := difference{reason: showsResult, output: true}
 	return []comparison{
-		// naming a target
+		// a single target, or several named targets
 		works("deployment/one --replicas 3"),
 		works("deployment one --replicas 3"),
 		works("deployment one two --replicas 3"),
@@ -97,7 +97,7 @@ func comparisons() []comparison {
 		fails("configmap/kube-root-ca.crt --replicas 3"),
 		fails("daemonset/one --replicas 3"),
 
-		// several
+		// targets that a selector or --all selects
 		works("deployment -l app=a --replicas 3"),
 		works("deployment,widget -l app=a --replicas 3"),
 		works("deployment --all --replicas 3"),
@@ -126,7 +126,7 @@ func comparisons() []comparison {
 		{args: "-f - --replicas 3", stdin: "kind: [", fails: true},
 		{args: "-f - --replicas 3", fails: true},
 
-		// how many
+		// replica counts
 		fails("deployment/one"),
 		fails("deployment/one --replicas"),
 		fails("deployment/one --replicas -1"),
@@ -143,7 +143,7 @@ func comparisons() []comparison {
 		works("deployment one two --current-replicas -1 --replicas 3"),
 		fails("deployment/one --current-replicas 7 --replicas 3"),
 		fails("widget/one --current-replicas 7 --replicas 3"),
-		fails("deployment one two --current-replicas 1 --replicas 3", difference{reason: doesTheOthers, objects: true}), // two has one replica
+		fails("deployment one two --current-replicas 1 --replicas 3", difference{reason: doesTheOthers, objects: true}), // deployment/two has one replica
 		fails("widget/one --resource-version 1 --replicas 3"),
 		fails("widget/one --resource-version VERSION --current-replicas 7 --replicas 3"),
 		fails("widget one two --resource-version VERSION --replicas 3"),
@@ -179,13 +179,13 @@ func comparisons() []comparison {
 		works("deployment/one --replicas 3 --timeout 0"),
 		fails("deployment/one --replicas 3 --timeout 3"),
 		works("widget/one --replicas 3 --dry-run=server --timeout 1h"),
-		fails("widget/one --replicas 3 --timeout 1s"), // no controller for it
+		fails("widget/one --replicas 3 --timeout 1s"), // no controller reconciles widgets
 
 		// flags
 		fails("deployment/one --replicas 3 --nonsense"),
 		fails("deployment/one --replicas 3 -x"),
 
-		// what kubectl cannot do
+		// targets that kubectl cannot scale
 		works("one --replicas 3", difference{reason: bareName, success: true, objects: true}),
 		works("crew/one --replicas 3", difference{reason: anyField, success: true, objects: true}),
 		works("lamp/one --replicas 3 --replicas-path .spec.replicas", difference{reason: anyField, success: true, objects: true}),
@@ -215,7 +215,7 @@ func stageObjects() map[string][]string {
 		return fmt.Sprintf("{apiVersion: %s/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: %s}", strings.SplitN(resource, ".", 2)[1], kind, name, spec)
 	}
 	return map[string][]string{
-		// The Deployments are paused, because their pods are not needed and would take time.
+		// The Deployments are paused, so that the test does not wait for pods.
 		"deployments.apps":                    {workload("Deployment", "one", 2, "paused: true,"), workload("Deployment", "two", 1, "paused: true,")},
 		"statefulsets.apps":                   {workload("StatefulSet", "one", 0, "")},
 		"replicasets.apps":                    {workload("ReplicaSet", "one", 0, "")},
@@ -229,7 +229,6 @@ func stageObjects() map[string][]string {
 	}
 }
 
-// outcome is the result of a command line.
 type outcome struct {
 	success bool
 	stdout  string
@@ -259,7 +258,7 @@ func TestScaleAsKubectlDoes(t *testing.T) {
 		}
 	}
 	differences := harness.ReadFile(t, "../../docs/differences.md")
-	// Each comparison uses a free pair of stages, so four comparisons run at a time.
+	// Each comparison uses a free pair of stages, so at most four comparisons run at a time.
 	type pair struct{ kubectl, plugin *stage }
 	free := make(chan pair, 4)
 	for range cap(free) {
@@ -349,12 +348,12 @@ func (c comparison) compare(t *testing.T, kubectl, plugin outcome) {
 	}
 }
 
-// stable returns output without values that are unique to an object.
+// stable removes the values that are unique to an object from the output.
 func stable(out string) string {
 	return regexp.MustCompile(`"?(uid|resourceVersion|creationTimestamp|namespace)"?: "?[^",\n]+"?`).ReplaceAllString(out, "$1")
 }
 
-// stage is a namespace for several runs, one after the other.
+// stage is a namespace in which comparisons run one after the other.
 type stage struct {
 	namespace string
 	// wanted is the prepared state of the objects by resource. left is the state after the last
@@ -410,7 +409,6 @@ func stageClient(resource, ns string) dynamic.ResourceInterface {
 	return cluster.Dynamic.Resource(gvr).Namespace(ns)
 }
 
-// The plugin has every flag of kubectl scale.
 func TestFlagsOfKubectlScale(t *testing.T) {
 	t.Parallel()
 	flags := regexp.MustCompile(`(?m)^ +(?:-., )?(--[a-z-]+)=`).FindAllStringSubmatch(harness.Must(t, cluster.Kubectl(t, "", "scale", "--help")), -1)

@@ -68,8 +68,8 @@ func awaitBudget(t *testing.T, namespace string, pods, n int32) {
 	}
 }
 
-// kubectl drain moves the pods to another node without violating the budget. The budget has a
-// percentage, which depends on the desired number of pods in /scale.
+// kubectl drain moves the pods to another node without violating the budget, which is a percentage of
+// the desired number of pods in /scale.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -95,8 +95,8 @@ spec:
 	fewest := w.FewestHealthy()
 
 	// A budget records evicted pods by name. If the disruption controller misses the termination of
-	// an evicted pod, it counts the replacement with the same name as evicted for two minutes
-	// (k8s.io/kubernetes/pkg/controller/disruption, DeletionTimeout), so wait longer.
+	// an evicted pod, it treats the replacement, which has the same name, as evicted for two minutes
+	// (k8s.io/kubernetes/pkg/controller/disruption, DeletionTimeout). So wait longer.
 	harness.Must(t, cluster.Kubectl(t, "", "drain", first, "--timeout=3m"))
 	w.AwaitConverged(t, "foo", 3)
 	if n := fewest(); n < 2 {
@@ -140,7 +140,6 @@ func TestAutoscaler(t *testing.T) {
 	w.AwaitConverged(t, "foo", 2)
 }
 
-// deleteNode deletes a node if it exists.
 func deleteNode(t *testing.T, name string) {
 	t.Helper()
 	// The context of the test is canceled during cleanup.

@@ -37,7 +37,7 @@ func kindStories() []kindStory {
 
 // TestEveryKind uses each kind from the command line with a real controller. It creates, scales,
 // restarts, updates, breaks, fixes, and modifies an object, and deletes it in each of three ways.
-// It kills the controller in between. A witness watches the pods.
+// It kills the controller during a scale and during a restart. A witness watches the pods.
 func TestEveryKind(t *testing.T) {
 	t.Parallel()
 	for _, story := range kindStories() {
@@ -104,8 +104,8 @@ func (s kindStory) run(t *testing.T) {
 	l.Stop()
 }
 
-// images changes the image to a good one, then to one that cannot be pulled, undoes this, and
-// changes the image again. The broken rollout stops after the first pods.
+// images sets a valid image, then sets an image that cannot be pulled, and undoes the second change.
+// The broken rollout must stop after the first pods.
 func (s kindStory) images(t *testing.T, w *harness.Witness, l *harness.Process, foo *harness.Owner, n int) {
 	t.Helper()
 	of := func(image string) int {
@@ -129,7 +129,7 @@ func (s kindStory) images(t *testing.T, w *harness.Witness, l *harness.Process, 
 		l.AwaitOutput("cannot pull its image")
 	}
 	w.AwaitQuiet(t, harness.QuietFor)
-	// A quarter of the pods can be unavailable, rounded down, but at least one.
+	// A quarter of the pods, rounded down, can be unavailable, or one pod if this is zero.
 	if now := fewest(); now < n-max(1, n/4) {
 		t.Errorf("of %d pods %d were healthy at one moment of a broken change", n, now)
 	}
@@ -156,7 +156,7 @@ func (s kindStory) tamper(t *testing.T, foo *harness.Owner, n int) {
 	if s.deployment != "" {
 		return // its pods belong to the Deployment
 	}
-	// An orphan has no owner. Its name is not free until it is deleted.
+	// An orphan has no owner. Its name stays taken until the orphan is deleted.
 	orphan := foo.LivePods()[0]
 	if _, err := cluster.Core.Pods(foo.Namespace).Patch(t.Context(), orphan.Name, types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
@@ -221,7 +221,6 @@ func uidsOf(pods []corev1.Pod) []types.UID {
 	return uids
 }
 
-// untaintedNodes returns the number of nodes without taints.
 func untaintedNodes(t *testing.T) int {
 	t.Helper()
 	list, err := cluster.Core.Nodes().List(t.Context(), metav1.ListOptions{})

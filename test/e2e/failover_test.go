@@ -8,8 +8,8 @@ import (
 )
 
 // Two copies of the controller run with the arguments and the service account of the Deployment,
-// but only one is active. If it is killed during its work, freezes, or stops, the other copy takes
-// over, and no copy creates an extra pod.
+// but only one is active. If the active copy is killed during its work, freezes, or stops, the other
+// copy takes over. No copy creates an extra pod.
 func TestSecondCopyTakesOver(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -40,8 +40,7 @@ func TestSecondCopyTakesOver(t *testing.T) {
 		t.Errorf("saw %d pods at once and %d ever, want %d and %d", most, made, n, n)
 	}
 
-	// A frozen copy keeps the lease until the lease expires. When the copy resumes, it writes
-	// nothing.
+	// A frozen copy holds the lease until the lease expires. When the copy resumes, it writes nothing.
 	third := d.start(t)
 	third.AwaitOutput("waiting until it stops")
 	second.Freeze(t)

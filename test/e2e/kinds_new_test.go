@@ -23,8 +23,8 @@ func removeCRD(t *testing.T, name string) {
 	})
 }
 
-// The server accepts the output of "kinds new" without warnings, and enforces its defaults, rules,
-// columns, and /scale. The verb never overwrites existing files.
+// The server accepts the CRD from "kinds new" without warnings. The defaults, the validation rules,
+// the columns, and /scale of the CRD work.
 func TestKindsNew(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -16,7 +16,7 @@ import (
 
 var leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 
-// leaseOf returns the controller that the lease of a scope describes.
+// leaseOf returns the description of the controller that holds the lease of a scope.
 func leaseOf(t *testing.T, scope leaserecord.Scope) leaserecord.Loop {
 	t.Helper()
 	namespace, name := scope.Lease()
@@ -31,8 +31,9 @@ func leaseOf(t *testing.T, scope leaserecord.Scope) leaserecord.Loop {
 	return leaserecord.LoopOf(&lease)
 }
 
-// Only one controller of a scope is active at a time. The second one names the active one, and
-// waits or exits. It takes over when the first one stops, and immediately if it was killed.
+// Only one controller of a scope is active at a time. A second controller names the active one, and
+// waits or exits. It takes over when the active one stops. If the active one was killed, it does not
+// wait until the lease expires.
 func TestLease(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -62,7 +63,7 @@ func TestLease(t *testing.T) {
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "2")
 	cluster.AwaitConverged(t, ns, "foo", 2)
 
-	// A killed controller on this machine is not listed as running, even though its lease has not
+	// A killed controller on this machine is not reported as running, although its lease has not
 	// expired.
 	second.Kill()
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3")

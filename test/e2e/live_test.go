@@ -14,7 +14,7 @@ import (
 )
 
 // The live screen stays current and fits the terminal while the object is scaled and the terminal
-// is resized. Ctrl-C ends it.
+// is resized. Ctrl-C ends the command.
 func TestLiveScreen(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -74,7 +74,7 @@ func awaitRow(s *harness.Terminal, cells ...string) {
 	s.AwaitScreen(fmt.Sprintf("it shows a row %q", cells), row.MatchString)
 }
 
-// A wait ends by itself with the exit code of its result, and leaves the last frame on the screen
+// A wait ends by itself with the exit code for its result. It leaves its last frame on the screen,
 // below earlier output.
 func TestLiveWait(t *testing.T) {
 	t.Parallel()

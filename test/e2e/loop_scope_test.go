@@ -31,7 +31,7 @@ func TestKindsAndSelector(t *testing.T) {
 	harness.Must(t, cluster.Kubectl(t, ns, "label", "imoocpod", "foo", "team=b", "--overwrite"))
 	cluster.Owner(t, ns, kinds.ImoocPod(), "foo").Scale(1)
 	harness.Must(t, cluster.Kubectl(t, ns, "scale", "imoocpod", "baz", "--replicas", "4"))
-	cluster.AwaitConverged(t, ns, "baz", 4) // now the change of foo has been seen, too
+	cluster.AwaitConverged(t, ns, "baz", 4) // the controller has seen the earlier change of foo, too
 	foo := cluster.ImoocPod(t, ns, "foo")
 	pod := podName(foo, 1)
 	harness.Must(t, cluster.Kubectl(t, ns, "label", "pod", pod, apis.LabelOwner+"-"))
@@ -57,8 +57,8 @@ func TestKindsAndSelector(t *testing.T) {
 	cluster.AwaitConverged(t, ns, "bar", 2)
 }
 
-// A change causes only a limited number of reconciles. The tutorials count reconciles, too. With
-// -v, this test prints the counts of this controller, which are also in docs/how-it-works.md.
+// A change causes only a limited number of reconciles. With -v, this test prints the counts, which
+// docs/how-it-works.md lists. The tutorials count reconciles, too.
 func TestReconcileCounts(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.HelloWorld()} {

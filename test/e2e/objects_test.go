@@ -57,7 +57,6 @@ func contains(t *testing.T, got, pattern string) {
 	}
 }
 
-// workload returns a manifest of a Deployment or StatefulSet.
 func workload(kind, name string, replicas int) string {
 	return fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: {replicas: %d, selector: {matchLabels: {app: %[2]s}},
   template: {metadata: {labels: {app: %[2]s}}, spec: {containers: [{name: main, image: web}]}}}}`, kind, name, replicas)

@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// The sample policies restrict the requests of users and the rights of the controller. The
-// controller works under both.
+// The sample policies restrict the requests of users and the writes of the controller. The controller
+// works with these restrictions.
 func TestPolicies(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

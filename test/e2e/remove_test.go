@@ -9,8 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// When a pod of a Deployment is removed, the ReplicaSet controller gets a hint
-// about which pod to delete.
+// Removing a pod of a Deployment gives the ReplicaSet controller a hint about which pod to delete.
 func TestRemovePodOfADeployment(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -22,7 +22,7 @@ const (
 	myDaemonSet = "apiVersion: apps.zhongmingmao.io/v1beta1\nkind: MyDaemonSet\n"
 )
 
-// manifest returns a manifest from its first lines, a name, and the rest.
+// manifest returns a manifest that consists of its first lines, a name, and the rest.
 func manifest(head, name, rest string) string {
 	return fmt.Sprintf("%smetadata: {name: %q}\n%s\n", head, name, rest)
 }
@@ -71,7 +71,7 @@ func TestDefaults(t *testing.T) {
 	for i, test := range []struct {
 		kind       kinds.Kind
 		head, rest string
-		// spec is the spec, or "" for the default spec of an ImoocPod.
+		// spec is the expected spec, or "" for the default spec of an ImoocPod.
 		spec string
 	}{
 		{kinds.ImoocPod(), imoocPod, "", ""},
@@ -100,7 +100,6 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// The server rejects manifests that can never work, and gives a reason.
 func TestServerRejectsShippedKinds(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -150,7 +149,7 @@ func TestServerRejectsShippedKinds(t *testing.T) {
 			t.Errorf("%s with a long name: got %v", head, err)
 		}
 	}
-	// Updates are validated, too. An image, once set, cannot be removed.
+	// Updates are validated, too. For example, an image cannot be removed.
 	cluster.Apply(t, ns, manifest(imoocPod, "foo", "")+"---\n"+manifest(myDaemonSet, "agent", "spec: {image: nginx}"))
 	for object, test := range map[string]struct{ patch, says string }{
 		"imp/foo":           {`{"spec":{"template":{"spec":{"restartPolicy":"Never"}}}}`, policy},

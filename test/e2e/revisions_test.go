@@ -40,8 +40,8 @@ func revisionOf(u *unstructured.Unstructured) int64 {
 
 // The template is changed from A to B and back to A, either after the rollout of B, or in the
 // middle of it and with a second controller. If any write fails in any way, no pod of A is replaced
-// while A is wanted, and the number of pods does not change. The final history is A as the newest
-// revision, and B.
+// while A is wanted, and there is never an extra pod. The final history consists of B and A, with A
+// as the newest revision.
 func TestEveryCrashPointOfAHistory(t *testing.T) {
 	t.Parallel()
 	const n = 2
@@ -50,7 +50,7 @@ func TestEveryCrashPointOfAHistory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// The minimum is three writes of revisions, n of pods of A, and one of a pod of B.
+			// At least three revisions, n pods with A, and one pod with B are written.
 			everyCrashPoint(t, 3+n+1, func(t *testing.T, k int64, way string) int64 {
 				ns := cluster.NewNamespace(t)
 				w := cluster.WatchPods(t, ns)
@@ -117,8 +117,8 @@ func TestEveryCrashPointOfAHistory(t *testing.T) {
 	}
 }
 
-// changesHistory removes the label of a revision, and then creates more revisions than the limit,
-// so that a controller writes the history in every way. It waits for these writes.
+// changesHistory removes the label of a revision, and then creates more revisions than the limit, so
+// that a controller performs each kind of write to the history. It waits for these writes.
 func changesHistory(t *testing.T, ns string, owner *unstructured.Unstructured) {
 	t.Helper()
 	unlabelRevisions(t, ns)

@@ -71,7 +71,7 @@ func deployAs(t *testing.T, settings deploy.Settings) *deployed {
 	return d
 }
 
-// create creates an object that is deleted with its namespace or when the test ends.
+// create creates an object, and deletes it when the test ends, unless it is already gone.
 func create(t *testing.T, obj *unstructured.Unstructured) {
 	t.Helper()
 	resource, _ := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
@@ -86,7 +86,6 @@ func create(t *testing.T, obj *unstructured.Unstructured) {
 	})
 }
 
-// start starts a copy of the controller.
 func (d *deployed) start(t *testing.T) *harness.Process {
 	t.Helper()
 	return cluster.StartPlugin(t, append(slices.Clone(d.args), "--kubeconfig", d.kubeconfig)...)
@@ -119,8 +118,8 @@ func argsOf(t *testing.T, deployment *unstructured.Unstructured) []string {
 	return args
 }
 
-// localArgs returns the arguments of a pod with free ports on loopback, so that several copies can
-// run on one machine.
+// localArgs replaces the addresses in the arguments of a pod with free ports on loopback, so that
+// several copies can run on one machine.
 func localArgs(t *testing.T, args []string) []string {
 	t.Helper()
 	local := slices.Clone(args)
@@ -161,8 +160,7 @@ func (d *deployed) signIn(t *testing.T) {
 	}
 }
 
-// mayDo returns the rules that the server reports for the controller in a namespace, in the format
-// of ruleSet.
+// mayDo returns the rules that the server reports for the controller in a namespace, as a ruleSet.
 func (d *deployed) mayDo(t *testing.T, namespace string) map[string]bool {
 	t.Helper()
 	reviews := d.client.Resource(schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectrulesreviews"})
@@ -205,8 +203,7 @@ func ruleSet(rules []rbacv1.PolicyRule) map[string]bool {
 	return set
 }
 
-// rights expands rules to rights such as "patch
-// batch.tutorial.kubebuilder.io/imoocpods/status".
+// rights expands rules to rights such as "patch batch.tutorial.kubebuilder.io/imoocpods/status".
 func rights(rules []rbacv1.PolicyRule) map[string]bool {
 	all := map[string]bool{}
 	for _, rule := range rules {
@@ -221,8 +218,8 @@ func rights(rules []rbacv1.PolicyRule) map[string]bool {
 	return all
 }
 
-// asked returns the rights that the requests of a user in a namespace needed, in the format of
-// rights. The user can be impersonated.
+// asked returns the rights that the requests of a user in a namespace needed, formatted as in the
+// result of the function rights. The user can be impersonated.
 func asked(t *testing.T, namespace, user string) (allowed, refused map[string]bool) {
 	t.Helper()
 	allowed, refused = map[string]bool{}, map[string]bool{}
@@ -306,8 +303,8 @@ func TestLeastRights(t *testing.T) {
 	}
 }
 
-// With the cluster-wide manifests, the controller works in all namespaces and on nodes. This
-// affects all objects, so the test runs before the parallel tests.
+// With the cluster-wide manifests, the controller works in all namespaces and on nodes. It reconciles
+// all objects, so this test runs before the parallel tests.
 func TestLeastRightsInAllNamespaces(t *testing.T) {
 	ns, other := cluster.NewNamespace(t), cluster.NewNamespace(t)
 	d := deployAs(t, deploy.Settings{Namespace: ns, AllNamespaces: true})
@@ -335,16 +332,16 @@ func TestLeastRightsInAllNamespaces(t *testing.T) {
 	}
 }
 
-// askedByServer reports whether the server itself checks a right while it handles another request,
-// so that the audit log does not contain the check. The server checks the update of finalizers for
-// references that block a deletion, and the create of a Deployment for an apply.
+// askedByServer reports whether the server itself checks a right while it handles another request, so
+// that the audit log does not contain the check. The server checks the right to update finalizers for
+// references that block a deletion, and the right to create a Deployment for an apply.
 func askedByServer(right string) bool {
 	return strings.HasSuffix(right, "/finalizers") || right == "create apps/deployments"
 }
 
-// reconcilesByDeployment makes a controller use all its code for objects with a Deployment, and
-// waits for it. The controller finds a Deployment of another owner, creates its own, and deletes
-// its own after a rename.
+// reconcilesByDeployment makes a controller send all its requests for objects with a Deployment, and
+// waits for the results. The controller finds a Deployment without an owner, creates its own, and
+// deletes its own after a rename.
 func reconcilesByDeployment(t *testing.T, ns string) {
 	t.Helper()
 	harness.Must(t, cluster.Kubectl(t, ns, "create", "deployment", "web", "--image", "nginx", "--replicas", "0"))
@@ -361,8 +358,7 @@ func reconcilesByDeployment(t *testing.T, ns string) {
 	})
 }
 
-// takeSlot creates a pod without an owner that has the name of the pod in a slot, and returns the
-// name.
+// takeSlot creates a pod without an owner under the name of the pod in a slot, and returns this name.
 func takeSlot(t *testing.T, ns string, owner *unstructured.Unstructured, slot slots.Slot) string {
 	t.Helper()
 	name := slots.PodName(owner.GetName(), owner.GetUID(), "", slot)

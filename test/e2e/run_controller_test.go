@@ -74,9 +74,9 @@ func quota(t *testing.T, namespace, pods string) {
 	limit(t, namespace, corev1.ResourcePods, pods)
 }
 
-// limit creates a quota, and waits until the API server enforces it. This is later than in the
-// status of the quota, because the admission plugin has caches, including one for namespaces
-// without a quota. So limit tries a dry-run create of a secret, which the quota forbids.
+// limit creates a quota, and waits until the API server enforces it. The status of the quota is not
+// enough, because the admission plugin has caches, including one for namespaces without a quota. So
+// limit tries a dry-run create of a secret, which the quota forbids.
 func limit(t *testing.T, namespace string, resource corev1.ResourceName, most string) {
 	t.Helper()
 	cluster.Apply(t, namespace, fmt.Sprintf(`{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {secrets: "0", %s: %q}}}`, resource, most))

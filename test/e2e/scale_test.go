@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// The verb scale lists the changes of several objects, and requires a confirmation
-// before it scales several objects to zero.
+// The verb scale lists the changes of several objects, and asks for confirmation before it scales
+// several objects to zero.
 func TestScaleAsks(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -27,8 +27,7 @@ func TestScaleAsks(t *testing.T) {
 	if code := s.Wait(); code != 0 || *cluster.ImoocPod(t, ns, "foo").Spec.Replicas != 2 {
 		t.Errorf("exit code %d", code)
 	}
-	// No confirmation is needed for one object, for several objects without a scale to zero, and
-	// with --yes.
+	// The verb does not ask for one object, for several objects without a scale to zero, or with --yes.
 	for _, args := range []string{"imoocpod/foo --replicas 0", "imoocpod/foo imoocpod/bar --replicas 2", "imoocpod/foo imoocpod/bar --replicas 0 --yes"} {
 		s := cluster.StartTerminal(t, 120, 40, nil, cluster.PluginDir+"/kubectl-imoocpod", append([]string{"scale", "-n", ns}, harness.Words(args)...)...)
 		if code := s.Wait(); code != 0 || strings.Contains(s.Written(), "continue") {
@@ -43,7 +42,6 @@ func TestScaleAsks(t *testing.T) {
 	}
 }
 
-// setReplicas sets the replica count of an ImoocPod as another field manager.
 func setReplicas(t *testing.T, ns, name, manager string, n int) {
 	t.Helper()
 	_, err := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(ns).Patch(t.Context(), name, types.MergePatchType,

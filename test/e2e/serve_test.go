@@ -13,7 +13,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// page returns the status code and the body of a page.
 func page(t *testing.T, url string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -93,8 +92,7 @@ func grepLines(text, word string) string {
 	return strings.Join(lines, "")
 }
 
-// checkDashboard checks that the metrics and labels in the queries of the dashboard
-// exist.
+// checkDashboard checks that the metrics and labels in the queries of the dashboard exist.
 func checkDashboard(t *testing.T, metrics string) {
 	t.Helper()
 	content, err := os.ReadFile("../../deploy/grafana/run-controller.json")
@@ -112,7 +110,7 @@ func checkDashboard(t *testing.T, metrics string) {
 	}
 	// Prometheus adds this label to each scraped metric.
 	added := map[string]bool{"instance": true}
-	labels := map[string]string{} // the label part of a metric
+	labels := map[string]string{} // the text between the braces, by metric
 	for _, sample := range regexp.MustCompile(`(?m)^([a-z_]+)(?:\{([^}]*)\})? `).FindAllStringSubmatch(metrics, -1) {
 		labels[sample[1]] = "," + sample[2]
 	}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A first Ctrl-C lets the write in flight complete. A second one exits immediately.
+// A first Ctrl-C lets the write in flight complete. A second Ctrl-C ends the controller immediately.
 func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

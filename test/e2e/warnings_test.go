@@ -7,7 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// oldCRD is a kind for which every response of the server has a deprecation warning.
+// oldCRD declares a kind. Every response of the server for this kind has a deprecation warning.
 const oldCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

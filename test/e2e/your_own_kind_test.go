@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// The commands in the page about custom kinds work in the order of the page.
+// The commands on the page about custom kinds work in the order of the page.
 func TestYourOwnKind(t *testing.T) {
 	t.Parallel()
 	env := inContext(t, cluster.NewNamespace(t))
@@ -57,8 +57,7 @@ func TestYourOwnKind(t *testing.T) {
 	}
 }
 
-// kubeconfigIn returns a --kubeconfig flag with the file in the variable KUBECONFIG of an
-// environment.
+// kubeconfigIn returns a --kubeconfig flag with the value of KUBECONFIG in an environment.
 func kubeconfigIn(t *testing.T, env []string) string {
 	t.Helper()
 	for _, variable := range slices.Backward(env) {
@@ -70,8 +69,8 @@ func kubeconfigIn(t *testing.T, env []string) string {
 	return ""
 }
 
-// inContext returns an environment with a kubeconfig that has a current namespace, and with the
-// plugin installed as by krew.
+// inContext returns an environment in which the namespace is the current namespace of the kubeconfig,
+// and the plugin is installed as krew would install it.
 func inContext(t *testing.T, namespace string) []string {
 	t.Helper()
 	_, env := asKrew(t)

@@ -55,12 +55,11 @@ func (r Request) Writes() bool {
 	return false
 }
 
-// auditLog is the part of the API server's audit log that was read so far. Tests query it
-// repeatedly, so it reads each line only once.
+// auditLog holds the part of the API server's audit log that has been read. Tests query the log
+// repeatedly, but each line is read only once.
 type auditLog struct {
 	mu sync.Mutex
-	// read is the number of bytes read. requests holds the completed requests by
-	// namespace.
+	// read is the number of bytes read. requests holds the completed requests by namespace.
 	read     int64
 	requests map[string][]Request
 }
@@ -94,7 +93,7 @@ func (l *auditLog) readOn(file string) error {
 	}
 }
 
-// Requests returns the completed requests in a namespace that match and are in the log.
+// Requests returns the matching requests in a namespace that are in the log so far.
 func (c *Cluster) Requests(t *testing.T, namespace string, match func(Request) bool) []Request {
 	t.Helper()
 	c.audit.mu.Lock()

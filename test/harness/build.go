@@ -9,7 +9,6 @@ import (
 	"syscall"
 )
 
-// buildPlugin builds the plugin, either with the race detector or as in a release.
 func buildPlugin(root, output string, race bool) error {
 	if race {
 		return build(root, filepath.Join(root, "bin/race", program), output, "./cmd/kubectl-imoocpod", "-race", "-ldflags=-s -w")
@@ -22,9 +21,8 @@ func buildLauncher(root, output string) error {
 	return build(filepath.Join(root, "test/cluster"), filepath.Join(root, "bin/cluster"), output, ".")
 }
 
-// build builds a program of a module in a file that is kept between runs, and copies it to output.
-// If the file is up to date, Go does not link again. Builds of other test runs do not affect the
-// copy.
+// build builds a program into a file that is kept between test runs, so that Go links it only after
+// a change. Then it copies the file to output, which builds of other test runs do not affect.
 func build(module, file, output, pkg string, flags ...string) error {
 	file, err := filepath.Abs(file)
 	if err != nil {

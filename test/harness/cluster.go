@@ -27,8 +27,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Timeout limits how long a test waits. It is long enough for busy machines, because no test checks
-// the speed.
+// Timeout limits how long a test waits. No test checks the speed, so Timeout is long enough for busy
+// machines.
 const Timeout = 2 * time.Minute
 
 // program is the name under which kubectl finds the plugin.
@@ -49,8 +49,8 @@ type Cluster struct {
 	PluginDir string `json:"-"`
 	// Launcher is the program that runs the control plane for Start.
 	Launcher string `json:"-"`
-	// withRaceDetector returns the path of the plugin, with the race detector if the tests use it.
-	// The first call builds the plugin if necessary.
+	// withRaceDetector returns the path of the plugin. If the tests use the race detector, the plugin
+	// uses it, too. The first call builds the plugin if necessary.
 	withRaceDetector func() (program string, err error)
 
 	// Config, Dynamic and Core are admin clients for the tests themselves.
@@ -70,8 +70,8 @@ type Cluster struct {
 	namespaces atomic.Int32
 }
 
-// Start builds the plugin and the launcher from root, the directory of the repository,
-// and starts a control plane with the arguments args for "cluster serve". stop removes it.
+// Start builds the plugin and the launcher from root, the directory of the repository, and starts a
+// control plane with the arguments args for "cluster serve". stop removes the control plane.
 //
 // If the tests run with the race detector, some long-running processes of the plugin,
 // such as the controller, also use it. If everywhere is set, all processes use it.
@@ -93,7 +93,7 @@ func Start(root string, everywhere bool, args ...string) (c *Cluster, stop func(
 	return c, stop, nil
 }
 
-// start starts the control plane, and builds the plugin in the meantime.
+// start starts the control plane, and builds the plugin at the same time.
 func (c *Cluster) start(root string, everywhere bool, args []string) (stop func() error, err error) {
 	plugin := filepath.Join(c.PluginDir, program)
 	c.withRaceDetector = func() (string, error) { return plugin, nil }
@@ -114,12 +114,11 @@ func (c *Cluster) start(root string, everywhere bool, args []string) (stop func(
 	return stop, err
 }
 
-// auditLogVariable is the environment variable with the path of the audit log, which "cluster up"
-// sets.
+// auditLogVariable is the environment variable, set by "cluster up", with the path of the audit log.
 const auditLogVariable = "IMOOCPOD_CLUSTER_AUDIT_LOG"
 
-// Use builds the plugin from root, and uses the control plane of "cluster up" in the environment.
-// stop does not remove the control plane and the tests' namespaces. Tests cannot stop its servers.
+// Use builds the plugin from root, and uses a control plane of "cluster up", which it finds in the
+// environment. stop keeps the control plane and the tests' namespaces. Tests cannot stop servers.
 func Use(root string) (c *Cluster, stop func() error, err error) {
 	c = &Cluster{Kubeconfig: os.Getenv("KUBECONFIG"), AuditLog: os.Getenv(auditLogVariable), run: fmt.Sprint(os.Getpid(), "-")}
 	if c.AuditLog == "" {
@@ -176,7 +175,7 @@ func (c *Cluster) serve(launcher string, args []string) (stop func() error, err 
 	return stop, nil
 }
 
-// Connect creates clients for the running control plane of Kubeconfig.
+// Connect creates clients for the running control plane in Kubeconfig.
 func (c *Cluster) Connect() (err error) {
 	if c.Config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig); err != nil {
 		return fmt.Errorf("read the kubeconfig: %w", err)
@@ -192,7 +191,7 @@ func (c *Cluster) Connect() (err error) {
 	return nil
 }
 
-// Tell sends a command such as "stop etcd" to the control plane of Start.
+// Tell sends a command such as "stop etcd" to the control plane, which Start must have started.
 func (c *Cluster) Tell(t *testing.T, command string) {
 	t.Helper()
 	if c.stdin == nil {

@@ -65,7 +65,7 @@ var errKilled = errors.New("the loop was killed")
 func (c *Cluster) StartController(t *testing.T, opts controller.Options, interceptors ...Interceptor) *Controller {
 	t.Helper()
 	l := &Controller{Done: make(chan struct{}), Metrics: metrics.New("test")}
-	// If a controller is killed, writes in flight fail, and client-go logs the failures.
+	// Buffer the log of client-go, which contains failed writes whenever a controller is killed.
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&l.clientLog)))
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger))
 	l.Stop = cancel
@@ -108,7 +108,6 @@ func (c *Cluster) StartController(t *testing.T, opts controller.Options, interce
 	return l
 }
 
-// cutOff is an interceptor that fails all requests of a killed controller.
 func (l *Controller) cutOff(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if l.Killed() {
 		return nil, errKilled

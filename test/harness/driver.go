@@ -27,7 +27,7 @@ import (
 
 // Driver acts as the user. It creates the ImoocPod foo, scales it, and changes its template. It
 // records the requested states with their times, so that every write of a controller can be
-// compared with the state that was wanted then.
+// compared with the state that was wanted at that time.
 type Driver struct {
 	// UID is the UID of foo, which Create sets.
 	UID types.UID
@@ -37,8 +37,7 @@ type Driver struct {
 	namespace string
 	w         *Witness
 
-	mu sync.Mutex
-	// wanted lists the requested states in order.
+	mu     sync.Mutex
 	wanted []want
 	// wrong describes the unwanted writes.
 	wrong []string
@@ -47,8 +46,8 @@ type Driver struct {
 	running sync.WaitGroup
 }
 
-// want is a requested state. It takes effect between sent and acknowledged. The hash identifies the
-// template, and is "" until it is known.
+// want is a requested state, which takes effect between sent and acknowledged. template is the hash
+// of the pod template, or "" until the hash is known.
 type want struct {
 	replicas           int32
 	removed            []int32
@@ -56,7 +55,8 @@ type want struct {
 	sent, acknowledged time.Time
 }
 
-// wants reports whether a slot is one of the w.replicas lowest slots that are not removed.
+// wants reports whether a slot (the number of a pod) is one of the w.replicas lowest slots that are
+// not removed.
 func (w want) wants(slot int32) bool {
 	below := slot
 	for _, removed := range w.removed {
@@ -70,8 +70,7 @@ func (w want) wants(slot int32) bool {
 	return slot >= 0 && below < w.replicas
 }
 
-// NewDriver returns a driver for a namespace. If there was an unwanted write, the test fails at the
-// end.
+// NewDriver returns a driver for a namespace. Unwanted writes make the test fail at its end.
 func (c *Cluster) NewDriver(t *testing.T, namespace string, w *Witness) *Driver {
 	d := &Driver{t: t, cluster: c, namespace: namespace, w: w}
 	t.Cleanup(func() {
@@ -137,7 +136,6 @@ func (d *Driver) SetImage(image string) {
 	})
 }
 
-// last returns the most recent requested state.
 func (d *Driver) last() want {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -243,8 +241,8 @@ func (d *Driver) wantedSlot(slot int32, from, to time.Time) (ever, always bool) 
 	return ever, always
 }
 
-// outdated reports whether the pod did not match the wanted template at any time in the interval. A
-// pod without a template hash is never outdated.
+// outdated reports whether any template that was wanted in the interval differs from the template of
+// the pod. A pod without a template hash is never outdated.
 func (d *Driver) outdated(pod *corev1.Pod, from, to time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -257,7 +255,7 @@ func (d *Driver) outdated(pod *corev1.Pod, from, to time.Time) bool {
 	return false
 }
 
-// over reports whether the i-th requested state was replaced before from.
+// over reports whether the i-th requested state was replaced before the given time.
 func (d *Driver) over(i int, from time.Time) bool {
 	return i+1 < len(d.wanted) && !d.wanted[i+1].acknowledged.IsZero() && d.wanted[i+1].acknowledged.Before(from)
 }
@@ -274,7 +272,7 @@ func (d *Driver) Blame(format string, args ...any) {
 // can read again while writes are in flight. It blames creates of pods in unwanted slots or beyond
 // the wanted number (I1), deletes of pods in slots that were wanted all the time (I2), and writes
 // to objects that are not foo's (I4). It also blames a controller that writes before it reads foo,
-// or writes the same pod twice after one read.
+// or writes the same pod twice after one read. docs/reliability.md lists the invariants.
 func (d *Driver) Check() Interceptor {
 	return d.CheckWith(func(live int, pod *corev1.Pod, most int32) {
 		d.Blame("I1: pod %s was created while %d were live and at most %d were wanted", pod.Name, live, most)
@@ -284,11 +282,10 @@ func (d *Driver) Check() Interceptor {
 // glance records when a controller read foo, and which pods it has written since then.
 type glance struct {
 	mu         sync.Mutex
-	at, before time.Time // the last read and the one before it; zero if foo was never read
+	at, before time.Time // the last read and the second-to-last read; zero if foo was never read
 	written    map[string]bool
 }
 
-// looks records a read of foo.
 func (g *glance) looks() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -298,8 +295,8 @@ func (g *glance) looks() {
 	g.at, g.written = time.Now(), map[string]bool{}
 }
 
-// writes records a write of a pod, and returns the start of the interval in which a requested state
-// must allow the write.
+// writes records that the controller writes a pod. It returns the start of the interval in which a
+// requested state must allow the write.
 func (g *glance) writes(d *Driver, r *http.Request, pod string) (from time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -320,7 +317,7 @@ func (g *glance) wrote(pod string) bool {
 	return g.written[pod]
 }
 
-// CheckWith is like Check, but calls tooMany for each pod beyond the wanted number.
+// CheckWith is like Check, but calls tooMany for each pod that is created beyond the wanted number.
 func (d *Driver) CheckWith(tooMany func(live int, pod *corev1.Pod, most int32)) Interceptor {
 	g := &glance{}
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -355,7 +352,7 @@ func (d *Driver) checkCreate(r *http.Request, next http.RoundTripper, g *glance,
 	}
 	live, err := d.live(r.Context(), from, g, pod.Name)
 	if err != nil {
-		return next.RoundTrip(r) // the controller has been killed
+		return next.RoundTrip(r) // the controller was killed
 	}
 	resp, err := next.RoundTrip(r)
 	// If the name already exists, the create is harmless.
@@ -365,9 +362,9 @@ func (d *Driver) checkCreate(r *http.Request, next http.RoundTripper, g *glance,
 	return resp, err
 }
 
-// live counts foo's unfinished pods that the controller could see at the time from, or has written
-// since its last read of foo. It does not count a pod with the name in the create request, because
-// either another controller is deleting it, or the server rejects the create.
+// live counts foo's unfinished pods that the controller could see at the given time, or has written
+// since its last read of foo. It does not count a pod that already has the name of the created pod,
+// because either another controller is deleting that pod, or the server rejects the create.
 func (d *Driver) live(ctx context.Context, from time.Time, g *glance, created string) (n int, err error) {
 	pods, err := d.cluster.Core.Pods(d.namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelOwner})
 	if err != nil {
@@ -407,8 +404,7 @@ func (d *Driver) checkDelete(r *http.Request, g *glance) {
 	}
 }
 
-// checkRevision checks that updates and deletes of revisions have a resourceVersion as a
-// precondition.
+// checkRevision checks that updates and deletes of revisions have a resourceVersion as a precondition.
 func (d *Driver) checkRevision(r *http.Request, g *glance) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// Faults injects random network and server failures. A seed makes them reproducible. While calm is
-// set, it injects none.
+// Faults injects random network and server failures, except while calm is set. A seed makes the
+// failures reproducible.
 type Faults struct {
 	mu   sync.Mutex
 	rand *rand.Rand
 	calm bool
-	// held is non-nil while watches are delayed. Closing it releases them.
+	// held is non-nil while watches are delayed. Closing held releases the watches.
 	held chan struct{}
 
 	// Injected counts the injected faults.
 	Injected atomic.Int64
 }
 
-// NewFaults returns Faults that depend only on the seed.
+// NewFaults returns Faults whose random choices depend only on the seed.
 func NewFaults(seed uint64) *Faults { return &Faults{rand: rand.New(rand.NewPCG(seed, seed))} }
 
 // roll returns a random number below n, or -1 while calm is set.
@@ -107,8 +107,8 @@ func (f *Faults) Intercept(r *http.Request, next http.RoundTripper) (*http.Respo
 	return next.RoundTrip(r)
 }
 
-// interceptWatch rejects some watches as expired. It ends all other watches soon, and can delay
-// their events.
+// interceptWatch rejects some watches as expired. It ends all other watches after a few seconds at
+// most, and can delay their events.
 func (f *Faults) interceptWatch(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if f.roll(10) == 0 {
 		f.Injected.Add(1)
@@ -129,7 +129,7 @@ func (f *Faults) interceptWatch(r *http.Request, next http.RoundTripper) (*http.
 	return resp, nil
 }
 
-// watchBody is the body of a watch response. It can be delayed, and is cut off in the end.
+// watchBody is the body of a watch response. Its events can be delayed, and it ends early.
 type watchBody struct {
 	io.ReadCloser
 	faults *Faults
@@ -155,7 +155,7 @@ func (b *watchBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// Sleep waits for d or the end of the context.
+// Sleep waits for the duration d. It returns an error if the context ends earlier.
 func Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

@@ -45,7 +45,6 @@ func (c *Cluster) KubectlFrom(t *testing.T, stdin string, env []string, namespac
 	return run(t, cmd, "kubectl "+strings.Join(args, " "))
 }
 
-// run runs a command and waits for it.
 func run(t *testing.T, cmd *exec.Cmd, line string) Result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -83,14 +82,13 @@ func (c *Cluster) Environment() []string {
 	}
 	return append(os.Environ(),
 		"KUBECONFIG="+c.Kubeconfig,
-		// The key of the discovery cache is the host and the port. A different control plane may
-		// have used this port before.
+		// Use a separate discovery cache. Its key is the host and the port, which another control
+		// plane may have used before.
 		"KUBECACHEDIR="+filepath.Join(c.Dir, "cache"),
 		"PATH="+path,
-		// By default, a process with the race detector sleeps for a second before it
-		// exits, which is too long for short commands.
+		// By default, a process with the race detector sleeps for a second before it exits.
 		"GORACE=halt_on_error=1 atexit_sleep_ms=10",
-		// Short-lived commands would use a quarter of their CPU time for garbage collection.
+		// By default, short commands use a quarter of their CPU time for garbage collection.
 		"GOGC=400")
 }
 
@@ -100,7 +98,7 @@ func (c *Cluster) Imoocpod(t *testing.T, namespace string, args ...string) strin
 	return Must(t, c.Kubectl(t, namespace, append([]string{"imoocpod"}, args...)...))
 }
 
-// Must fails the test if the command failed, and returns its output.
+// Must returns the output of a command. If the command failed, Must fails the test.
 func Must(t *testing.T, r Result) string {
 	t.Helper()
 	if r.Code != 0 {
@@ -109,8 +107,8 @@ func Must(t *testing.T, r Result) string {
 	return r.Stdout
 }
 
-// AwaitEstablished waits until the CRDs are served. Their names are as for kubectl. "kubectl wait"
-// alone fails for a CRD without conditions.
+// AwaitEstablished waits until the CRDs are served. crds are arguments of "kubectl wait", such as
+// "crd/NAME". The command runs repeatedly, because it fails for a CRD without conditions.
 func (c *Cluster) AwaitEstablished(t *testing.T, crds ...string) {
 	t.Helper()
 	Eventually(t, strings.Join(crds, " ")+" are served", func() bool {
@@ -118,7 +116,7 @@ func (c *Cluster) AwaitEstablished(t *testing.T, crds ...string) {
 	})
 }
 
-// Words splits a command line at spaces. " becomes an empty word.
+// Words splits a command line at spaces. The word " becomes an empty word.
 func Words(line string) []string {
 	list := strings.Fields(line)
 	for i, word := range list {

@@ -126,7 +126,7 @@ func (l *Link) gate() chan struct{} {
 	return l.stalled
 }
 
-// relay copies data from one connection to another.
+// relay copies data from one connection to another. While the link is stalled, it waits.
 func (l *Link) relay(from, to net.Conn) {
 	defer func() { _, _ = from.Close(), to.Close() }()
 	buffer := make([]byte, 32<<10)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// seed seeds the random draws of a run. The chaos tests have and print their own seed.
+// seed is the seed for the random draws of a run. The chaos tests use and print their own seeds.
 var seed uint64 //nolint:gochecknoglobals // a flag of the test program, set once
 
 // Draw returns a number below n that depends only on the seed and the name of the test, so that a
@@ -22,8 +22,8 @@ func Draw(t *testing.T, n int) int {
 	return rand.New(rand.NewPCG(seed, h.Sum64())).IntN(n)
 }
 
-// Main runs the tests of a package and returns the exit code. It starts a control plane with Start,
-// or uses a running one with -running, and passes it to use.
+// Main runs the tests of a package and returns the exit code. It starts a control plane, or uses a
+// running control plane with -running. Before the tests, it calls use with the control plane.
 func Main(m *testing.M, root string, use func(*Cluster), args ...string) (code int) {
 	// "make nightly" sets this flag.
 	everywhere := flag.Bool("race-everywhere", false, "with -race, detect races in every process of the plugin, not only in some that go on until they are stopped")

@@ -24,7 +24,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Finalizer is a finalizer that keeps pods terminating until a test removes it.
+// Finalizer is a finalizer that keeps deleted pods terminating until a test removes it.
 const Finalizer = "e2e.imoocpod.dev/holder"
 
 // NamespaceName returns a unique namespace name. Later names are sorted after earlier names.
@@ -32,8 +32,8 @@ func (c *Cluster) NamespaceName() string {
 	return fmt.Sprintf("e2e-%s%03d", c.run, c.namespaces.Add(1))
 }
 
-// NewNamespace installs the CRDs, and creates a namespace that is ready for pods. It is never
-// deleted, because a deletion would take two requests for each resource type.
+// NewNamespace installs the CRDs, and creates a namespace that is ready for pods. The namespace is
+// never deleted, because a deletion would take two requests for each resource type.
 func (c *Cluster) NewNamespace(t *testing.T) string {
 	t.Helper()
 	c.InstallCRDs(t)
@@ -60,7 +60,7 @@ func (c *Cluster) InstallCRDs(t *testing.T) {
 	}
 }
 
-// Eventually waits until a condition is true. It polls less and less often, because a condition can
+// Eventually waits until a condition is true. It polls at growing intervals, because a condition can
 // run a command.
 func Eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
@@ -104,7 +104,7 @@ func (c *Cluster) PodsOf(t *testing.T, namespace string, owner types.UID) []core
 	return owned
 }
 
-// AwaitConverged waits until an ImoocPod has exactly n pods, all are running and ready, and its
+// AwaitConverged waits until an ImoocPod has exactly n pods, all of them running and ready, and its
 // status reports this for the latest generation.
 func (c *Cluster) AwaitConverged(t *testing.T, namespace, name string, n int) {
 	t.Helper()
@@ -137,7 +137,7 @@ func Condition(imp *v1alpha1.ImoocPod, kind string) metav1.Condition {
 // Apply applies a manifest with kubectl.
 func (c *Cluster) Apply(t *testing.T, namespace, manifest string) {
 	t.Helper()
-	// Older versions of kubectl parse YAML that begins with a brace as JSON.
+	// Add a separator, because older versions of kubectl parse YAML that begins with a brace as JSON.
 	Must(t, c.Kubectl(t, namespace, "apply", "-f", WriteFile(t, "---\n"+manifest)))
 }
 
@@ -154,7 +154,7 @@ func (c *Cluster) PatchPodStatus(t *testing.T, namespace, pod string, status map
 	}
 }
 
-// Resource returns the resource in version v1 for a name such as plural.group.
+// Resource converts a name such as "deployments.apps" to a resource in version v1.
 func Resource(resource string) schema.GroupVersionResource {
 	plural, group, _ := strings.Cut(resource, ".")
 	return schema.GroupVersionResource{Group: group, Version: "v1", Resource: plural}
@@ -212,7 +212,7 @@ func (c *Cluster) ImoocPodVersions(t *testing.T, namespace string) map[string]st
 	return versions
 }
 
-// ImoocPodManifest returns the manifest of an ImoocPod; rest follows the metadata.
+// ImoocPodManifest returns the manifest of an ImoocPod. rest is the YAML after the metadata.
 func ImoocPodManifest(name, rest string) string {
 	return fmt.Sprintf("apiVersion: batch.tutorial.kubebuilder.io/v1alpha1\nkind: ImoocPod\nmetadata: {name: %s}\n%s\n", name, rest)
 }
@@ -222,7 +222,7 @@ func (c *Cluster) CRDs() dynamic.ResourceInterface {
 	return c.Dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 }
 
-// NodeNames lists the nodes of the cluster, except the nodes of single tests (newNode).
+// NodeNames lists the nodes of the cluster, except nodes for a single test, which have a pool label.
 func (c *Cluster) NodeNames(t *testing.T) []string {
 	t.Helper()
 	list, err := c.Core.Nodes().List(t.Context(), metav1.ListOptions{LabelSelector: "!e2e/pool"})

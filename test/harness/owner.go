@@ -146,7 +146,7 @@ func (c *Cluster) Deployments(namespace string) dynamic.ResourceInterface {
 	return c.Dynamic.Resource(Resource("deployments.apps")).Namespace(namespace)
 }
 
-// Owns reports whether the object is the controller of obj.
+// Owns reports whether the owner is the controller of obj.
 func (o *Owner) Owns(obj *unstructured.Unstructured) bool {
 	ref := metav1.GetControllerOf(obj)
 	return ref != nil && ref.UID == o.Get().GetUID()

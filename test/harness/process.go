@@ -26,9 +26,9 @@ type Process struct {
 	lines []string
 }
 
-// raceShare limits the use of the race detector, which needs four times the CPU time. If the tests
-// use it, the long-running processes of a random one in raceShare tests use it, too. With
-// -race-everywhere, all processes use it.
+// raceShare limits the use of the race detector, which needs four times the CPU time. In a test run
+// with the race detector, one in raceShare tests, chosen at random, also uses it for long-running
+// processes. With -race-everywhere, all processes use it.
 const raceShare = 3
 
 // StartRunController starts "kubectl-imoocpod run-controller" in a namespace, and stops it when the
@@ -144,7 +144,7 @@ func (l *Process) Thaw(t *testing.T) {
 	}
 }
 
-// AwaitServing waits until the process serves what, and returns the printed URL.
+// AwaitServing waits until the process prints the URL of what, such as "metrics", and returns the URL.
 func (l *Process) AwaitServing(t *testing.T, what string) string {
 	t.Helper()
 	l.AwaitOutput("Serving " + what + " at ")

@@ -149,8 +149,8 @@ func (s *Terminal) CheckRestored(before *term.State) {
 	}
 }
 
-// AwaitCompletion presses keys until the screen shows the words. On a busy machine, the first
-// response can come too late.
+// AwaitCompletion presses keys until the screen shows the words. It repeats the keys, because on a
+// busy machine, the first response can come too late.
 func (s *Terminal) AwaitCompletion(keys, words string) {
 	s.t.Helper()
 	Eventually(s.t, "the shell completes "+words, func() bool {

@@ -27,14 +27,14 @@ import (
 // QuietFor is how long tests watch a converged system for changes.
 const QuietFor = 5 * time.Second
 
-// Witness watches the pods and ImoocPods of a namespace, independently of the
-// controller. It identifies pods by UID.
+// Witness watches the pods and ImoocPods of a namespace, independently of the controller. It
+// identifies pods by UID.
 type Witness struct {
 	// Pods holds the existing pods by UID. ImoocPods holds the ImoocPods by name. Read them only
 	// while the witness is locked, for example in a condition of Until.
 	Pods      map[types.UID]*corev1.Pod
 	ImoocPods map[string]*v1alpha1.ImoocPod
-	// Created counts all pods of each owner so far. Read it like Pods.
+	// Created counts all pods that each owner has had so far. Read it only while the witness is locked.
 	Created map[types.UID]int
 
 	t    *testing.T
@@ -55,7 +55,7 @@ type Witness struct {
 	look func()
 }
 
-// WatchPods starts a witness. If there was a violation, the test fails at the end.
+// WatchPods starts a witness. Violations make the test fail at its end.
 func (c *Cluster) WatchPods(t *testing.T, namespace string) *Witness {
 	t.Helper()
 	w := &Witness{
@@ -187,7 +187,7 @@ func (w *Witness) sawPod(pod *corev1.Pod, gone bool) {
 	w.count()
 }
 
-// count updates mostLive, and records a slot with two unfinished pods as wrong (I1).
+// count updates mostLive, and records a violation (I1) for a slot with two unfinished pods.
 func (w *Witness) count() {
 	live := map[types.UID]int{}
 	slots := map[string]types.UID{}
@@ -216,8 +216,8 @@ func finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// bypassable reports whether a pod is terminating and a test has marked it as lost, so that another
-// pod can fill its slot.
+// bypassable reports whether another pod can fill the slot of a terminating pod, because a test has
+// marked the terminating pod as lost.
 func bypassable(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil && pod.Annotations["e2e/lost"] != ""
 }
@@ -240,7 +240,7 @@ func (w *Witness) Until(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// catchUp waits until the witness has seen all current pods. Its watch can be behind.
+// catchUp waits until the witness, whose watch can be behind, has seen all current pods.
 func (w *Witness) catchUp() {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
@@ -268,7 +268,7 @@ func (w *Witness) catchUp() {
 	}
 }
 
-// caughtUp reports whether the witness has seen all events before a list, as far as the list shows.
+// caughtUp reports whether the witness has seen all changes that a list of pods reflects.
 func (w *Witness) caughtUp(pods *corev1.PodList) bool {
 	listed := map[types.UID]bool{}
 	for _, pod := range pods.Items {
@@ -279,13 +279,12 @@ func (w *Witness) caughtUp(pods *corev1.PodList) bool {
 	}
 	for uid, pod := range w.Pods {
 		if !listed[uid] && !later(pod.ResourceVersion, pods.ResourceVersion) {
-			return false // its deletion has not been seen yet
+			return false // the witness has not seen the deletion yet
 		}
 	}
 	return true
 }
 
-// later reports whether resource version a is later than b.
 func later(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && order > 0
@@ -309,7 +308,7 @@ func (w *Witness) ImoocPod(name string) *v1alpha1.ImoocPod {
 	return &v1alpha1.ImoocPod{}
 }
 
-// AwaitConverged waits until an ImoocPod has exactly n pods, all are running and ready, and its
+// AwaitConverged waits until an ImoocPod has exactly n pods, all of them running and ready, and its
 // status reports this for the latest generation.
 func (w *Witness) AwaitConverged(t *testing.T, name string, n int32) {
 	t.Helper()
@@ -349,7 +348,7 @@ func (w *Witness) Changed() <-chan struct{} {
 	return w.changed
 }
 
-// AwaitQuiet waits until nothing has changed for some time.
+// AwaitQuiet waits until nothing has changed for the given time.
 func (w *Witness) AwaitQuiet(t *testing.T, while time.Duration) {
 	t.Helper()
 	end := time.After(Timeout)
@@ -414,7 +413,7 @@ func (w *Witness) MostLive(owner types.UID) int {
 	return w.mostLive[owner]
 }
 
-// EverCreated returns the number of all pods of an owner so far.
+// EverCreated returns the number of all pods that an owner has had so far.
 func (w *Witness) EverCreated(owner types.UID) int {
 	w.catchUp()
 	w.mu.Lock()

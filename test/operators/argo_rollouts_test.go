@@ -60,7 +60,7 @@ func blueGreen() kind {
 	k.beside = "{apiVersion: v1, kind: Service, metadata: {name: active}, spec: {selector: {app: web}, ports: [{port: 80}]}}"
 	k.manifest = rollout("{blueGreen: {activeService: active, scaleDownDelaySeconds: 3}}")
 	k.hold.manifest = rollout("{blueGreen: {activeService: active, autoPromotionEnabled: false, scaleDownDelaySeconds: 3}}")
-	// The pods of the previous version are kept for some time for a rollback.
+	// Ignore the pods of the previous version, which are kept for some time for a rollback.
 	k.mattering = func(own []*corev1.Pod, obj *unstructured.Unstructured) []*corev1.Pod {
 		hash, _, _ := unstructured.NestedString(obj.Object, "status", "currentPodHash")
 		var current []*corev1.Pod

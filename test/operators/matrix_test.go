@@ -24,14 +24,14 @@ const late = 2 * time.Second
 // patient returns the flags for a wait that should succeed.
 func patient() []string { return []string{"--timeout", "110s"} }
 
-// stories returns the tests for each kind that run while its operator is running, by name.
+// stories returns the tests that run for each kind while its operator is running, by name.
 func stories() map[string]func(*testing.T, kind) {
 	return map[string]func(*testing.T, kind){
 		"life": life, "paused": paused, "bad image": imageThatIsNotThere, "quota": quota, "reverted": reverted,
 	}
 }
 
-// holdToTheTruth runs all stories of the kinds of an operator.
+// holdToTheTruth installs an operator, and runs all tests of its kinds.
 func holdToTheTruth(t *testing.T, o *operator, kinds ...kind) {
 	o.install(t)
 	t.Run("running", func(t *testing.T) {
@@ -115,7 +115,8 @@ func (s *subject) watched(t *testing.T) {
 // life creates an object, scales it, and changes and restarts its pods.
 func life(t *testing.T, k kind) {
 	s := newSubject(t, k, k.few)
-	// The name of the test can contain a comma, which separates file names, so do not use it.
+	// Do not use t.TempDir. Its path contains the name of the test, which can contain a comma, and
+	// the plugin splits the value of -f at commas.
 	file := filepath.Join(plane.Dir, s.namespace+".yaml")
 	if err := os.WriteFile(file, []byte(k.manifest(k.few, firstImage)), 0o600); err != nil {
 		t.Fatal(err)
@@ -249,8 +250,7 @@ func paused(t *testing.T, k kind) {
 	verdictOn(t, k, "paused")
 }
 
-// imageThatIsNotThere sets an image that cannot be pulled, and checks that a wait
-// fails.
+// imageThatIsNotThere sets an image that cannot be pulled, and checks that a wait fails.
 func imageThatIsNotThere(t *testing.T, k kind) {
 	if !applies(k, "bad image") {
 		return

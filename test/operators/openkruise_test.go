@@ -14,22 +14,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// webhookHost is the host of the webhooks of OpenKruise for the API server. The environment of the
-// manager sets it.
+// webhookHost is the host at which the API server calls the webhooks of OpenKruise. The manager reads
+// it from its environment.
 const webhookHost = "localhost"
 
 func TestOpenKruise(t *testing.T) {
 	port := freePort(t)
 	holdToTheTruth(t, &operator{
 		dir: "kruise", module: "github.com/openkruise/kruise", program: "kruise", crds: "config/crd/bases/*.yaml",
-		// Do not run its daemon on the nodes and its webhooks for pods.
+		// Disable the daemon on the nodes, and the webhooks for pods.
 		args: func() []string { return []string{"--feature-gates=KruiseDaemon=false,PodWebhook=false"} },
 		env: func() []string {
 			return []string{"WEBHOOK_HOST=" + webhookHost, "WEBHOOK_PORT=" + port, "WEBHOOK_CERT_DIR=" + filepath.Join(plane.Dir, "kruise-certificates")}
 		},
 		crd: func(crd *unstructured.Unstructured) {
 			if crd.GetName() == "statefulsets.apps.kruise.io" {
-				// Its two versions need conversion. The manager adds its certificate.
+				// The two versions of this CRD need conversion. The manager adds the certificate.
 				conversion := map[string]any{"strategy": "Webhook", "webhook": map[string]any{
 					"conversionReviewVersions": []any{"v1", "v1beta1"},
 					"clientConfig":             map[string]any{"url": "https://" + webhookHost + ":" + port + "/convert"},
@@ -61,8 +61,8 @@ func installWebhooks(t *testing.T, source string) {
 	}
 }
 
-// webhooksAreServed returns an error until the manager has set the address of the webhooks. It does
-// this when they are served.
+// webhooksAreServed returns an error until the manager has set the addresses of the webhooks, which
+// it does when it serves them.
 func webhooksAreServed(ctx context.Context) error {
 	for _, name := range []string{"mutating", "validating"} {
 		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: name + "webhookconfigurations"}
@@ -192,8 +192,8 @@ spec:
 	return k
 }
 
-// partition returns a merge patch that sets the second image and an update strategy that keeps some
-// pods.
+// partition returns a merge patch that sets the second image, and an update strategy that leaves
+// some pods at the first image.
 func partition(strategy string) string {
 	return fmt.Sprintf(`{"spec":{"updateStrategy":%s,"template":{"spec":{"containers":[{"name":"main","image":"%s"}]}}}}`, strategy, secondImage)
 }

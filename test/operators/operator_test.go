@@ -35,7 +35,7 @@ type operator struct {
 	crd func(crd *unstructured.Unstructured)
 	// awake, if set, returns an error until the operator is ready.
 	awake func(context.Context) error
-	// release removes webhooks that would reject changes while the operator is stopped.
+	// release, if set, removes webhooks that would reject changes while the operator is stopped.
 	release func(t *testing.T)
 
 	bin     string
@@ -96,7 +96,6 @@ func sourceOf(t *testing.T, dir, module string) string {
 	return found.Dir
 }
 
-// manifests returns the objects in a file.
 func manifests(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -125,8 +124,8 @@ func decode(t *testing.T, data []byte) []*unstructured.Unstructured {
 	}
 }
 
-// create creates an object of a kind with a regular plural. The namespace is "" for a
-// cluster-scoped object.
+// create creates an object, whose kind must have a regular plural. The namespace of a cluster-scoped
+// object is "".
 func create(t *testing.T, namespace string, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	gvk := obj.GroupVersionKind()
@@ -138,7 +137,7 @@ func create(t *testing.T, namespace string, obj *unstructured.Unstructured) *uns
 	return made
 }
 
-// start starts the operator. Its log is printed if the test fails.
+// start starts the operator. If the test fails, the end of the operator's log is printed.
 func (o *operator) start(t *testing.T) {
 	t.Helper()
 	var err error
@@ -162,7 +161,6 @@ func (o *operator) start(t *testing.T) {
 	}
 }
 
-// stop stops the operator if it is running.
 func (o *operator) stop(t *testing.T) {
 	t.Helper()
 	if o.process == nil {
@@ -195,7 +193,7 @@ func (o *operator) showLog(t *testing.T) {
 	t.Logf("the end of the log of %s:\n%s", o.program, text)
 }
 
-// until polls holds until it returns nil. On a timeout, it fails the test.
+// until waits until holds() returns nil. On a timeout, it fails the test.
 func until(t *testing.T, what string, holds func() error) {
 	t.Helper()
 	late := time.After(harness.Timeout)
@@ -214,7 +212,6 @@ func until(t *testing.T, what string, holds func() error) {
 	}
 }
 
-// freePort returns a free port on loopback.
 func freePort(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -18,7 +18,7 @@ func TestPrometheusOperator(t *testing.T) {
 	}, prometheus(), prometheusAgent(), alertmanager(), thanosRuler())
 }
 
-// monitoring returns a kind of the operator. Its spec contains the image of its pods.
+// monitoring returns a kind of the operator whose spec contains the image of the pods.
 func monitoring(row, version, kindName, plural, spec string) kind {
 	image := func(image string) string { return fmt.Sprintf(`{"spec":{"image":%q}}`, image) }
 	return kind{
@@ -69,8 +69,8 @@ func thanosRuler() kind {
 	return k
 }
 
-// reconciled returns an error if the conditions Available and Reconciled are not true for the
-// current generation, as documented.
+// reconciled returns an error unless the conditions Available and Reconciled are both true for the
+// current generation. The operator documents these conditions.
 func reconciled(obj *unstructured.Unstructured, _ int) error {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	good := 0

@@ -29,11 +29,11 @@ type kind struct {
 	// row is the name in the table.
 	row      string
 	resource schema.GroupVersionResource
-	// between lists more types of objects between its objects and their pods.
+	// between holds additional types of objects in the chain of owners from a pod to the object.
 	between []schema.GroupVersionResource
 	// manifest returns an object with a replica count and an image.
 	manifest func(desired int, image string) string
-	// beside contains the manifests of its dependencies.
+	// beside contains the manifests of other objects that the object needs.
 	beside string
 	// count is the field to scale. few and many are two values for it.
 	count     []string
@@ -44,26 +44,26 @@ type kind struct {
 	scaling []string
 	// pods, if set, returns the number of pods for a replica count.
 	pods func(desired int) int
-	// settled returns an error until the operator is done, according to its documentation.
+	// settled returns an error until the operator is done, according to the operator's documentation.
 	settled func(obj *unstructured.Unstructured, desired int) error
-	// mattering selects the relevant pods of an object; nil selects all.
+	// mattering, if set, selects the relevant pods of an object.
 	mattering func(own []*corev1.Pod, obj *unstructured.Unstructured) []*corev1.Pod
 	// image returns a merge patch that sets an image.
 	image func(image string) string
 	// unrestarted is the message of a rejected restart, or "" if a restart works. instead explains
 	// the rejection in the table.
 	unrestarted, instead string
-	// twoCounts lists the fields that an ambiguous "create --replicas" names in its error.
+	// twoCounts lists the fields that the error of an ambiguous "create --replicas" names.
 	twoCounts []string
-	// hold describes how to pause its rollout.
+	// hold describes how to pause a rollout.
 	hold hold
-	// not lists the columns of the table that do not apply, with reasons.
+	// The map not holds the reasons why columns of the table do not apply, by column.
 	not map[string]string
 }
 
 // hold describes how to make the rollout of a kind wait for a user.
 type hold struct {
-	// manifest returns the initial object; nil means the object of the kind.
+	// manifest returns the initial object. If it is nil, the manifest of the kind is used.
 	manifest func(desired int, image string) string
 	// begin is a merge patch that makes the rollout wait.
 	begin string
@@ -72,7 +72,7 @@ type hold struct {
 	// hint is the action that the plugin must suggest.
 	hint string
 	// end is a merge patch that resumes the rollout. If ofStatus is set, it patches the status.
-	// desired and image are the replica count and the image after the patch.
+	// desired and image are the replica count and the image after the rollout.
 	end      string
 	ofStatus bool
 	desired  int
@@ -84,7 +84,7 @@ type subject struct {
 	kind
 	namespace string
 	w         *world
-	// desired and asked are the last requested replica count and image. before has the pods that
+	// desired and asked are the last requested replica count and image. before holds the pods that
 	// must be gone.
 	desired int
 	asked   string
@@ -134,8 +134,7 @@ func (s *subject) scale(n int, flags ...string) []string {
 	return slices.Concat([]string{"scale", s.ref(), fmt.Sprintf("--replicas=%d", n)}, s.scaling, flags)
 }
 
-// want changes the desired state, makes isSo the condition of the world, and deletes its spans.
-// was met before.
+// want changes the desired state, and makes isSo the condition of the world.
 func (s *subject) want(change func()) {
 	s.w.want(change, s.isSo)
 }
@@ -180,12 +179,11 @@ func (s *subject) ask(t *testing.T, image string) {
 	s.patch(t, s.image(image))
 }
 
-// aim sets the replica count that the plugin is about to request.
+// aim sets the desired replica count before the plugin requests it.
 func (s *subject) aim(desired int) {
 	s.want(func() { s.desired = desired })
 }
 
-// describe writes the current state to the log of the test.
 func (s *subject) describe(t *testing.T) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()

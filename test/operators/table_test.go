@@ -15,7 +15,7 @@ import (
 // document is the file that contains the table, between two markers.
 const document = "../../docs/any-resource.md"
 
-// columns returns the columns of the table: the tests for each kind.
+// columns returns the columns of the table, which are the tests for each kind.
 func columns() []string {
 	return []string{"create", "scale", "scale --timeout", "status", "wait", "restart", "operator stopped", "paused", "bad image", "quota", "reverted"}
 }
@@ -89,7 +89,8 @@ func render() string {
 	return b.String()
 }
 
-// finishTable writes the table to the document, or compares it, if all tests ran.
+// finishTable prints the table. If all tests ran, it also compares the table with the document, or
+// writes it to the document with -write.
 func finishTable() error {
 	made := render()
 	fmt.Print(made)

@@ -20,8 +20,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// world is a namespace as observed by the test's own watch. Each event updates whether the
-// condition is met and since when.
+// world is a namespace as observed by the test's own watch. At each event, it evaluates a condition,
+// and records in which periods the condition is met.
 type world struct {
 	mu sync.Mutex
 	// object is the object under test, or nil if it does not exist. above maps the UID of
@@ -29,8 +29,8 @@ type world struct {
 	object *unstructured.Unstructured
 	pods   map[types.UID]*corev1.Pod
 	above  map[types.UID]types.UID
-	// is returns an error if the condition is not met, and why is its last result. spans lists the
-	// periods in which the condition was met. The last period can be open.
+	// Calling is() returns an error if the condition is not met. why is the result of the last call.
+	// spans lists the periods in which the condition was met. The last period can be open.
 	is    func() error
 	why   error
 	spans []span
@@ -146,7 +146,7 @@ func (w *world) want(change func(), is func() error) {
 	w.judge()
 }
 
-// so returns the first span that overlaps a period, and whether it exists.
+// so returns the first span that overlaps the given period, and whether there is such a span.
 func (w *world) so(from, to time.Time) (span, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,12 +158,12 @@ func (w *world) so(from, to time.Time) (span, bool) {
 	return span{}, false
 }
 
-// behind is the maximum delay of an event in the test's own watch, compared with the tested
-// command. A pod takes several times as long to become ready.
+// behind is how far the test's own watch can lag behind the tested command. A pod takes several times
+// as long to become ready.
 const behind = 150 * time.Millisecond
 
-// soon returns the first span that overlaps the period from at to at+behind. It waits at most
-// behind for such a span.
+// soon returns the first span that overlaps the period from at to at+behind, and whether there is
+// such a span. If there is none yet, it waits for one until the duration behind has passed.
 func (w *world) soon(at time.Time) (span, bool) {
 	for late := time.After(behind); ; {
 		w.mu.Lock()
@@ -180,14 +180,14 @@ func (w *world) soon(at time.Time) (span, bool) {
 	}
 }
 
-// reason returns the reason why the condition is not met, or nil.
+// reason returns an error that explains why the condition is not met, or nil.
 func (w *world) reason() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.why
 }
 
-// until waits until holds returns nil. On a timeout, it fails the test.
+// until waits until holds() returns nil. On a timeout, it fails the test.
 func (w *world) until(t *testing.T, what string, holds func() error) {
 	t.Helper()
 	if err := w.within(harness.Timeout, holds); err != nil {
@@ -195,8 +195,8 @@ func (w *world) until(t *testing.T, what string, holds func() error) {
 	}
 }
 
-// within waits at most d until holds returns nil, and returns its last error. holds is called with
-// the world locked.
+// within waits until holds() returns nil. After the duration d, within returns the last error. The
+// world is locked during each call of holds.
 func (w *world) within(d time.Duration, holds func() error) error {
 	for late := time.After(d); ; {
 		w.mu.Lock()
@@ -213,7 +213,6 @@ func (w *world) within(d time.Duration, holds func() error) error {
 	}
 }
 
-// untilTrue waits until the condition is met.
 func (w *world) untilTrue(t *testing.T, what string) {
 	t.Helper()
 	w.until(t, what, func() error { return w.why })
@@ -246,8 +245,8 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// exactly returns an error if there are not exactly n pods, all ready, with the image, and not in
-// before.
+// exactly returns an error unless there are exactly n pods, all of them are ready and have the image,
+// and none of them is in before.
 func exactly(own []*corev1.Pod, n int, image string, before map[types.UID]bool) error {
 	if len(own) != n {
 		return fmt.Errorf("%d pods are there, not %d", len(own), n)

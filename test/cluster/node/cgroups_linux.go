@@ -22,8 +22,8 @@ const (
 // controller, which exists only in version 1.
 func neededControllers() []string { return []string{"cpu", "cpuset", "memory", "pids"} }
 
-// hierarchies holds the cgroup trees. Version 1 has trees for one or more controllers, and version
-// 2 has one tree.
+// hierarchies holds the roots of the cgroup trees. Version 1 has several trees, each for one or more
+// controllers. Version 2 has a single tree.
 type hierarchies struct {
 	roots []string
 	v2    bool
@@ -50,7 +50,6 @@ func findHierarchies() (hierarchies, error) {
 	return h, nil
 }
 
-// missing returns the required controllers that are not available.
 func (h hierarchies) missing() ([]string, error) {
 	var have []string
 	if h.v2 {
@@ -66,7 +65,7 @@ func (h hierarchies) missing() ([]string, error) {
 	return slices.DeleteFunc(neededControllers(), func(c string) bool { return slices.Contains(have, c) }), nil
 }
 
-// create creates a missing cgroup in each hierarchy, and enables its controllers.
+// create creates a cgroup in each hierarchy if it does not exist, and enables its controllers.
 func (h hierarchies) create(name string) error {
 	if h.v2 {
 		if err := delegate(cgroupRoot); err != nil {
@@ -84,8 +83,7 @@ func (h hierarchies) create(name string) error {
 			}
 			continue
 		}
-		// A new cgroup of version 1 has no CPUs and no memory nodes, so copy the
-		// values of the root.
+		// A new cgroup of version 1 has no CPUs and no memory nodes, so copy them from the root.
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 			data, err := os.ReadFile(filepath.Join(root, file))
 			if errors.Is(err, fs.ErrNotExist) {
@@ -130,7 +128,7 @@ func delegate(dir string) error {
 }
 
 // remove removes a cgroup and its descendants from each hierarchy. It retries, because processes in
-// it can take a while to exit.
+// the cgroup can take a while to exit.
 func (h hierarchies) remove(name string) error {
 	const patience, interval = 30 * time.Second, 20 * time.Millisecond
 	var errs []error
@@ -140,7 +138,7 @@ func (h hierarchies) remove(name string) error {
 			if err == nil && entry.IsDir() {
 				dirs = append(dirs, path)
 			}
-			return nil // it was already removed
+			return nil // an error means that the directory was already removed
 		})
 		errs = append(errs, err)
 		// Remove children before their parents.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Check returns an error that explains what is missing on this machine for a node, or nil.
+// Check returns an error that explains why a node cannot run on this machine, or nil if it can.
 func Check() error {
 	if os.Geteuid() != 0 {
 		return errors.New("a real node needs root, because containers need namespaces, mounts and cgroups: run this with sudo, or as root")

@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// Addresses and names inside a node. They only have to be different.
+// Addresses and names inside a node. Their values are arbitrary.
 const (
 	registryAddress  = "127.0.0.1:5000"
 	bridgeName       = "pods0"
 	containerdSocket = "/run/containerd/containerd.sock"
 )
 
-// settings returns sysctls with the values that the kubelet expects. The sysctls are not
-// namespaced, so the kubelet would set them on the whole machine. To prevent this, files with these
-// values are mounted over the sysctls.
+// settings returns sysctls with the values that the kubelet expects. The sysctls are not namespaced,
+// so the kubelet would set them for the whole machine. To prevent this, a node mounts files with
+// these values over the sysctls.
 func settings() map[string]string {
 	return map[string]string{
 		"vm/overcommit_memory":      "1",
@@ -31,11 +31,9 @@ func settings() map[string]string {
 	}
 }
 
-// layout locates the files of a node.
 type layout struct {
 	Config
-	dir string
-	// snapshotter is the name of the snapshotter that containerd uses.
+	dir         string
 	snapshotter string
 }
 
@@ -47,7 +45,6 @@ func (l layout) settingFile(setting string) string {
 	return l.file("settings", strings.ReplaceAll(setting, "/", "."))
 }
 
-// writeFiles writes the configuration files of the programs of a node.
 func (l layout) writeFiles() error {
 	kubelet, err := l.kubeletConfig()
 	if err != nil {
@@ -103,12 +100,12 @@ func (l layout) kubeletConfig() (string, error) {
 
 		"cgroupDriver": "cgroupfs",
 		"cgroupRoot":   cgroup(l.dir),
-		"failCgroupV1": false, // by default, the kubelet rejects version 1
+		"failCgroupV1": false, // by default, the kubelet rejects cgroup v1
 		"failSwapOn":   false,
 		"oomScoreAdj":  0, // lower values need privileges
 
 		"resolvConf":             "",
-		"clusterDNS":             []string{"10.0.0.10"}, // does not exist; without it, each pod gets a warning event
+		"clusterDNS":             []string{"10.0.0.10"}, // unused; without it, each pod gets a warning event
 		"clusterDomain":          "cluster.local",
 		"makeIPTablesUtilChains": false,
 
@@ -122,7 +119,7 @@ func (l layout) kubeletConfig() (string, error) {
 		"crashLoopBackOff":          map[string]any{"maxContainerRestartPeriod": "3s"},
 		"featureGates":              gates,
 
-		// The disk and the memory of the machine do not belong to the node.
+		// Never evict pods, because the disk and the memory belong to the whole machine.
 		"evictionHard": map[string]string{
 			"memory.available": "0%", "nodefs.available": "0%", "nodefs.inodesFree": "0%",
 			"imagefs.available": "0%", "imagefs.inodesFree": "0%",
@@ -137,8 +134,8 @@ func (l layout) kubeletConfig() (string, error) {
 	return string(data), nil
 }
 
-// featureGates returns the features that the configuration needs and the kubelet supports. A
-// kubelet ignores unknown fields, but it rejects unknown features, and fields of disabled features.
+// featureGates returns the features that the configuration needs and the kubelet supports. A kubelet
+// ignores unknown fields, but rejects unknown features and the fields of disabled features.
 func (l layout) featureGates() (map[string]bool, error) {
 	const backOff = "KubeletCrashLoopBackOffMax"
 	help, err := exec.Command(l.KubeletPath, "--help").Output()

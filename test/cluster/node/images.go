@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// containerProgram is the program in the images.
+	// containerProgram is the name of the only program in the images.
 	containerProgram = "container"
 	pauseImage       = "imoocpod.local/pause:1"
 
@@ -40,8 +40,8 @@ type index struct {
 	Manifests     []descriptor `json:"manifests"`
 }
 
-// MakeImages creates the images for samples and tests as OCI image layouts in the directory of a
-// registry, from a program in bin.
+// MakeImages creates the images for samples and tests, as OCI image layouts in the directory of a
+// registry. The program in the images comes from bin.
 func MakeImages(registry, bin string) error {
 	program, err := os.ReadFile(filepath.Join(bin, containerProgram))
 	if err != nil {
@@ -61,7 +61,7 @@ func MakeImages(registry, bin string) error {
 	return nil
 }
 
-// AddImage links an OCI image layout into the directory of a registry, with the name that pods use.
+// AddImage links an OCI image layout into the directory of a registry, under the name that pods use.
 // It returns an error if the layout does not contain the image.
 func AddImage(registry, name, layout string) error {
 	layout, err := filepath.Abs(layout)
@@ -97,8 +97,8 @@ func imageDir(registry, name string) string {
 	return filepath.Join(registry, filepath.FromSlash(repository), tag)
 }
 
-// manifestOf returns the only manifest of a layout and its digest. If there are several manifests,
-// it returns the one with the given tag.
+// manifestOf returns a manifest in a layout, and its digest. If the layout has several manifests,
+// manifestOf selects the manifest with the given tag.
 func manifestOf(layout, tag string) (digest string, data []byte, err error) {
 	data, err = os.ReadFile(filepath.Join(layout, "index.json"))
 	if err != nil {
@@ -158,7 +158,7 @@ func layerOf(program []byte, applets []string) ([]byte, error) {
 	return layer.Bytes(), errors.Join(append(errs, w.Close())...)
 }
 
-// makeImage writes the OCI layout of an image with a single layer, which runs a command in /bin.
+// makeImage writes the OCI layout of an image that has a single layer and runs a command in /bin.
 func makeImage(layout string, layer []byte, command string) error {
 	if err := os.MkdirAll(filepath.Join(layout, "blobs", "sha256"), 0o755); err != nil {
 		return err

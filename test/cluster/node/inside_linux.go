@@ -59,7 +59,7 @@ func RunInside(dir string) error {
 		"--kubeconfig=" + l.file(Kubeconfig),
 		"--cert-dir=" + l.file("var", "lib", "kubelet", "pki"),
 		"--hostname-override=" + c.Name,
-		// With an external provider, the kubelet does not detect the addresses of the node.
+		// With an external cloud provider, the kubelet does not detect the addresses of the node.
 		// Otherwise, it would reject loopback addresses.
 		"--cloud-provider=external",
 		"--v=2",
@@ -70,7 +70,6 @@ func RunInside(dir string) error {
 	return <-failed
 }
 
-// mount sets up the mount namespace of the node.
 func (l layout) mount() error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return err
@@ -122,7 +121,7 @@ func (c children) start(l layout, path string, args ...string) error {
 }
 
 // wait waits until one of the programs exits, and returns an error for it. It also reaps orphans,
-// because this is process 1.
+// because this process has PID 1.
 func (c children) wait(l layout) error {
 	for {
 		var status syscall.WaitStatus

@@ -8,15 +8,13 @@ import (
 	"unsafe"
 )
 
-// interfaceRequest is the argument of network interface ioctls (struct ifreq in
-// linux/if.h).
+// interfaceRequest is the argument of network interface ioctls (struct ifreq in linux/if.h).
 type interfaceRequest struct {
 	name [syscall.IFNAMSIZ]byte
 	data [24]byte
 }
 
-// setUpLoopback brings up the loopback interface of the node, and adds the service
-// address of the API server.
+// setUpLoopback brings up the loopback interface, and adds the service address of the API server.
 func setUpLoopback(serviceIP string) error {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

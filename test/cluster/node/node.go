@@ -2,10 +2,10 @@
 // with real containers, in separate namespaces.
 //
 // A node consists of three processes of one program. The outer process (Run) relays
-// connections to the API server and to the kubelet. There are no other connections.
+// connections to the API server and to the kubelet. The node has no other connections.
 // The inner process (RunInside) is process 1 of the node's namespaces. When the outer
 // process ends, the inner process ends, too, and the kernel ends all processes in the
-// namespaces. The third process (CleanUp) ends last, and removes their cgroups.
+// namespaces. The third process (CleanUp) ends last, and removes the node's cgroups.
 //
 // A node needs Linux and root. Check reports what is missing.
 package node
@@ -75,8 +75,7 @@ func cgroup(dir string) string {
 	return fmt.Sprintf("/imoocpod-node-%x", sha256.Sum256([]byte(dir)))[:31]
 }
 
-// LogTail returns the last lines of a log, or the error if the log cannot be
-// read.
+// LogTail returns the last lines of a log, or the error if the log cannot be read.
 func LogTail(path string) string {
 	const maxLines = 20
 	data, err := os.ReadFile(path)

@@ -20,17 +20,17 @@ var (
 	sources embed.FS
 )
 
-// Program is a program of a node.
+// Program describes how to build a program.
 type Program struct {
 	Name, ImportPath string
-	// Duration is the approximate time of a first build on two cores, after the builds of the
-	// earlier programs in the list.
+	// Duration is the approximate time of a first build on two cores, if the earlier programs in
+	// the list are already built.
 	Duration string
 	// Cgo means that the program needs a C compiler.
 	Cgo bool
 }
 
-// Module is the module of the programs of a node.
+// Module is a Go module, and the programs to build from it.
 type Module struct {
 	GoMod, GoSum string
 	// Sources holds additional files by path.
@@ -39,13 +39,13 @@ type Module struct {
 	Programs []Program
 }
 
-// Programs returns the module of the programs of a node.
+// Programs returns the module that builds the programs of a node, except the kubelet.
 func Programs() (Module, error) {
 	m := Module{
 		GoMod:   goMod,
 		GoSum:   goSum,
 		Sources: map[string][]byte{},
-		// Omit parts of containerd that a node with one disk does not need, or that need C.
+		// Omit the parts of containerd that need C or that a node with one disk does not need.
 		Tags: "no_btrfs,no_devmapper,no_zfs,no_aufs,no_erofs,no_blockio,no_rdt,no_tracing",
 		Programs: []Program{
 			{Name: "containerd", ImportPath: "github.com/containerd/containerd/v2/cmd/containerd", Duration: "2 minutes"},

@@ -12,13 +12,12 @@ import (
 	"time"
 )
 
-// registry is a read-only registry of the images in a directory (OCI distribution
-// specification). New images are available immediately.
+// registry is a read-only registry of the images in a directory (OCI distribution specification).
+// Images that are added to the directory are available immediately.
 type registry struct {
 	dir string
 }
 
-// serve serves the registry at an address until an error occurs.
 func (r registry) serve(address string) error {
 	server := http.Server{Addr: address, Handler: r, ReadHeaderTimeout: time.Minute}
 	return server.ListenAndServe()

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// relay listens on one address and forwards connections to another in the background until the
-// process exits. Networks and addresses are as in net.Dial.
+// relay listens on one address, and forwards connections to another address. It runs in the
+// background until the process exits. Networks and addresses are as in net.Dial.
 func relay(fromNetwork, from, toNetwork, to string) error {
 	if fromNetwork == "unix" {
 		if err := os.Remove(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -48,14 +48,14 @@ func connect(near net.Conn, network, address string) {
 	<-answered
 }
 
-// pass forwards data until its end, and then closes the write side of the destination.
+// pass forwards data until the source ends, and then closes the write side of the destination.
 func pass(to, from net.Conn) {
 	_, err := io.Copy(to, from)
 	if half, is := to.(interface{ CloseWrite() error }); is && err == nil {
 		_ = half.CloseWrite()
 		return
 	}
-	// Close both directions; otherwise, the other direction could wait forever.
+	// Close both connections. Otherwise, the other direction could wait forever.
 	_ = to.Close()
 	_ = from.Close()
 }

@@ -11,7 +11,6 @@ import (
 	"syscall"
 )
 
-// namespaces holds the clone flags for the namespaces of a node.
 const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
 
 // The Unix sockets between a node and the loopback of the host.
@@ -21,7 +20,8 @@ const (
 )
 
 // Run runs the node with the configuration in dir until ctx is done. It starts this program twice.
-// The program must call RunInside for the arguments inside, and CleanUp for the arguments cleanUp.
+// A program with the arguments of inside must call RunInside, and a program with the arguments of
+// cleanUp must call CleanUp.
 func Run(ctx context.Context, dir string, inside, cleanUp []string) (err error) {
 	c, err := readConfig(dir)
 	if err != nil {
@@ -35,8 +35,7 @@ func Run(ctx context.Context, dir string, inside, cleanUp []string) (err error) 
 	if err != nil {
 		return fmt.Errorf("find the cgroups: %w", err)
 	}
-	// The cleanup of a killed node may still be running in this directory. It would remove the new
-	// cgroups, too.
+	// Wait for the cleanup of a killed node in this directory. It would remove the new cgroups, too.
 	lock, err := lockCgroups(dir)
 	if err != nil {
 		return err
@@ -64,7 +63,7 @@ func Run(ctx context.Context, dir string, inside, cleanUp []string) (err error) 
 	cmd := exec.Command(self, inside...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces, Setsid: true, Pdeathsig: syscall.SIGKILL}
-	// The kernel kills the process when the thread that started it exits.
+	// Keep this thread. The kernel kills the process when the thread that started it exits.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
@@ -76,7 +75,7 @@ func Run(ctx context.Context, dir string, inside, cleanUp []string) (err error) 
 	case err := <-done:
 		return fmt.Errorf("the node has exited: %w", err)
 	case <-ctx.Done():
-		// The kernel also kills all processes in its namespaces.
+		// This makes the kernel kill all processes in the namespaces, too.
 		_ = cmd.Process.Kill()
 		<-done
 		return nil
@@ -97,8 +96,8 @@ func lockCgroups(dir string) (*os.File, error) {
 }
 
 // startCleanUp starts a cleanup process, which removes the cgroups when this process exits or is
-// killed. finish makes the cleanup process remove the cgroups immediately, and waits until it has
-// exited. The cleanup process holds the lock until then.
+// killed. The cleanup process holds the lock until it exits. finish makes it remove the cgroups
+// immediately, and waits for its exit.
 func startCleanUp(self string, args []string, lock *os.File) (finish func() error, err error) {
 	cmd := exec.Command(self, args...)
 	cmd.ExtraFiles = []*os.File{lock}
@@ -117,8 +116,8 @@ func startCleanUp(self string, args []string, lock *os.File) (finish func() erro
 	}, nil
 }
 
-// CleanUp waits until stdin is closed, which means that the node has exited. Then
-// it removes the cgroups of the node.
+// CleanUp waits until stdin is closed, which means that the node has exited. Then it removes the
+// cgroups of the node.
 func CleanUp(dir string) error {
 	var buffer [1]byte
 	for {

@@ -1,7 +1,7 @@
 // Command kruise is the manager of OpenKruise, with all its controllers and webhooks. The original
 // command listens on all addresses of the machine. This command listens only on loopback, and needs
-// no election. Both read the same settings from the environment (WEBHOOK_HOST, WEBHOOK_PORT,
-// WEBHOOK_CERT_DIR).
+// no leader election. Both commands read the same settings from the environment (WEBHOOK_HOST,
+// WEBHOOK_PORT, WEBHOOK_CERT_DIR).
 package main
 
 import (

@@ -212,7 +212,7 @@ func (r role) count(begin time.Time) (last func()) {
 }
 
 // becomeReady waits for r.readyAfter, creates the file r.touch, and then accepts connections at
-// r.tcp. It skips fields that are not set. It returns an error, or nil without r.tcp.
+// r.tcp. It skips fields that are not set. If r.tcp is set, it returns only on an error.
 func (r role) becomeReady() error {
 	time.Sleep(r.readyAfter)
 	if r.touch != "" {

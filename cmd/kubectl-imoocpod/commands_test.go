@@ -21,8 +21,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// runOn runs a command in this process against a server in memory. A quotation mark is replaced
-// with an empty argument.
+// runOn runs a command line against an in-memory server. A word that is a single quotation mark becomes an
+// empty argument.
 func runOn(ctx context.Context, s *apiserver.Server, line string) result {
 	words := strings.Fields(line)
 	for i, word := range words {
@@ -31,7 +31,6 @@ func runOn(ctx context.Context, s *apiserver.Server, line string) result {
 	return runWords(ctx, s, words)
 }
 
-// runWords runs a command with the given arguments.
 func runWords(ctx context.Context, s *apiserver.Server, words []string) result {
 	var stdout, stderr bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr}
@@ -44,7 +43,6 @@ func runWords(ctx context.Context, s *apiserver.Server, words []string) result {
 	return result{code, stdout.String(), stderr.String()}
 }
 
-// file writes a manifest to a file, and returns its path.
 func file(t *testing.T, manifest string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "object.yaml")
@@ -54,18 +52,17 @@ func file(t *testing.T, manifest string) string {
 	return path
 }
 
-// web is a Deployment of two replicas.
 const web = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, uid: web, generation: 1},
 	spec: {replicas: 2, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: web}]}}}}`
 
-// declared returns the CRD of a kind that run-controller reconciles, without /scale.
+// declared returns a CRD without /scale for a kind that run-controller reconciles.
 func declared(plural, kind string) string {
 	return fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %[1]s.example.com, annotations: {imoocpod.dev/plan: pods, imoocpod.dev/image: nginx}},
 		spec: {group: example.com, scope: Namespaced, names: {kind: %[2]s, plural: %[1]s}, versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
 		schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {observedGeneration: {type: integer}}}}}}}]}}`, plural, kind)
 }
 
-// requests returns the requests for objects that a server received, in order.
+// requests returns the requests for resources that a server received, in order. It omits discovery.
 func requests(s *apiserver.Server) []string {
 	var sent []string
 	for _, r := range s.Requests(func(r apiserver.Request) bool { return r.Resource != "" }) {
@@ -74,13 +71,13 @@ func requests(s *apiserver.Server) []string {
 	return sent
 }
 
-// "check" succeeds for users who have only Deployments, even without the CRDs, the controller, and
-// the permission to read CRDs. A missing permission for Deployments is a failure.
+// "check" succeeds for users who work only with Deployments. They need no CRDs, no controller, and no
+// permission to read CRDs. A missing permission for Deployments is a failure.
 func TestCheckOfDeployments(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		admin  bool
-		denied string // a resource
+		denied string
 		code   int
 		says   []string
 	}{
@@ -111,8 +108,7 @@ func TestCheckOfDeployments(t *testing.T) {
 	}
 }
 
-// The pods of a cluster-scoped object are followed in all namespaces, for all ways to name the
-// object.
+// A wait for a cluster-scoped object lists and watches the pods of all namespaces.
 func TestPodsOfClusterScopedObjects(t *testing.T) {
 	t.Parallel()
 	const fleets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: fleets.example.com},
@@ -139,8 +135,7 @@ func TestPodsOfClusterScopedObjects(t *testing.T) {
 	}
 }
 
-// A controller whose image cannot be pulled is installed, but does not run. The verbs install and
-// check report this.
+// If the image of the controller cannot be pulled, install and check fail.
 func TestInstallControllerWithoutItsImage(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -158,7 +153,8 @@ func TestInstallControllerWithoutItsImage(t *testing.T) {
 	})
 }
 
-// If nothing matches, verbs that show objects, delete, park, and unpark succeed. Other verbs fail.
+// If no object matches, verbs that read, delete, park, or unpark objects succeed, and so does a wait for a
+// deletion. All other verbs fail.
 func TestNothingMatches(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -229,8 +225,7 @@ func TestRequestsOfScale(t *testing.T) {
 	}
 }
 
-// An object from a file is read once before it is scaled. The same read shows whether the object is
-// paused, even if its kind has no /scale.
+// "scale -f" reads an object only once before the write. The warning about a pause needs no other read.
 func TestScaleOfAFileReadsTheObjectOnce(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ crd, warning string }{
@@ -250,8 +245,8 @@ func TestScaleOfAFileReadsTheObjectOnce(t *testing.T) {
 	}
 }
 
-// "status -w" retries a declared kind that the server cannot list at first. It omits a kind that
-// the user is not allowed to list.
+// "status -w" retries the list of a kind after an error. It omits a kind that the user is not allowed to
+// list.
 func TestStatusWatchListsAgain(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -298,10 +293,11 @@ func TestLogsOfSteps(t *testing.T) {
 	}
 }
 
-// Every verb reports an unusable kubeconfig with the same message, but a wrong command line first.
+// Every verb reports an unusable kubeconfig with the same message. An invalid command line is reported
+// first.
 func TestBadKubeconfig(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
-	t.Setenv("KUBERNETES_SERVICE_HOST", "") // in a pod, client-go would use this variable
+	t.Setenv("KUBERNETES_SERVICE_HOST", "") // client-go uses this variable in a pod
 	const cluster = "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: http://127.0.0.1:1}}]\n"
 	good := file(t, cluster+"contexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a")
 	run := func(line string) (code int, stdout, stderr string) {
@@ -334,7 +330,7 @@ func TestBadKubeconfig(t *testing.T) {
 	}
 }
 
-// KUBECTL_IMOOCPOD_TYPE sets the type for a NAME without a type, in arguments and completions.
+// KUBECTL_IMOOCPOD_TYPE is the default type of a NAME, both in arguments and in completions.
 func TestDefaultType(t *testing.T) {
 	t.Setenv("KUBECTL_IMOOCPOD_TYPE", "deploy")
 	s := apiserver.New(t)

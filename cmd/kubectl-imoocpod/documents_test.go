@@ -16,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// documented creates the objects in the examples of the pages.
+// documented lists directives for stage.direct. They create the objects that the examples in docs use.
 const documented = `
 % play
 % create {apiVersion: apps/v1, kind: Deployment, metadata: {name: web, labels: {env: dev}}, spec: {replicas: 5, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: web:1}]}}}}
@@ -34,14 +34,14 @@ const documented = `
 var (
 	documentBlock = regexp.MustCompile("(?ms)^ *```(sh|console)\n(.*?)^ *```$")
 	shellWord     = regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^\s'"])+`)
-	// elsewhereRun matches commands that need a process, a second client, or other objects.
-	// End-to-end tests run most of these commands.
+	// elsewhereRun matches commands that cannot run in this test. They need a separate process, a second
+	// client, or other objects. The end-to-end tests run most of them.
 	elsewhereRun = regexp.MustCompile(`run-controller|imoocpod check|completion|--controller|uninstall|worker|guestbook| -f$| pod/foo|--step|nginx:1.30 --on-failure|\$[A-Z(]|<`)
 )
 
-// TestDocumentedCommands runs the commands in docs, with new objects for each block. A command must
-// succeed, except if its block shows an error or its comment announces an exit code. It must print
-// the lines in the block, where "…" and ages match anything.
+// TestDocumentedCommands runs the commands in docs, with new objects for each block. A command must succeed
+// unless its block shows an error or its comment announces an exit code. It must print the lines in the
+// block. In these lines, "…", an age, or a time of day matches anything.
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("../../docs/*.md")
@@ -68,11 +68,10 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// inShell matches examples that need a shell, or an object that the previous example changes.
+// inShell matches examples that need a shell, or objects that an earlier example has changed.
 var inShell = regexp.MustCompile(`(?m)^.*(\| | > |--remove|--to-revision|--cascade).*$`)
 
-// TestExamplesOfCommands checks that the examples in the help of each command succeed with new
-// objects.
+// TestExamplesOfCommands checks that the examples in the help succeed. Each command has new objects.
 func TestExamplesOfCommands(t *testing.T) {
 	t.Parallel()
 	objects := strings.NewReplacer("name: app, image: web:1", "name: web, image: web:1", "name: shop}, ", "name: shop, labels: {tier: front}}, ").Replace(documented) + `
@@ -97,8 +96,9 @@ func TestExamplesOfCommands(t *testing.T) {
 	}
 }
 
-// tryBlock runs the commands of a block on objects, and returns the number of commands. It skips a
-// block with output if one of its commands runs elsewhere, because the next commands depend on it.
+// tryBlock creates the objects, runs the commands of a block, and returns the number of commands. If a
+// command of a console block matches elsewhereRun, it skips the block, because later commands need earlier
+// ones.
 func tryBlock(t *testing.T, objects string, console bool, block string) (tried int) {
 	if console && elsewhereRun.MatchString(block) {
 		return 0
@@ -154,7 +154,7 @@ func shellWords(line string) []string {
 
 var varies = regexp.MustCompile(`…|\b\d+[smhd]\b|\b\d\d:\d\d\b|alice| +`)
 
-// pattern returns an expression that matches a line of a page.
+// pattern returns a regular expression for a line of a page. The parts that vary match anything.
 func pattern(line string) *regexp.Regexp {
 	var text strings.Builder
 	at := 0

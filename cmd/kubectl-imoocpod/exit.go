@@ -21,7 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Exit codes for scripts.
+// The exit codes, as documented in docs/exit-codes.md.
 const (
 	exitDone         = 0
 	exitError        = 1
@@ -37,7 +37,7 @@ const (
 	exitInterrupted  = 130
 )
 
-// caller is the command that ended, with the flags that selected the cluster and the user.
+// caller is the command that ended, and the flags that select its cluster and its user.
 type caller struct {
 	path     string
 	commands commandline.Context
@@ -47,8 +47,8 @@ func callerOf(command *cobra.Command) caller {
 	return caller{command.CommandPath(), kube.CommandContext(command.Root().PersistentFlags())}
 }
 
-// report prints the error of a command and returns the exit code. If there are several errors, it
-// prints all, and returns the exit code with the highest precedence.
+// report prints the error of a command and returns the exit code. If the error contains several errors, it
+// prints each, and returns the exit code with the highest precedence.
 func report(w io.Writer, err error, from caller, interrupted bool) int {
 	if err == nil {
 		return exitDone
@@ -73,7 +73,7 @@ func precedence() []int {
 }
 
 func reportOne(w io.Writer, err error, from caller, interrupted bool) int {
-	// Ctrl-C also stops a credential plugin, and client-go returns this error without a type.
+	// Ctrl-C also stops a credential plugin. client-go reports that with an untyped error.
 	if interrupted && (errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "getting credentials: exec: ")) {
 		return exitInterrupted
 	}
@@ -120,8 +120,7 @@ func noAnswer(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &failed) && failed.Timeout()
 }
 
-// message returns an error as kubectl prints it (k8s.io/kubectl/pkg/cmd/util,
-// StandardErrorMessage).
+// message formats an error like kubectl (StandardErrorMessage in k8s.io/kubectl/pkg/cmd/util).
 func message(err error) string {
 	var missing *outcome.NotServedError
 	var status apierrors.APIStatus
@@ -141,8 +140,8 @@ func message(err error) string {
 	return "error: " + err.Error()
 }
 
-// serverMessage returns the message for an error of the server. A line never starts with the text
-// of the server, which could forge a message of this program.
+// serverMessage formats an error from the server. It never starts a line with text from the server, which
+// could forge a message of this program.
 func serverMessage(err error, s metav1.Status) string {
 	words := err.Error()
 	if s.Message != "" {
@@ -159,8 +158,7 @@ func serverMessage(err error, s metav1.Status) string {
 	return "Error from server: " + words
 }
 
-// causes lists the causes of an invalid object, one per field. A violated rule at the root of a
-// schema has no field.
+// causes lists the causes of an Invalid error. A cause has no field if it is about the whole object.
 func causes(list []metav1.StatusCause) string {
 	var lines []string
 	for _, c := range list {

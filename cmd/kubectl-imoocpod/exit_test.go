@@ -24,7 +24,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// The page and the help describe each exit code. The page also describes the precedence.
+// docs/exit-codes.md and the help describe each exit code. The page also lists the codes by precedence.
 func TestExitCodesAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/exit-codes.md")
@@ -183,7 +183,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// An error that wraps an error of package outcome has its exit code, and is printed unchanged.
+// An error that wraps an error of package outcome has the exit code of the wrapped error. Its message is
+// printed unchanged.
 func TestExitCodeOfOutcomes(t *testing.T) {
 	t.Parallel()
 	for of, code := range map[error]int{

@@ -14,12 +14,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// printedCommand matches the start of a command to paste. The first group excludes commands in
-// single quotes, as in help texts.
+// printedCommand matches the start of a suggested command. It does not match commands in single quotes,
+// such as those in help texts.
 var printedCommand = regexp.MustCompile(`(?m)(^|[ "(])(kubectl imoocpod )`)
 
-// checkHints fails the test for each command in the output of a plugin run that is invalid, or that
-// would use a different cluster or user than the run. args do not include "kubectl imoocpod".
+// checkHints checks the commands that a run of the plugin suggests in its output. Each must be valid, and
+// must select the cluster and the user of the run. args does not include "kubectl imoocpod".
 func checkHints(t testing.TB, args []string, output string) {
 	t.Helper()
 	if len(args) == 0 || !printedCommand.MatchString(output) || slices.ContainsFunc(args, func(arg string) bool { return arg == "-h" || arg == "--help" }) ||
@@ -28,11 +28,11 @@ func checkHints(t testing.TB, args []string, output string) {
 	}
 	// Replace the placeholders, as a user would before pasting.
 	filledIn := strings.NewReplacer("COUNT", "1", "IMAGE", "nginx", "FILENAME", "f.yaml", "NAME", "name", "PATH", ".spec.replicas")
-	run, _ := parse(args) // arguments have a context even if they are invalid
+	run, _ := parse(args) // parse returns the context even if args is invalid
 	for line := range strings.Lines(output) {
 		line = strings.TrimRight(line, "\n")
 		if strings.Contains(line, "unknown command") || strings.Contains(line, "takes no arguments") {
-			continue // the line mentions a verb
+			continue // the line names a verb, but suggests no command
 		}
 		for _, at := range printedCommand.FindAllStringSubmatchIndex(line, -1) {
 			words := firstCommand(filledIn.Replace(line[at[5]:]))
@@ -41,7 +41,7 @@ func checkHints(t testing.TB, args []string, output string) {
 				t.Errorf("%s: printed a command that the plugin does not take: %v\n%s", strings.Join(args, " "), err, line)
 			}
 			for _, flag := range run {
-				grants := args[0] == "check" || args[0] == "kinds" // commands for an administrator
+				grants := args[0] == "check" || args[0] == "kinds" // the user of the suggested commands is an administrator
 				if !slices.Contains(context, flag) && (!grants || isForCluster(flag)) {
 					t.Errorf("%s: printed a command without %s:\n%s", strings.Join(args, " "), flag, line)
 				}
@@ -80,8 +80,8 @@ func parseWith(root *cobra.Command, args []string) error {
 	return command.ValidateFlagGroups()
 }
 
-// firstCommand splits the first command in a line into words, like a shell. The command ends at a
-// semicolon, or at the closing quotation mark of the sentence around it.
+// firstCommand splits the command at the start of a line into words, like a shell. The command ends at a
+// semicolon or a double quotation mark.
 func firstCommand(line string) []string {
 	var words []string
 	var word strings.Builder
@@ -106,7 +106,7 @@ func firstCommand(line string) []string {
 			return words
 		case r == '\\' && strings.HasPrefix(line[i+1:], "'"):
 			word.WriteByte('\'')
-			quoted, begun = !quoted, true // for the next closing quote
+			quoted, begun = !quoted, true // the next quotation mark reverts this
 		default:
 			word.WriteRune(r)
 			begun = true

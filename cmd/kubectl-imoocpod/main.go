@@ -1,5 +1,5 @@
-// kubectl-imoocpod is a kubectl plugin that creates, scales, and watches resources with a
-// replica count. It contains a controller for custom resources.
+// kubectl-imoocpod is a kubectl plugin that creates, scales, and watches resources with a replica count. It
+// includes a controller for custom resources.
 package main
 
 import (
@@ -41,18 +41,19 @@ func main() {
 	os.Exit(report(streams.ErrOut, err, callerOf(command), interrupted))
 }
 
-// pingOften makes client-go detect the loss of a server or a network within seconds. The default of
-// 45 seconds is too long for interactive use. client-go can be configured only with these variables
+// pingOften makes client-go detect the loss of a server or a network within seconds. The default of 45
+// seconds is too long for interactive use. client-go reads these settings only from environment variables
 // (k8s.io/apimachinery/pkg/util/net, configureHTTP2Transport).
 func pingOften() {
 	for _, name := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
 		if os.Getenv(name) == "" {
-			_ = os.Setenv(name, "3") // the name is valid
+			_ = os.Setenv(name, "3") // fails only if the name is invalid
 		}
 	}
 }
 
-// logTo sends the log of client-go only to w. w must escape the log, which can quote a server.
+// logTo sends the log of client-go to w and nowhere else. w must escape text, because the log can quote a
+// server.
 func logTo(w io.Writer) error {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
@@ -65,16 +66,16 @@ func logTo(w io.Writer) error {
 	return nil
 }
 
-// logErrorsAtV1 moves the error logs of client-go to -v=1. Discovery logs errors and also returns
-// them, and report prints returned errors.
+// logErrorsAtV1 makes client-go log errors only at -v=1. Discovery both logs and returns an error, and
+// report prints the returned error.
 func logErrorsAtV1() {
 	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(ctx context.Context, err error, message string, about ...any) {
 		klog.FromContext(ctx).V(1).Info(message, append(about, "err", err)...)
 	}}
 }
 
-// verbose writes log output only with -v. Otherwise, client-go would log errors that it also
-// returns or recovers from.
+// verbose writes log output only with -v, because client-go also logs errors that it returns or recovers
+// from.
 type verbose struct{ w io.Writer }
 
 func (v verbose) Write(p []byte) (int, error) {
@@ -84,8 +85,8 @@ func (v verbose) Write(p []byte) (int, error) {
 	return v.w.Write(p)
 }
 
-// interruptible returns a context that is canceled at the first Ctrl-C. The command can then
-// complete writes in flight. The second Ctrl-C ends the process immediately.
+// interruptible returns a context that the first Ctrl-C cancels, so that the command can complete writes in
+// flight. The second Ctrl-C ends the process immediately.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)

@@ -8,7 +8,6 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Without -v, the logs of client-go are not printed.
 func TestVerbose(t *testing.T) {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)

@@ -17,8 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// atEveryRequest runs a command on an ImoocPod without a disturbance. Then it runs the command
-// again for each of its requests, with a disturbance before this request. Watches do not count.
+// atEveryRequest runs a command once undisturbed and counts its requests. Then it runs the command again
+// for each request, and calls disturb before that request. Watches do not count.
 func atEveryRequest(t *testing.T, prepare []string, line, image string, replicas int, disturb func(s *apiserver.Server), check func(t *testing.T, s *apiserver.Server, disturbed bool, o result) error) {
 	t.Helper()
 	for k, total := 0, 1; k <= total; k++ {
@@ -67,8 +67,8 @@ func countOf(s *apiserver.Server) int64 {
 	return n
 }
 
-// A replica count that another client sets at any time is kept: no step starts from this count, and
-// no revert overwrites it. Only a later command changes it.
+// No step and no revert overwrites a replica count that another client sets during the command. A command
+// that reads the new count at its start can change it.
 func TestStepsWithAnotherWriter(t *testing.T) {
 	t.Parallel()
 	for image, undisturbed := range map[string]int64{"web": 2, "pull": 0} {
@@ -88,7 +88,7 @@ func TestStepsWithAnotherWriter(t *testing.T) {
 	}
 }
 
-// If a command that scales in steps loses the server at any point, as if it was killed, another run
+// If a scale in steps loses the server at any request, as if the command were killed, a second run
 // completes the change.
 func TestStepsKilled(t *testing.T) {
 	t.Parallel()
@@ -108,7 +108,7 @@ func TestStepsKilled(t *testing.T) {
 	})
 }
 
-// Park either saves or keeps a replica count that another client sets at any time.
+// A replica count that another client sets is not lost: park keeps or saves it, and unpark keeps it.
 func TestParkWithAnotherWriter(t *testing.T) {
 	t.Parallel()
 	for verb, prepare := range map[string][]string{"park": nil, "unpark": {"park foo"}} {

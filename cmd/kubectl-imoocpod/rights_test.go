@@ -15,8 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// rightOf returns the right that a request needs, such as "patch imoocpods/scale". "check" needs
-// the same rights for all shipped kinds, so they count as one right.
+// rightOf returns the permission that a request needs, such as "patch imoocpods/scale". All shipped kinds
+// count as ImoocPods, because "check" requires the same permissions for all of them.
 func rightOf(r apiserver.Request) string {
 	if slices.Contains([]string{"appservices", "helloworlds", "mydaemonsets"}, r.Resource) {
 		r.Resource = "imoocpods"
@@ -24,9 +24,9 @@ func rightOf(r apiserver.Request) string {
 	return r.Verb + " " + strings.Trim(r.Resource+"/"+r.Subresource, "/")
 }
 
-// A verb needs the permissions that "check" lists, uses each of them, and works without others.
-// More requests are optional. They find out what else sets the replica count, what reconciles the
-// object, and which budgets protect it.
+// A verb works with exactly the permissions that "check" requires for it, and uses each of them. It
+// tolerates the failure of other requests, which find other writers of the replica count, controllers, and
+// disruption budgets.
 func TestRightsOfVerbs(t *testing.T) {
 	t.Parallel()
 	const (
@@ -39,10 +39,10 @@ func TestRightsOfVerbs(t *testing.T) {
 	)
 	optional := []string{"list leases", "watch leases", "list horizontalpodautoscalers", "list poddisruptionbudgets", events, "list pods"}
 	for verb, test := range map[string]struct {
-		// commands run one after the other. Each exits with code.
+		// commands run in order. Each must exit with code.
 		commands []string
 		rights   []string
-		// more lists permissions that the verb uses if they are granted.
+		// more lists permissions that the verb tries to use, but does not need.
 		more  []string
 		image string
 		code  int

@@ -35,23 +35,23 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// deadline limits a command that should end by itself. It is much longer than any command needs,
-// even on a busy machine.
+// deadline is the time limit for a command that should end by itself. No command needs that much time, even
+// on a busy machine.
 const deadline = 2 * time.Minute
 
-// result is the result of a command.
 type result struct {
 	code           int
 	stdout, stderr string
 }
 
-// flagsFor returns the flags for a server, with a token that must not be sent to another server.
+// flagsFor returns the flags that select a server. They include a token, which must not be sent to another
+// server.
 func flagsFor(server, cache string) []string {
 	return []string{"--kubeconfig", os.DevNull, "--server", server, "--insecure-skip-tls-verify", "--token", "secret", "--cache-dir", cache, "--namespace", "default"}
 }
 
-// runCommand runs a command against a server. It runs the command in this process, except for
-// commands that set the logger of the process.
+// runCommand runs a command against a server. It uses this process unless the command sets the logger of
+// the process.
 func runCommand(ctx context.Context, t *testing.T, server, line string) result {
 	t.Helper()
 	if strings.HasPrefix(line, "run-controller") {
@@ -60,7 +60,7 @@ func runCommand(ctx context.Context, t *testing.T, server, line string) result {
 	var stdout, stderr bytes.Buffer
 	root := cmd.NewRootCommand("v0.0.0-test", genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr}) //nolint:contextcheck // verbs get theirs from ExecuteContext
 	args := strings.Fields(line)
-	if args[0] == "__complete" { // the rest is the completed command line
+	if args[0] == "__complete" { // the rest is the command line to complete
 		root.SetArgs(slices.Concat(args[:1], flagsFor(server, t.TempDir()), args[1:]))
 	} else {
 		root.SetArgs(append(args, flagsFor(server, t.TempDir())...))
@@ -70,8 +70,7 @@ func runCommand(ctx context.Context, t *testing.T, server, line string) result {
 	return result{code, stdout.String(), stderr.String()}
 }
 
-// runProgram runs a command against a server in a separate process, and interrupts the process when
-// the context ends.
+// runProgram runs a command in a separate process, and interrupts that process when the context ends.
 func runProgram(ctx context.Context, t *testing.T, server, command string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -85,8 +84,8 @@ func runProgram(ctx context.Context, t *testing.T, server, command string) resul
 	return result{program.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// verbs returns every verb that sends requests. The kinds of the objects are found in different
-// ways.
+// verbs returns commands of most verbs that send requests. They find the kinds of their objects in
+// different ways.
 func verbs() []string {
 	return []string{
 		"create foo --wait", "create appservice/web --replicas 1",
@@ -98,8 +97,7 @@ func verbs() []string {
 	}
 }
 
-// If a server is broken, every verb ends within the timeout of one request, with one error line and
-// the exit code for the fault.
+// If the server is broken, every verb ends with one error line and the exit code for the fault.
 func TestBrokenServers(t *testing.T) {
 	t.Parallel()
 	others := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -110,7 +108,7 @@ func TestBrokenServers(t *testing.T) {
 	places := make(chan struct{}, 64) // limits parallel commands on small machines
 	for name, test := range map[string]struct {
 		server string
-		// timeout is the request timeout, or "" if the timeout does not matter.
+		// timeout is the value of --request-timeout, or "" for the default.
 		timeout string
 		code    int
 		says    string
@@ -185,7 +183,7 @@ func oneError(stderr string) bool {
 		func(begin string) bool { return strings.HasPrefix(lines[0], begin) })
 }
 
-// If the server is broken, completion prints nothing instead of invalid completions.
+// If the server is broken, completion offers nothing.
 func TestCompletionOfBrokenServer(t *testing.T) {
 	t.Parallel()
 	for name, server := range map[string]string{
@@ -201,7 +199,7 @@ func TestCompletionOfBrokenServer(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends a verb while it waits for a server that does not respond.
+// Ctrl-C ends a verb that waits for an unresponsive server.
 func TestInterruptWithSilentServer(t *testing.T) {
 	t.Parallel()
 	for _, verb := range verbs() {
@@ -213,7 +211,7 @@ func TestInterruptWithSilentServer(t *testing.T) {
 			server := serve(t, func(c net.Conn) {
 				begin := make([]byte, 3)
 				_, _ = io.ReadFull(c, begin)
-				// Wait for the write, because reads are sent at the same time.
+				// If the verb writes, interrupt the write and not a concurrent read.
 				if !awaitsWrite || string(begin) != "GET" {
 					interrupt()
 				}
@@ -223,10 +221,10 @@ func TestInterruptWithSilentServer(t *testing.T) {
 			switch {
 			case verb == "run-controller":
 				want = exitDone // the usual way to stop it
-			case writes(verb): // the program waits for the response
+			case writes(verb): // the verb still waits for the response
 				want, verb = exitUnknown, verb+" --request-timeout 1s"
 			}
-			// If a verb ignores the interrupt, it ends with the exit code of a timeout.
+			// A verb that ignores the interrupt times out.
 			if o := runCommand(ctx, t, server, verb); o.code != want || strings.Contains(o.stderr, "timed out") {
 				t.Errorf("exit code %d, want %d; it said %q", o.code, want, o.stderr)
 			}
@@ -274,8 +272,8 @@ func TestAggregatedAPIDown(t *testing.T) {
 	}
 }
 
-// onlyDeployments returns the handler of a server with the Deployment x and the other responses. It
-// lists the API groups with the version v1.
+// onlyDeployments returns a handler with the Deployment x, the other responses, and discovery for the API
+// groups in version v1.
 func onlyDeployments(groups []string, responses map[string]string) *http.ServeMux {
 	var listed []string
 	for _, name := range groups {
@@ -299,7 +297,7 @@ func onlyDeployments(groups []string, responses map[string]string) *http.ServeMu
 	return mux
 }
 
-// A wait survives watches that send nothing, send invalid events, or break off, even for longer
+// A wait survives watches that send nothing, send invalid events, or break off, even if that takes longer
 // than the request timeout.
 func TestBrokenWatch(t *testing.T) {
 	t.Parallel()
@@ -312,7 +310,7 @@ func TestBrokenWatch(t *testing.T) {
 		}
 		switch watches.Add(1) {
 		case 1:
-			<-r.Context().Done() // no header
+			<-r.Context().Done() // does not even send a header
 		case 2:
 			always(http.StatusOK, "application/json", "garbage\n")(w, r)
 		case 3:
@@ -411,7 +409,6 @@ func status(code int, reason string) http.HandlerFunc {
 	return always(code, "application/json", fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"it is %s","reason":%q,"code":%d}`, reason, reason, code))
 }
 
-// after adds the header Retry-After to the responses of a handler.
 func after(seconds string, handler http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", seconds)

@@ -29,14 +29,12 @@ import (
 
 var update = flag.Bool("update", false, "write what the commands of the transcripts do into testdata")
 
-// TestTranscripts runs the commands of each file in testdata against a server in memory,
-// and compares what they print and change with the file. "go test -update" rewrites the
-// files, for review.
+// TestTranscripts runs the commands of each file in testdata against an in-memory server, and compares
+// their output and their changes with the file. "go test -update" rewrites the files, for review.
 //
-// A line that begins with "$ " is a command. A command is followed by the changes of
-// objects ("~ "), standard output ("| "), standard error ("! "), and the exit code if it
-// is not 0. A line that begins with "% " is one of the directives of stage.direct. All
-// other lines are comments.
+// A line that begins with "$ " is a command. After a command come the changes of objects ("~ "), standard
+// output ("| "), standard error ("! "), and the exit code if it is not 0. A line that begins with "% " is a
+// directive of stage.direct. All other lines are comments.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txt")
@@ -78,15 +76,15 @@ func difference(want, got string) string {
 	return fmt.Sprintf("line %d, after %q:\ngot\n%.1000s\nwant\n%.1000s", i+1, command, strings.Join(b[i:min(i+8, len(b))], "\n"), strings.Join(a[i:min(i+8, len(a))], "\n"))
 }
 
-// stage holds the server and the state of a transcript while it runs.
+// stage holds the server and the state of a running transcript.
 type stage struct {
 	*apiserver.Server
 	t   *testing.T
 	dir string
 
 	mu sync.Mutex
-	// now holds the fields of each object. last holds the earlier fields of each object that has
-	// changed since the last call of changes.
+	// now holds the fields of each object. last holds the fields that each changed object had at the last
+	// call of changes.
 	now, last map[string]map[string]any
 }
 
@@ -98,7 +96,7 @@ func newStage(t *testing.T) *stage {
 	return x
 }
 
-// perform runs the commands of a transcript, and returns the transcript with their results.
+// perform runs the commands of a transcript, and returns the transcript with the new results.
 func perform(t *testing.T, text string) string {
 	t.Helper()
 	x := newStage(t)
@@ -131,13 +129,13 @@ func (x *stage) follow(line string) {
 //	crds NAME...              installs CRDs from test/e2e/testdata/crds
 //	create YAML               creates an object
 //	file NAME YAML            writes DIR/NAME
-//	play [IMAGE]              starts simulated controllers; IMAGE decides the fate of all pods
+//	play [IMAGE]              starts simulated controllers; IMAGE decides how all pods behave
 //	pass DURATION             lets time pass
-//	forbid USER VERBS TYPE    takes a right away from USER, or from anyone
-//	permit                    gives all rights back
+//	forbid USER VERBS TYPE    takes permissions from USER, or from anyone
+//	permit                    restores all permissions
 //	set TYPE NAME PATH YAML   changes a field as another client
-//	delete TYPE NAME          deletes an object at once
-//	in DURATION DIRECTIVE     follows DIRECTIVE after DURATION, during a later command
+//	delete TYPE NAME          deletes an object immediately
+//	in DURATION DIRECTIVE     executes DIRECTIVE after DURATION, during a later command
 func (x *stage) direct(word, rest string) error {
 	args := strings.Fields(rest)
 	switch word {
@@ -206,7 +204,7 @@ func (x *stage) direct(word, rest string) error {
 	return nil
 }
 
-// run runs a command, and returns what it printed and changed.
+// run runs a command, and returns its changes and its output as lines of a transcript.
 func (x *stage) run(line string) string {
 	ctx, cancel := context.WithTimeout(x.t.Context(), time.Hour)
 	defer cancel()
@@ -244,8 +242,8 @@ func (x *stage) run(line string) string {
 	return b.String()
 }
 
-// note records the fields of a changed object. It omits objects that a controller owns, and an
-// annotation that controllers write.
+// note records the fields of a changed object. It ignores objects that have a controller, and the revision
+// annotation, which controllers write.
 func (x *stage) note(c apiserver.Change) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -263,7 +261,7 @@ func (x *stage) note(c apiserver.Change) {
 	x.now[key] = map[string]any{"spec": obj.Object["spec"], "labels": obj.GetLabels(), "annotations": annotations, "finalizers": obj.GetFinalizers()}
 }
 
-// changes returns how objects have changed since the last call.
+// changes returns the changes of objects since the last call.
 func (x *stage) changes() []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()

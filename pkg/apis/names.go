@@ -12,28 +12,28 @@ import (
 // Prefix is the prefix of this program's labels and annotations.
 const Prefix = "imoocpod.dev/"
 
-// The labels of an object's pods. They select pods in lists and watches. Only the controller
-// reference determines the owner of a pod.
+// The labels of pods. Lists and watches select pods by these labels, but only the controller reference
+// determines the owner of a pod.
 const (
 	// LabelOwner is the UID of the owner.
 	LabelOwner = "imoocpod.dev/owner-uid"
-	// LabelSlot is the slot of the pod.
+	// LabelSlot is the slot of the pod (see package slots).
 	LabelSlot = "imoocpod.dev/slot"
 	// LabelReplaces is the UID of the stuck pod that the pod replaces.
 	LabelReplaces = "imoocpod.dev/bypasses"
-	// LabelTemplateHash is the hash of the template from which the pod was made.
+	// LabelTemplateHash is the hash of the pod template from which the pod was created.
 	LabelTemplateHash = "imoocpod.dev/template-hash"
 	// LabelApp is the name of the owner, as in the tutorials.
 	LabelApp = "app"
 )
 
-// AnnotationRestartedAt is the time of a restart. It is on the pod template, as with "kubectl rollout
-// restart", or on an object without a template.
+// AnnotationRestartedAt is the time of the last restart. It is set on the pod template, as by "kubectl
+// rollout restart", or on the object if there is no pod template.
 const AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 
-// AnnotationChangeCause is the reason for the last change of an object's pod template, which "kubectl
-// rollout history" shows. AnnotationChangedBy is the user who made the change. Commands that change a
-// template set both. Revisions have both, too.
+// AnnotationChangeCause is the reason for the last change of an object's pod template, as in "kubectl
+// rollout history". AnnotationChangedBy is the user who made that change. Commands that change a pod
+// template set both annotations. Revisions have them, too.
 const (
 	AnnotationChangeCause = "kubernetes.io/change-cause"
 	AnnotationChangedBy   = Prefix + "changed-by"
@@ -44,27 +44,26 @@ const (
 const (
 	// AnnotationPausedUntil is the end of the pause in RFC 3339 format, or PausedForever.
 	AnnotationPausedUntil = Prefix + "paused-until"
-	// AnnotationPausedBy is the user who paused the object, and AnnotationPausedReason is the reason.
-	// For other controllers, "pause" sets both together with the field that pauses the object.
+	// AnnotationPausedBy is the user who paused the object, and AnnotationPausedReason is the reason. If
+	// another controller reconciles the object, "pause" sets both and the field that pauses the object.
 	AnnotationPausedBy     = Prefix + "paused-by"
 	AnnotationPausedReason = Prefix + "paused-reason"
 	// PausedForever is the end of a pause that lasts until a user resumes the object.
 	PausedForever = "forever"
 )
 
-// AnnotationRemovedSlots lists the removed slots of an object, such as "1,4". The pods of the object
-// are in the lowest other slots. "scale --remove" and "scale --reuse" write it.
+// AnnotationRemovedSlots lists the removed slots of an object, such as "1,4". The pods are in the lowest
+// slots that are not removed. "scale --remove" and "scale --reuse" write this annotation.
 const AnnotationRemovedSlots = Prefix + "removed-slots"
 
-// AnnotationParked is a ParkedCount as JSON: the count of a parked object, and the user who parked
-// it.
+// AnnotationParked is a ParkedCount in JSON. Only parked objects have this annotation.
 const AnnotationParked = Prefix + "parked"
 
 // AnnotationFailedRevision is the number of the last revision that a command reverted because its
 // pods did not become ready.
 const AnnotationFailedRevision = Prefix + "failed-revision"
 
-// AnnotationLastScale describes, as JSON, the last change of the count by "scale", for "scale --undo".
+// AnnotationLastScale describes the last change of the count by "scale", in JSON. "scale --undo" reads it.
 const AnnotationLastScale = Prefix + "last-scale"
 
 // AnnotationDefaultContainer is the name of the container whose log kubectl shows by default.
@@ -78,45 +77,46 @@ const (
 	ConditionProgressing = "Progressing"
 	// ConditionReplicaFailure is true if a pod cannot be created.
 	ConditionReplicaFailure = "ReplicaFailure"
-	// ConditionPaused is true while an object is paused and the controller writes only its status. An
-	// object that was never paused lacks this condition.
+	// ConditionPaused is true while an object is paused. During a pause, the controller writes only the
+	// status. An object that was never paused does not have this condition.
 	ConditionPaused = "Paused"
 )
 
-// LabelController marks the lease of a running loop. Its value is RunController. Loops are found by
-// this label.
+// LabelController marks the lease of a running controller, so that other commands can find the lease. Its
+// value is RunController.
 const (
 	LabelController = "imoocpod.dev/controller"
 	RunController   = "run-controller"
 )
 
-// The annotations of such a lease describe its holder and the objects that the loop reconciles.
+// The annotations of a controller's lease. They describe the holder of the lease and the objects that the
+// controller reconciles.
 const (
 	// AnnotationUser is the name of the user on the host, AnnotationHost is the name of the host, and
 	// AnnotationPID is the ID of the process on the host.
 	AnnotationUser = "imoocpod.dev/user"
 	AnnotationHost = "imoocpod.dev/host"
 	AnnotationPID  = "imoocpod.dev/pid"
-	// AnnotationMachine identifies a boot of a machine and a PID namespace on it. Host names are not
-	// unique, but AnnotationMachine is. It is empty if it is unknown.
+	// AnnotationMachine identifies a boot of a machine and a PID namespace on it. Unlike a host name, it is
+	// unique. It is "" if the machine is unknown.
 	AnnotationMachine = "imoocpod.dev/machine"
 	// AnnotationVersion is the version of the program.
 	AnnotationVersion = "imoocpod.dev/version"
-	// AnnotationNamespace is the namespace that the loop reconciles, or "" for all namespaces.
-	// AnnotationKinds lists the kinds as plural.group, separated by commas. An empty list means all
-	// shipped kinds, and "*" also includes the kinds that CRDs declare. AnnotationSelector is the
-	// selector of the objects, or "" for all objects.
+	// AnnotationNamespace is the namespace that the controller reconciles, or "" for all namespaces.
+	// AnnotationKinds lists the kinds as plural.group, separated by commas. An empty list means all shipped
+	// kinds, and "*" also includes the kinds that CRDs declare. AnnotationSelector is the selector of the
+	// objects, or "" for all objects.
 	AnnotationNamespace = "imoocpod.dev/namespace"
 	AnnotationKinds     = "imoocpod.dev/kinds"
 	AnnotationSelector  = "imoocpod.dev/selector"
 )
 
-// LeaseNamespaceForAll is the namespace with the lease of a loop for all namespaces. Every cluster
-// has this namespace, and only users with the permissions of such a loop can write leases in it.
+// LeaseNamespaceForAll is the namespace for the lease of a controller that reconciles all namespaces. It
+// exists in every cluster, and only users with the permissions of such a controller can write leases in it.
 const LeaseNamespaceForAll = metav1.NamespaceSystem
 
-// MaxNameLength is the maximum length of an object's name, because the name is the value of a label
-// of its pods. A rule in each CRD enforces it.
+// MaxNameLength is the maximum length of an object's name, which is also a label value of its pods. A rule
+// in each CRD enforces this limit.
 const MaxNameLength = 63
 
 // NameProblem returns the problem with the name of an object, or "" if the name is valid.
@@ -132,8 +132,8 @@ func NameProblem(name string) string {
 	return ""
 }
 
-// CheckLength rejects a name that is too long for a new object of a shipped kind. Existing objects may
-// have longer names, which an older CRD may have allowed.
+// CheckLength rejects a name that is too long for a new object of a shipped kind. Existing objects can have
+// longer names if an older CRD allowed them.
 func CheckLength(name string) error {
 	if len(name) > MaxNameLength {
 		return fmt.Errorf("invalid name %q: it must be no longer than %d characters", name, MaxNameLength)

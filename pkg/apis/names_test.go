@@ -22,7 +22,6 @@ func TestNameProblem(t *testing.T) {
 	}
 }
 
-// The name of a new object can be as long as the value of a label, and no longer.
 func TestCheckLength(t *testing.T) {
 	t.Parallel()
 	for length, valid := range map[int]bool{1: true, 63: true, 64: false} {

@@ -9,15 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// ParkedCount is the JSON value of AnnotationParked. It is the count that an unpark restores.
+// ParkedCount is the value of AnnotationParked: the replica count that "unpark" restores.
 type ParkedCount struct {
-	// Replicas is the count before the object was parked. Path is its field.
+	// Replicas is the count before the object was parked. Path is the replica field.
 	Replicas int32  `json:"replicas"`
 	Path     string `json:"path"`
 	// By is the user who parked the object, or "" if the user is unknown.
 	By string    `json:"by,omitempty"`
 	At time.Time `json:"at"`
-	// Reason is the reason that the user entered, or "".
+	// Reason is the value of --reason, or "".
 	Reason string `json:"reason,omitempty"`
 }
 

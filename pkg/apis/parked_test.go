@@ -27,7 +27,7 @@ func TestReadParked(t *testing.T) {
 	}
 }
 
-// A parked count is positive and has a field, whatever the annotation contains.
+// Whatever the annotation contains, a returned count is positive and has a path.
 func FuzzReadParked(f *testing.F) {
 	for _, text := range []string{"", "{}", `{"replicas":5,"path":".spec.replicas","by":"alice","at":"2026-01-02T12:00:00Z"}`, `{"replicas":-1,"path":".spec"}`, `{"replicas":2147483648}`, "null", "[]"} {
 		f.Add(text)

@@ -8,18 +8,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Pause is the pause in the annotations of an object. During the pause, the controller writes only
+// Pause is a pause that the annotations of an object describe. During the pause, the controller writes only
 // the status of the object. Pauses can be compared with ==, because Until is in UTC.
 type Pause struct {
-	// Until is when the pause ends, in UTC. It is zero if there is no pause or if Forever is set.
+	// Until is the end of the pause in UTC, or zero if there is no pause or if Forever is set.
 	Until time.Time `json:"until,omitzero"`
 	// Forever means that the pause lasts until a user ends it.
 	Forever bool `json:"forever,omitempty"`
 	// By is the user who paused the object, and Reason is the reason. Both can be "".
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Invalid explains why the end cannot be parsed, or is "". Such an annotation does not pause the
-	// object, because the pause would never end.
+	// Invalid explains why the end cannot be parsed, or is "". An invalid end does not pause the object,
+	// because the pause would never end.
 	Invalid string `json:"-"`
 }
 
@@ -79,10 +79,10 @@ func (p Pause) Condition(active bool) metav1.Condition {
 	return c
 }
 
-// String describes the end, the user, and the reason of the pause, for readers in any time zone.
+// String describes the pause: its end in UTC, the user, and the reason.
 func (p Pause) String() string { return p.text(p.Until.Format(time.RFC3339)) }
 
-// Text is like String, but formats the end with Clock: "paused until 14:05 by alice: INC-7".
+// Text is like String, but formats the end with Clock, as in "paused until 14:05 by alice: INC-7".
 func (p Pause) Text(now time.Time) string { return p.text(Clock(p.Until, now)) }
 
 func (p Pause) text(until string) string {
@@ -105,7 +105,7 @@ func (p Pause) Note() string {
 	return text
 }
 
-// Clock formats t as hour and minute. If t and now are on different days, it adds the date.
+// Clock formats t as hour and minute in the time zone of now. If t is on another day, it adds the date.
 func Clock(t, now time.Time) string {
 	t = t.In(now.Location())
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {

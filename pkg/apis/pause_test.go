@@ -45,7 +45,7 @@ func TestPauseWhoseEndCannotBeRead(t *testing.T) {
 	}
 }
 
-// Equal annotations result in equal pauses, even if the time zone is parsed twice.
+// Equal annotations result in equal pauses, although time.Parse creates a new time zone each time.
 func TestPausesAreCompared(t *testing.T) {
 	annotations := map[string]string{AnnotationPausedUntil: "2026-11-22T15:05:00+02:00", AnnotationPausedBy: "alice"}
 	if a, b := ReadPause(annotations), ReadPause(annotations); a != b {
@@ -53,7 +53,7 @@ func TestPausesAreCompared(t *testing.T) {
 	}
 }
 
-// Whatever the annotation contains, a pause has an end, is forever, or is invalid. Its text is one
+// Whatever the annotations contain, an invalid pause neither has an end nor is forever. Its text is one
 // line.
 func FuzzReadPause(f *testing.F) {
 	for _, until := range []string{"", PausedForever, "2026-01-02T13:00:00Z", "2026-01-02T13:00:00+14:00", "9999-12-31T23:59:59Z", "tomorrow"} {

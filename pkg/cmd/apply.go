@@ -20,7 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// clientSideManager is the field manager of a plain "kubectl apply".
+// clientSideManager is the field manager of "kubectl apply" without --server-side.
 const clientSideManager = "kubectl-client-side-apply"
 
 // applier applies the manifests of this program and prints the result of each.
@@ -30,19 +30,19 @@ type applier struct {
 	print  *genericclioptions.PrintFlags
 	out    io.Writer
 
-	// printer is set when the first object is printed in an output format, and prints the others.
+	// printer is nil until the first object is printed in an output format, and prints all later objects.
 	printer printers.ResourcePrinter
 }
 
-// objectsLike returns the client for the kind and the namespace of a manifest. All kinds in the
-// manifests have regular plurals.
+// objectsLike returns the client for the kind and the namespace of a manifest. It can guess the resource,
+// because all kinds in the manifests have regular plurals.
 func objectsLike(client dynamic.Interface, obj *unstructured.Unstructured) dynamic.ResourceInterface {
 	resource, _ := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
 	return client.Resource(resource).Namespace(obj.GetNamespace())
 }
 
-// apply applies a manifest on the server. It returns the object before the change, or nil if it
-// did not exist, and after the change.
+// apply applies a manifest on the server. It returns the object before the change, or nil if the object did
+// not exist, and the object after the change.
 func (a *applier) apply(ctx context.Context, obj *unstructured.Unstructured) (before, after *unstructured.Unstructured, err error) {
 	objects := objectsLike(a.client, obj)
 	before, err = objects.Get(ctx, obj.GetName(), metav1.GetOptions{})
@@ -60,8 +60,8 @@ func (a *applier) apply(ctx context.Context, obj *unstructured.Unstructured) (be
 	return before, after, err
 }
 
-// takeOver makes this program the manager of the fields that "kubectl apply" has set, so that
-// the server removes the fields that the manifest no longer has.
+// takeOver makes this program the manager of the fields that "kubectl apply" has set. Otherwise, the server
+// would keep fields that are no longer in the manifest.
 func (a *applier) takeOver(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructured.Unstructured) error {
 	patch, err := csaupgrade.UpgradeManagedFieldsPatch(obj, sets.New(clientSideManager), kinds.FieldManager)
 	if err == nil && len(patch) > 0 {
@@ -73,7 +73,8 @@ func (a *applier) takeOver(ctx context.Context, objects dynamic.ResourceInterfac
 	return nil
 }
 
-// say prints an object in the output format or, without one, a line with its name and deed.
+// say prints an object in the output format. Without a format, it prints the name and the deed, such as
+// "created".
 func (a *applier) say(obj *unstructured.Unstructured, deed string) error {
 	if a.printer != nil {
 		return a.printer.PrintObj(obj, a.out)

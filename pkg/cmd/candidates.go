@@ -41,8 +41,9 @@ func (e *choiceError) Error() string {
 
 func (e *choiceError) Unwrap() error { return e.err }
 
-// chooseField extends the error about an unknown replica field with the possible fields, likeliest
-// first, and with commands for them. Other errors stay unchanged. count holds flags like --replicas.
+// chooseField adds the possible fields, likeliest first, to the error about an unknown replica field. For
+// each field, it suggests a command. It returns other errors unchanged. count holds flags such as
+// --replicas.
 func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, count ...string) error {
 	var unknown *discover.UnknownFieldError
 	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
@@ -52,7 +53,7 @@ func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, c
 	for _, c := range unknown.Candidates {
 		lines = append(lines, "", "  "+c.Path+c.Remarks())
 		if c.Pattern && verb != "create" {
-			continue // no command can change it yet
+			continue // the list element does not exist, so only create can set its field
 		}
 		command := commandline.Plugin(verb, t.Kind.CRD()+"/"+t.Name).In(t.Namespace)
 		lines = append(lines, "    "+o.line(command.With(count...).With("--replicas-path", c.Path)))
@@ -65,8 +66,8 @@ func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, c
 	return &choiceError{err, append(lines, "", "To set it for all objects: "+o.line(annotate))}
 }
 
-// countPath returns the replica field. If it is unknown, the error lists the possible fields. If
-// only /scale is known, the error is an outcome.ErrForbidden.
+// countPath returns the path of the replica field. If the field is unknown, the error lists the possible
+// fields. If only /scale is known, the error wraps outcome.ErrForbidden.
 func (c *changer) countPath(ctx context.Context, verb string, t *observe.Target, obj *unstructured.Unstructured, path *fieldpath.Path, count ...string) (*fieldpath.Path, error) {
 	field, err := c.finder.Find(ctx, t.Kind, obj, path)
 	if err != nil {
@@ -78,8 +79,8 @@ func (c *changer) countPath(ctx context.Context, verb string, t *observe.Target,
 	return field.Path, nil
 }
 
-// choosePlace extends the error about an unknown pod template with the possible fields, shallow
-// ones first, and with commands for them. Other errors stay unchanged.
+// choosePlace adds the possible fields, shallow ones first, to the error about an unknown pod template. It
+// suggests a command for each field that a flag can select. It returns other errors unchanged.
 func (o *commonOptions) choosePlace(err error, command commandline.Command) error {
 	var unknown *template.UnknownPlaceError
 	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
@@ -94,7 +95,7 @@ func (o *commonOptions) choosePlace(err error, command commandline.Command) erro
 			lines = append(lines, fmt.Sprintf("  %s: a pod template", c.Path))
 		case c.Form == podtemplate.Parts:
 			lines = append(lines, fmt.Sprintf("  %s: an object with %s", c.Path, strings.Join(c.Fields, ", ")))
-			continue // no flag names one of its parts
+			continue // no flag selects such an object
 		case c.Value != "":
 			lines = append(lines, fmt.Sprintf("  %s (now %s)", c.Path, c.Value))
 		default:
@@ -107,13 +108,13 @@ func (o *commonOptions) choosePlace(err error, command commandline.Command) erro
 	return &choiceError{err, lines}
 }
 
-// unknownField reports whether the server rejected a change because an object has no such field.
-// The server's message quotes the whole object, so it is not shown.
+// unknownField reports whether the server rejected a change because the object has no such field. The
+// message of the server is not shown, because it quotes the whole object.
 func unknownField(err error) bool {
 	return (apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)) && strings.Contains(err.Error(), "unknown field ")
 }
 
-// noField returns the error for a path that a schema does not have, with the nearest fields.
+// noField returns the error for a path that is not in a schema. The error suggests the nearest fields.
 func noField(t *observe.Target, path fieldpath.Path, schema map[string]any) error {
 	at, taken := path.In(schema)
 	var nearest []string
@@ -133,8 +134,8 @@ func noField(t *observe.Target, path fieldpath.Path, schema map[string]any) erro
 	return fmt.Errorf("%s has no field %s%s", t, path, outcome.DidYouMean(nearest))
 }
 
-// nearestTo returns the words that a user may have meant by a misspelled word. It turns each
-// word into a command, because cobra suggests only commands.
+// nearestTo returns the words that are similar to a misspelled word. It turns each of the words into a
+// command, because cobra suggests only commands.
 func nearestTo(word string, words []string) []string {
 	if len(word) < 3 {
 		return nil // it would be similar to too many words

@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// Every suggested command can be pasted unchanged. If a key is unknown, scale suggests no
-// command, and create suggests one with a placeholder.
+// Suggested commands can be pasted into a shell, and keep the context. For a new list element, scale
+// suggests no command, and create suggests a command with a placeholder.
 func TestChooseField(t *testing.T) {
 	t.Parallel()
 	hot := candidates.Field{Path: `.spec.sets[?(@.name=="it's hot")].count`, Value: new(int64(2)), Description: "How many."}
@@ -47,7 +47,6 @@ To set it for all objects: kubectl annotate crd imoocpods.batch.tutorial.kubebui
 	}
 }
 
-// The error about an unknown field suggests the nearest fields of the schema.
 func TestNoField(t *testing.T) {
 	t.Parallel()
 	integer := map[string]any{"type": "integer"}

@@ -26,7 +26,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
-// changeFlags are the flags and arguments of every verb that changes objects.
+// changeFlags are the flags and arguments of a verb that changes objects.
 type changeFlags struct {
 	common  commonOptions
 	targets targetFlags
@@ -41,7 +41,8 @@ type changeFlags struct {
 	reason string
 }
 
-// newChangeFlags returns the flags of a verb. done is printed after the name of a changed object.
+// newChangeFlags returns the flags of a verb. done, such as "scaled", is printed after the name of a
+// changed object.
 func newChangeFlags(common commonOptions, done string) changeFlags {
 	return changeFlags{common: common, print: genericclioptions.NewPrintFlags(done), manager: kinds.FieldManager}
 }
@@ -51,7 +52,7 @@ func (f *changeFlags) addFlags(cmd *cobra.Command) {
 	f.addOutputFlags(cmd)
 }
 
-// addOutputFlags adds the flags of a verb whose objects do not exist yet.
+// addOutputFlags adds the flags other than those that select existing objects.
 func (f *changeFlags) addOutputFlags(cmd *cobra.Command) {
 	addPrintFlags(cmd, f.print)
 	f.dryRun.addFlag(cmd)
@@ -86,30 +87,30 @@ func (f *changeFlags) complete(args []string) error {
 	return f.validate(f.wait.waits())
 }
 
-// validate checks the flags of the wait and the output format. waits means that the flags ask for a
-// wait.
+// validate checks the wait flags, and sets the printer of the output format. waits means that the flags
+// request a wait.
 func (f *changeFlags) validate(waits bool) (err error) {
 	operation := f.print.NamePrintFlags.Operation
 	f.printer, err = linePrinter(withOperation(f.print, f.dryRun.mark(operation)))
 	return cmp.Or(f.wait.limits.validate(waits), err)
 }
 
-// changer runs a verb that changes objects: it finds them, prints each result, waits for all
-// objects, and reverts the changes of objects that fail.
+// changer runs a verb that changes objects. It prints each result, waits for all objects, and reverts the
+// changes of objects that fail.
 type changer struct {
 	*cluster
 	flags *changeFlags
 	// waits means that the command waits for the changes.
 	waits bool
-	// reports is the output format of the wait.
+	// reports is the output format of the reports during the wait.
 	reports string
 	printer printers.ResourcePrinter
 	loops   *loopWarner
-	// user returns the name of the user according to the server, or "" if it is unknown.
+	// user returns the name of the user, which the server reports, or "" if the name is unknown.
 	user func() string
 }
 
-// newChanger returns the changer of a command. waits means that the flags ask for a wait.
+// newChanger returns the changer of a command. waits means that the flags request a wait.
 func newChanger(ctx context.Context, on *cluster, flags *changeFlags, waits bool) *changer {
 	c := &changer{
 		cluster: on, flags: flags, waits: waits && flags.dryRun == "none", reports: *flags.print.OutputFormat,
@@ -125,7 +126,7 @@ func newChanger(ctx context.Context, on *cluster, flags *changeFlags, waits bool
 	return c
 }
 
-// command makes cmd read each target and change it with do, and returns cmd.
+// command makes cmd read each target and call do to change it. It returns cmd.
 func (f *changeFlags) command(cmd *cobra.Command, complete func([]string) error, do func(context.Context, *changer, *observe.Target) (*change, error)) *cobra.Command {
 	return f.targets.command(cmd, f.common, complete, func(ctx context.Context, on *cluster) error { return f.run(ctx, on, do) })
 }
@@ -153,8 +154,8 @@ type planned struct {
 	make   func(context.Context) (*change, error)
 }
 
-// confirm reports whether to change the counts. If there are several, it prints them and, if more
-// than one becomes zero, asks the user, as "kubectl delete -i" does.
+// confirm reports whether to change the counts. If there are several, it prints them. If several become
+// zero, it also asks the user, as "kubectl delete -i" does.
 func (c *changer) confirm(changes []printer.CountChange, yes bool) (bool, error) {
 	if len(changes) < 2 {
 		return true, nil
@@ -171,8 +172,8 @@ func (c *changer) confirm(changes []printer.CountChange, yes bool) (bool, error)
 	return c.ask(fmt.Sprintf("This scales %d objects to zero.", zeros), yes || zeros < 2)
 }
 
-// ask reports whether the user agrees to a change. It reports true without asking if yes is set,
-// in a dry run, or if there is no terminal.
+// ask reports whether the user agrees to a change. It reports true without a question if yes is set, in a
+// dry run, or if there is no terminal.
 func (c *changer) ask(what string, yes bool) (bool, error) {
 	in, is := c.streams.In.(io.ReadWriter) // a terminal can be read and written
 	if yes || c.flags.dryRun != "none" || !is || !terminal.Is(in) || !terminal.Is(c.streams.ErrOut) {
@@ -214,7 +215,7 @@ func (c *changer) make(ctx context.Context, all []planned, errs []error) error {
 	return outcome.Join(append(errs, c.follow(ctx, changes)...))
 }
 
-// report prints what a verb did to an object.
+// report prints the result of a change.
 func (c *changer) report(made *change) error {
 	t := &made.Target
 	p := c.printer
@@ -223,7 +224,7 @@ func (c *changer) report(made *change) error {
 	}
 	var err error
 	if made.object != nil {
-		err = p.PrintObj(made.object, c.streams.Out) // returned at the end, because the change was made
+		err = p.PrintObj(made.object, c.streams.Out) // returned only at the end, because the change was made
 	}
 	if made.said != "" {
 		c.tell("%s: %s", t, c.flags.dryRun.mark(made.said))
@@ -243,21 +244,22 @@ func (c *changer) edits() edit.Options {
 	return edit.Options{FieldManager: c.flags.manager, DryRun: c.flags.dryRun.server(), Local: c.flags.dryRun.client()}
 }
 
-// edit writes the edits of plan for t.Object. On conflict, it reads the object and plans again.
+// edit writes the edits that plan returns for t.Object. On a conflict, it reads the object and calls plan
+// again.
 func (c *changer) edit(ctx context.Context, t *observe.Target, plan func(*unstructured.Unstructured) (edit.Plan, error)) (edit.Written, error) {
 	c.beginWarning(t)
 	return edit.Apply(ctx, t.Resource(c.finder.Dynamic), t.Name, t.Object, plan, c.edits())
 }
 
-// beginWarning starts reading the leases of controllers, for the warning that report prints.
+// beginWarning starts to read the leases of controllers, so that report can warn if no controller runs.
 func (c *changer) beginWarning(t *observe.Target) {
 	if !c.waits {
 		c.loops.begin(t)
 	}
 }
 
-// edited returns the change that done describes. until is the condition to wait for. undone is the
-// description that the revert returns. marks, if not nil, returns more edits for the revert to make.
+// edited returns the change that a write made. until is the condition to wait for, and undone describes the
+// reverted change. marks, if not nil, returns additional edits for the revert.
 func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Condition, undone string, marks func(context.Context) []fieldpath.Edit) *change {
 	return &change{
 		WaitTarget: observe.WaitTarget{Target: *t, UID: done.Object.GetUID(), Conditions: []observe.Condition{until}},

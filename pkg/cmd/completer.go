@@ -24,26 +24,26 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// completionProgram is the name under which kubectl calls the program for completions.
+// completionProgram is the name under which kubectl calls this program for completions.
 const completionProgram = "kubectl_complete-imoocpod"
 
-// completionTimeout limits how long a completion takes.
+// completionTimeout is the maximum duration of a completion.
 const completionTimeout = 2 * time.Second
 
-// The directives to the shell. Neither offers files. beginnings adds no space after the word.
+// The directives to the shell. Both prevent the completion of file names. beginnings also prevents a space
+// after the word.
 const (
 	wholeWords = cobra.ShellCompDirectiveNoFileComp
 	beginnings = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 )
 
-// offer holds the words that a completion offers, and the directive to the shell.
 type offer struct {
 	words     []cobra.Completion
 	directive cobra.ShellCompDirective
 }
 
-// Arguments returns the arguments in argv. If kubectl called the program for completions, cobra's
-// completion command is prepended, because kubectl can parse its output.
+// Arguments returns the arguments in argv. If kubectl called this program for completions, it prepends
+// cobra's completion command, whose output kubectl can parse.
 func Arguments(argv []string) []string {
 	if strings.TrimSuffix(filepath.Base(argv[0]), ".exe") == completionProgram {
 		return append([]string{cobra.ShellCompRequestCmd}, argv[1:]...)
@@ -51,8 +51,8 @@ func Arguments(argv []string) []string {
 	return argv[1:]
 }
 
-// addCompletion registers completions for the arguments and flags of all verbs. The default
-// completion offers nothing, not even files.
+// addCompletion registers completions for the arguments and flags of all verbs. By default, a completion
+// offers nothing, not even files.
 func addCompletion(root *cobra.Command, common commonOptions) {
 	values := map[string]cobra.CompletionFunc{
 		"namespace":     common.bounded(namespaces),
@@ -68,7 +68,7 @@ func addCompletion(root *cobra.Command, common commonOptions) {
 			_, known := of.GetFlagCompletionFunc(flag.Name)
 			switch {
 			case known || slices.Contains(files, flag.Name):
-				return // the verb completes it, or the shell does
+				return // completed by the verb or by the shell
 			case flag.Value.Type() == "bool":
 				complete = oneOf("true", "false")
 			case complete == nil:
@@ -102,8 +102,8 @@ func commandsBelow(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// bounded returns a completion that offers the harmless results of find that begin with the typed
-// word. If no cluster is configured or find takes longer than completionTimeout, it offers nothing.
+// bounded returns a completion that offers the results of find that are harmless and begin with the typed
+// word. It offers nothing if no cluster is configured, or if find takes longer than completionTimeout.
 func (o *commonOptions) bounded(find func(ctx context.Context, c *cluster, cmd *cobra.Command, args []string, word string) offer) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		c, err := o.connect()
@@ -112,7 +112,7 @@ func (o *commonOptions) bounded(find func(ctx context.Context, c *cluster, cmd *
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 		defer cancel()
-		// Discovery and credential plugins ignore the context, so find may outlast it.
+		// Discovery and credential plugins ignore the context, so find can outlast the context.
 		offers := make(chan offer, 1)
 		go func() { offers <- find(ctx, c, cmd, args, word) }()
 		select {
@@ -124,8 +124,8 @@ func (o *commonOptions) bounded(find func(ctx context.Context, c *cluster, cmd *
 	}
 }
 
-// unquoted lists characters with which an unquoted word can make a shell run a command or write a
-// file. Some versions of kubectl do not quote completions in the command line of bash.
+// unquoted lists characters that are dangerous in an unquoted word: a shell could run a command or write a
+// file. Some versions of kubectl do not quote completions in bash.
 const unquoted = "$`;&|<>!\\"
 
 // harmless returns the completions that are safe to print and to run, with escaped descriptions.
@@ -168,7 +168,7 @@ func beginningWith(word string, words []cobra.Completion) []cobra.Completion {
 	return slices.DeleteFunc(words, func(w cobra.Completion) bool { return !strings.HasPrefix(w, word) })
 }
 
-// objects completes the arguments that name objects: NAME, TYPE/NAME, or TYPE and then names.
+// objects completes the arguments that name objects: NAME, TYPE/NAME, or a TYPE followed by names.
 func objects(ctx context.Context, c *cluster, cmd *cobra.Command, args []string, word string) offer {
 	selected := slices.ContainsFunc([]string{"selector", "all", "all-namespaces"}, cmd.Flags().Changed)
 	kindWord, _, slash := strings.Cut(word, "/")
@@ -184,7 +184,7 @@ func objects(ctx context.Context, c *cluster, cmd *cobra.Command, args []string,
 	case strings.Contains(args[0], "/"):
 		return offer{c.types("/"), beginnings}
 	}
-	// The first word is a type. If it is the NAME of an ImoocPod, nothing can follow.
+	// The first word is a type, because nothing can follow the NAME of an ImoocPod.
 	return offer{c.names(ctx, args[0], "", args[1:]), wholeWords}
 }
 
@@ -196,7 +196,8 @@ func typesToCreate(_ context.Context, c *cluster, _ *cobra.Command, args []strin
 	return offer{c.types("/"), beginnings}
 }
 
-// types returns unique names of the types that may have a replica count, each with the suffix.
+// types returns the names of the types that may have a replica count, each with the suffix. If types in
+// several groups share a name, it returns their full names.
 func (c *cluster) types(suffix string) []cobra.Completion {
 	kinds, _ := c.finder.Kinds() // a partial list is better than none
 	shared := map[string]int{}
@@ -214,8 +215,8 @@ func (c *cluster) types(suffix string) []cobra.Completion {
 	return words
 }
 
-// names returns the prefixed names of a type's objects, with the states of the objects as
-// descriptions. It leaves out the names in named.
+// names returns the names of a type's objects, each with the prefix, and with the state of the object as
+// its description. It omits the names in named.
 func (c *cluster) names(ctx context.Context, kindWord, prefix string, named []string) []cobra.Completion {
 	kind, err := kindNamed(ctx, c.clients, kindWord)
 	if err != nil {
@@ -248,7 +249,7 @@ func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
 	return fmt.Sprintf("%d/%d ready", o.Ready, o.Desired)
 }
 
-// paths completes the possible replica fields of the named object, starting with the known one.
+// paths completes the possible replica fields of the named object. The known field comes first.
 func paths(ctx context.Context, c *cluster, _ *cobra.Command, args []string, _ string) offer {
 	var words []cobra.Completion
 	targets, _ := (&targetFlags{args: args}).find(ctx, c)

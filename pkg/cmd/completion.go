@@ -24,7 +24,7 @@ type completionOptions struct {
 	common commonOptions
 	// called is the path by which kubectl or a user called the program.
 	called string
-	// words lists the possible arguments. do is the action of the argument that was given.
+	// words lists the possible arguments. do is the action of the given argument.
 	words []completionWord
 	do    func(io.Writer) error
 }
@@ -102,9 +102,8 @@ func (o *completionOptions) complete(args []string) error {
 
 func (o *completionOptions) run(context.Context) error { return o.do(o.common.streams.Out) }
 
-// install creates the link that kubectl looks for, in the directory from which the program was called,
-// so that the link and the program are both on PATH. If krew installed the program, the new link
-// points to krew's link, so the new link stays valid after an upgrade.
+// install creates the link that kubectl looks for. The link is next to the program, so that both are on
+// PATH. If krew installed the program, the new link points to krew's link, and so it survives an upgrade.
 func (o *completionOptions) install(out io.Writer) error {
 	plugin, link, err := o.places()
 	if err != nil {
@@ -172,8 +171,8 @@ func (o *completionOptions) places() (plugin, link string, err error) {
 	return plugin, link, nil
 }
 
-// readLink returns the target of the link, or "" if the link does not exist. It fails if the
-// path is anything but a link to a version of this program.
+// readLink returns the target of the link, or "" if the link does not exist. It fails if the path is not a
+// link to a version of this program.
 func readLink(link string) (string, error) {
 	info, err := os.Lstat(link)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -8,8 +8,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// TestBashCompletionWithoutItsPackage checks that the script for bash calls no function that
-// only the package bash-completion has.
+// The script for bash works without the package bash-completion.
 func TestBashCompletionWithoutItsPackage(t *testing.T) {
 	t.Parallel()
 	streams, _, out, _ := genericiooptions.NewTestIOStreams()

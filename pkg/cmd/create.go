@@ -18,19 +18,18 @@ import (
 )
 
 type createOptions struct {
-	// change.targets holds files, whose objects are created unchanged, or names of new objects.
+	// change.targets holds the names of new objects, or files whose objects are created unchanged.
 	change changeFlags
 
 	replicas int32
 	path     *fieldpath.Path
 	image    string
 	command  []string
-	// set and setString hold PATH=VALUE. The schema gives the type of a value in set.
+	// set and setString hold PATH=VALUE. The schema determines the types of the values in set.
 	set, setString []string
 
 	// dash returns the number of arguments before --, or -1 if there is no --.
-	dash func() int
-	// given reports whether a flag was given.
+	dash  func() int
 	given func(flag string) bool
 }
 
@@ -139,7 +138,6 @@ func (o *createOptions) run(ctx context.Context) error {
 	return c.make(ctx, all, nil)
 }
 
-// planned returns the pending creation of an object.
 func (o *createOptions) planned(c *changer, t observe.Target, request *unstructured.Unstructured) planned {
 	return planned{&t, func(ctx context.Context) (*change, error) { return o.create(ctx, c, &t, request) }}
 }
@@ -169,7 +167,7 @@ func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Targe
 	return made, nil
 }
 
-// addReason annotates an object with who creates it and why, if a reason was given.
+// addReason records the user and the reason in annotations of an object, if a reason was given.
 func (o *createOptions) addReason(c *changer, obj *unstructured.Unstructured) error {
 	if o.change.reason == "" {
 		return nil

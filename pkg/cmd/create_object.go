@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// object returns the object that the flags describe. The CRD adds defaults.
+// object returns the object that the flags describe. The server adds defaults.
 func (o *createOptions) object(ctx context.Context, c *changer, t *observe.Target) (*unstructured.Unstructured, error) {
 	obj := &unstructured.Unstructured{Object: map[string]any{}}
 	obj.SetGroupVersionKind(t.Kind.GroupVersionKind())
@@ -35,7 +35,7 @@ func (o *createOptions) object(ctx context.Context, c *changer, t *observe.Targe
 	return obj, o.putFields(c.finder, t.Kind, obj)
 }
 
-// putCount sets the replica count in the manifest of an object of any kind.
+// putCount sets the replica count in a manifest of any kind.
 func (o *createOptions) putCount(ctx context.Context, c *changer, t *observe.Target, obj *unstructured.Unstructured) error {
 	path, err := c.countPath(ctx, "create", t, obj, o.path, "--replicas", strconv.Itoa(int(o.replicas)))
 	if err != nil {
@@ -84,7 +84,7 @@ func (o *createOptions) putFields(finder *discover.Finder, kind kinds.Kind, obj 
 	return nil
 }
 
-// check refuses flags for which the kind of a target has no field, and a name that is too long.
+// check rejects flags that do not apply to the kind of a target, and names that are too long.
 func (o *createOptions) check(t observe.Target) error {
 	kind, r := t.Kind, t.Kind.Mapping
 	switch {

@@ -94,8 +94,8 @@ func (o *deleteOptions) run(ctx context.Context, c *cluster) error {
 	return outcome.Join(errs)
 }
 
-// delete deletes one object and prints a line. It reads the object first if a wait needs its
-// UID, or to check in a client-side dry run that the object exists.
+// delete deletes one object and prints a line. It first reads the object if the wait needs the UID, or if a
+// client-side dry run must check that the object exists.
 func (o *deleteOptions) delete(ctx context.Context, c *cluster, t *observe.Target, waits bool) error {
 	if waits || o.dryRun.client() {
 		if err := t.Read(ctx, c.finder.Dynamic); err != nil {

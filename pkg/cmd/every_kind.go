@@ -16,8 +16,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// everyKind decides which objects a verb selects if no type is given, among all kinds with
-// replicas (see kube.Factory.ReplicaKinds). It leaves out objects that belong to another object.
+// everyKind decides which objects a verb selects if no type is given. The verb searches all kinds with
+// replicas (see kube.Factory.ReplicaKinds), and leaves out objects that belong to another object.
 type everyKind string
 
 const (
@@ -25,12 +25,12 @@ const (
 	noKind everyKind = ""
 	// toRead leaves out objects whose controller is an object of a searched kind.
 	toRead everyKind = "read"
-	// toWrite leaves out all objects that have a controller, which may undo a change, and all
-	// cluster-scoped objects.
+	// toWrite leaves out all cluster-scoped objects, and all objects with a controller, which could undo a
+	// change.
 	toWrite everyKind = "write"
 )
 
-// untyped reports whether the flags select objects of every kind.
+// untyped reports whether the flags select objects of all kinds.
 func (f *targetFlags) untyped() bool {
 	return f.without != noKind && len(f.args) == 0 && !f.fromFiles()
 }
@@ -44,7 +44,8 @@ func (f *targetFlags) replicaKinds(ctx context.Context, c *cluster) ([]kinds.Kin
 	return all, err
 }
 
-// belongs reports whether a verb leaves out an object because it belongs to another one.
+// belongs reports whether a verb leaves out an object because it belongs to another object. among holds the
+// kinds that the verb searches.
 func (f *targetFlags) belongs(t observe.Target, among []kinds.Kind) bool {
 	ref := metav1.GetControllerOfNoCopy(t.Object)
 	return ref != nil && (f.without == toWrite || slices.ContainsFunc(among, func(kind kinds.Kind) bool {
@@ -52,8 +53,8 @@ func (f *targetFlags) belongs(t observe.Target, among []kinds.Kind) bool {
 	}))
 }
 
-// findEveryKind finds the objects of every kind. It leaves out kinds that the user is not
-// allowed to list, and prints their names.
+// findEveryKind finds the objects of all kinds. It leaves out kinds that the user is not allowed to list,
+// and prints the names of these kinds.
 func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.Target, []error) {
 	all, err := f.replicaKinds(ctx, c)
 	if err != nil {
@@ -94,12 +95,12 @@ func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil || apierrors.IsForbidden(err) })
 	found := slices.Concat(byKind...)
 	if len(found) == 0 && len(errs) > 0 {
-		errs = errs[:1] // it is the same for the other kinds
+		errs = errs[:1] // the error is the same for all kinds
 	}
 	return found, errs
 }
 
-// elsewhere returns the pod and the objects with replicas that have the name, as TYPE/NAME.
+// elsewhere returns the pod and the objects with replicas that have the given name, as TYPE/NAME.
 func (c *cluster) elsewhere(ctx context.Context, name string) []string {
 	all, err := c.clients.ReplicaKinds(ctx)
 	if err != nil {

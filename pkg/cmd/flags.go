@@ -38,7 +38,7 @@ func (f parsed[T]) String() string { return fmt.Sprint(*f.value) }
 
 func (f parsed[T]) Type() string { return f.kind }
 
-// optional returns a flag whose value is nil until it is given.
+// optional returns a flag whose value is nil until the user sets the flag.
 func optional[T any](value **T, parse func(word string) (T, error), kind string) parsed[*T] {
 	return parsed[*T]{value, func(word string) (*T, error) {
 		parsed, err := parse(word)
@@ -46,8 +46,8 @@ func optional[T any](value **T, parse func(word string) (T, error), kind string)
 	}, kind}
 }
 
-// addChoice adds a flag whose value is one of a few words. The words replace %s in its usage,
-// completion offers them, and any other value is an error.
+// addChoice adds a flag whose value is one of a few words. The words replace %s in the usage text,
+// completion offers the words, and any other value is an error.
 func addChoice[T ~string](cmd *cobra.Command, value *T, flag, usage string, words ...T) {
 	alternatives := alternatives(words)
 	cmd.Flags().Var(parsed[T]{value, func(word string) (T, error) {
@@ -93,7 +93,7 @@ func addDuration(flags *pflag.FlagSet, value *time.Duration, name, usage string)
 	}
 }
 
-// parseLength is parseDuration for durations of zero or more.
+// parseLength parses a duration that is not negative.
 func parseLength(word string) (time.Duration, error) {
 	length, err := parseDuration(word)
 	if err == nil && length < 0 {
@@ -102,7 +102,7 @@ func parseLength(word string) (time.Duration, error) {
 	return length, err
 }
 
-// parseDuration is time.ParseDuration with days, such as 2d or 1d12h.
+// parseDuration is like time.ParseDuration, but also accepts days, such as 2d or 1d12h.
 func parseDuration(word string) (time.Duration, error) {
 	days, rest, found := strings.Cut(word, "d")
 	if !found {
@@ -123,7 +123,7 @@ func parseDuration(word string) (time.Duration, error) {
 	return length, nil
 }
 
-// numberFlag returns a flag for a whole number. The parameter least is the minimum.
+// numberFlag returns a flag for a whole number with a minimum.
 func numberFlag[T int | int32 | int64](value *T, least T) parsed[T] {
 	bits := reflect.TypeFor[T]().Bits()
 	return parsed[T]{value, func(word string) (T, error) {
@@ -168,7 +168,7 @@ func parseSpecField(word string) (fieldpath.Path, error) {
 	return path, nil
 }
 
-// dryRun is kubectl's --dry-run: none, client or server.
+// dryRun is the value of kubectl's --dry-run: none, client or server.
 type dryRun string
 
 func (d *dryRun) addFlag(cmd *cobra.Command) {

@@ -32,7 +32,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// A choice accepts only its words, and no other part of the text that lists them.
+// A choice accepts only its exact words.
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	value := "wait"

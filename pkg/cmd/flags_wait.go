@@ -13,30 +13,28 @@ import (
 type waitFlags struct {
 	observe.Limits
 	// logs means that the last log lines of a failed container are printed.
-	logs bool
-	// flags is the flag set of the command.
+	logs  bool
 	flags *pflag.FlagSet
 }
 
-// failAfter is the default time that an object must stay failed before the wait fails. A kubelet
-// waits 10 seconds before its first retry, and so retries at least once before the wait fails.
+// failAfter is the default of --fail-after. A kubelet first retries after 10 seconds, so there is at least
+// one retry before the wait fails.
 const failAfter = 20 * time.Second
 
-// addFlags adds the flags except --timeout, whose zero value means something else in each verb.
+// addFlags adds the flags except --timeout, because a zero --timeout has a different meaning in each verb.
 func (f *waitFlags) addFlags(cmd *cobra.Command) {
 	f.addFailFlags(cmd)
 	addDuration(cmd.Flags(), &f.Settle, "settle", "How long the objects must stay ready, such as 30s, before the wait is over.")
 	cmd.Flags().BoolVar(&f.logs, "logs", false, "If an object cannot become ready without help, print the last ten lines of the container that failed.")
 }
 
-// addFailFlags adds --fail-after.
 func (f *waitFlags) addFailFlags(cmd *cobra.Command) {
 	f.flags = cmd.Flags()
 	f.FailFast, f.FailAfter = true, failAfter
 	f.flags.Var((*failAfterFlag)(&f.Limits), "fail-after", `How long to wait for an object that needs help to become ready, such as another image, before exiting with code 3; "never" waits until the timeout.`)
 }
 
-// failAfterFlag is --fail-after: a duration or "never".
+// failAfterFlag is the value of --fail-after: a duration or "never".
 type failAfterFlag observe.Limits
 
 const never = "never"
@@ -67,7 +65,7 @@ func (f *waitFlags) repeated(names ...string) (words []string) {
 	return words
 }
 
-// validate rejects invalid limits. waits means that the command waits at all.
+// validate rejects invalid limits. waits means that the command waits.
 func (f *waitFlags) validate(waits bool) error {
 	if f.Timeout > 0 && f.Timeout <= f.Settle {
 		return usageErrorf("--timeout must be longer than --settle")
@@ -87,12 +85,12 @@ type changeWaitFlags struct {
 	onFailure onFailure
 }
 
-// addTimeout adds the --timeout flag for a verb that may wait without a limit.
+// addTimeout adds --timeout to a verb that can wait without a limit.
 func addTimeout(cmd *cobra.Command, timeout *time.Duration) {
 	addDuration(cmd.Flags(), timeout, "timeout", "The length of time to wait before giving up, such as 1m. A value above zero implies --wait. With --wait, zero means no limit.")
 }
 
-// onFailure is what to do with a change if the wait for it fails or times out.
+// onFailure is the value of --on-failure: what happens to a change if the wait fails or times out.
 type onFailure string
 
 const (

@@ -26,14 +26,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
-// change is a change that was made to an object, with the conditions to wait for.
+// change is a completed change of an object, with the conditions to wait for.
 type change struct {
 	observe.WaitTarget
 	written edit.Written
-	// object is printed unless it is nil. unchanged means that there was nothing to do.
+	// object is printed unless it is nil. unchanged means that the object already had the wanted state.
 	object    *unstructured.Unstructured
 	unchanged bool
-	// said describes the change, and notes are lines that follow.
+	// said describes the change. The lines in notes are printed after it.
 	said  string
 	notes []string
 	// revert undoes the change, and returns a short description such as "3 → 1".
@@ -42,9 +42,8 @@ type change struct {
 	back *commandline.Command
 }
 
-// follow waits for the changes of a verb if the command waits, and reverts failed ones if requested.
-// It returns the errors in the order of the changes. With the format json, it prints a report
-// whenever an object changes.
+// follow waits for the changes if the command waits, and reverts failed changes if requested. It returns
+// the errors in the order of the changes. With -o json, it prints a report whenever an object changes.
 func (c *changer) follow(ctx context.Context, all []*change) []error {
 	if !c.waits || len(all) == 0 {
 		return nil
@@ -67,8 +66,8 @@ func (c *changer) follow(ctx context.Context, all []*change) []error {
 	return errs
 }
 
-// conclude adds hints to the error of an interrupted wait or an overwritten change. If requested,
-// it reverts a change that did not become ready, and adds the result to the error.
+// conclude adds hints to the error of an interrupted wait or an overwritten change. If requested, it
+// reverts the change of an object that did not become ready, and adds the result to the error.
 func (c *changer) conclude(ctx context.Context, made *change, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrInterrupted):
@@ -81,7 +80,8 @@ func (c *changer) conclude(ctx context.Context, made *change, err error) error {
 	return err
 }
 
-// changeStays adds hints to the error of an interrupted wait: how to continue and to undo.
+// changeStays adds hints to the error of an interrupted wait: how to continue the wait, and how to undo the
+// change.
 func (c *changer) changeStays(made *change, err error) error {
 	err = fmt.Errorf("%w\nthe change of %s stays", err, made.Target)
 	err = outcome.WithHint(err, "to wait on", commandOn("wait", &made.Target, c.flags.wait.limits.repeated("fail-after", "settle", "timeout")...))
@@ -91,7 +91,8 @@ func (c *changer) changeStays(made *change, err error) error {
 	return err
 }
 
-// overwritten adds advice to the error of an overwritten change: what may overwrite it again.
+// overwritten adds hints to the error of an overwritten change. They name the writers that may overwrite
+// the object again.
 func (c *changer) overwritten(ctx context.Context, t observe.Target, err error) error {
 	snapshot, _, readErr := observe.Read(ctx, c.clients, t, observe.Extent{Competitors: true})
 	if readErr != nil {
@@ -109,12 +110,12 @@ func notReady(err error) bool {
 	return errors.Is(err, outcome.ErrFailed) || errors.Is(err, outcome.ErrPaused) || errors.Is(err, outcome.ErrTimeout)
 }
 
-// reverted reverts a failed change, and returns the failure with the result.
+// reverted reverts a failed change. The returned error describes both the failure and the revert.
 func (c *changer) reverted(ctx context.Context, made *change, failure error) error {
 	said, err := made.revert(ctx)
 	switch {
 	case err == nil:
-		// The hints of the failure are about the state that was just reverted.
+		// Drop the hints of the failure, which are about the reverted state.
 		err = fmt.Errorf("%w\n%s %w: %s", outcome.WithoutHints(failure), made.Target, outcome.ErrUndone, escape.Line(said))
 		if stuck := c.stuckPods(ctx, made.Target); stuck != nil {
 			err = outcome.WithHint(err, stuckHint, *stuck)
@@ -129,9 +130,9 @@ func (c *changer) reverted(ctx context.Context, made *change, failure error) err
 // stuckHint explains why pods of a StatefulSet must be deleted by hand.
 const stuckHint = "the pod template has changed, but a StatefulSet waits for pods that are not ready before it replaces them; to replace them"
 
-// stuckPods returns the command that deletes the pods that keep a StatefulSet from using a new
-// pod template, or nil if there are none. The controller waits until a pod is ready before it
-// replaces the pod, even if only the new template can make it ready
+// stuckPods returns the command that deletes the pods that keep a StatefulSet from using a new pod
+// template, or nil if there are no such pods. The StatefulSet controller waits until a pod is ready before
+// it replaces the pod, even if only the new template can make it ready
 // (https://github.com/kubernetes/kubernetes/issues/67250).
 func (c *changer) stuckPods(ctx context.Context, t observe.Target) *commandline.Command {
 	if t.Kind.CRD() != kinds.StatefulSets {
@@ -158,9 +159,8 @@ func (c *changer) stuckPods(ctx context.Context, t observe.Target) *commandline.
 	return new(problem.DeletePods(t.Namespace, names))
 }
 
-// awaitAll waits for several targets and shows the progress: as text or, with the format json,
-// as a line with a report for every change. If requested, the errors of failed objects include
-// the last log lines.
+// awaitAll waits for several targets and shows the progress as text. With -o json, it prints a report for
+// every change instead. With --logs, the errors of failed objects include the last log lines.
 func (c *cluster) awaitAll(ctx context.Context, format string, flags waitFlags, all []observe.WaitTarget) (errs []error) {
 	if len(all) == 0 {
 		return nil
@@ -188,8 +188,8 @@ func (c *cluster) awaitAll(ctx context.Context, format string, flags waitFlags, 
 	return a.Wait(ctx, all)
 }
 
-// goalOf returns the end of "2 of 3 objects are …". If the goals of the targets differ, it
-// returns "ready", because each of these goals includes that.
+// goalOf returns the end of the progress line "2 of 3 objects are …". If the goals of the targets differ,
+// it returns "ready", because every goal includes readiness.
 func goalOf(all []observe.WaitTarget) string {
 	goal := func(w observe.WaitTarget) string { return w.Conditions[len(w.Conditions)-1].Done }
 	if slices.ContainsFunc(all, func(w observe.WaitTarget) bool { return goal(w) != goal(all[0]) }) {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// newHelpCommand returns cobra's help command, with an error for an unknown command.
+// newHelpCommand returns a help command. Unlike cobra's, it returns an error for an unknown command.
 func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",
@@ -36,7 +36,7 @@ func newHelpCommand() *cobra.Command {
 	}
 }
 
-// helpedCommand returns the command that the arguments of help name.
+// helpedCommand returns the command that the arguments of "help" name.
 func helpedCommand(help *cobra.Command, args []string) (*cobra.Command, error) {
 	cmd, rest, err := help.Root().Find(args)
 	if err != nil {

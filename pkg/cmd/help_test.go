@@ -9,10 +9,10 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// shellWord matches a word of a command line, which may be quoted in part.
+// shellWord matches a word of a command line, including its quoted parts.
 var shellWord = regexp.MustCompile(`('[^']*'|[^\s'])+`)
 
-// examplesOf returns the command lines in the examples of a command, as words.
+// examplesOf returns the command lines in the examples of a command, split into words.
 func examplesOf(cmd *cobra.Command) [][]string {
 	var all [][]string
 	for line := range strings.Lines(cmd.Example) {
@@ -69,8 +69,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// The arguments of every verb have a completion, even if it offers nothing, and --output
-// completes to the formats in its help.
+// Every verb has a completion for its arguments, even if it offers nothing. --output completes to the
+// formats in its help.
 func TestEverythingCompletes(t *testing.T) {
 	t.Parallel()
 	streams, _, _, _ := genericiooptions.NewTestIOStreams()

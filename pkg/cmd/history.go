@@ -93,8 +93,8 @@ func (o *historyOptions) run(ctx context.Context, c *cluster) error {
 	return outcome.Join(errs)
 }
 
-// show shows the revisions of one object. If named is set, a table begins with the text in above
-// and the name of the object.
+// show shows the revisions of one object. If named is set, it prints the text in above and the name of the
+// object before a table.
 func (o *historyOptions) show(ctx context.Context, c *cluster, t *observe.Target, named bool, above string) error {
 	if err := t.Read(ctx, c.finder.Dynamic); err != nil {
 		return err
@@ -125,8 +125,8 @@ func (o *historyOptions) show(ctx context.Context, c *cluster, t *observe.Target
 	}
 }
 
-// historyRows returns a row for each revision. If nothing else records who made the current one,
-// By is the field manager of the pod template.
+// historyRows returns a row for each revision. If nothing records who made the current revision, By is the
+// field manager of the pod template.
 func historyRows(t *observe.Target, h revision.History) []printer.Revision {
 	rows := make([]printer.Revision, 0, len(h.Revisions))
 	current := h.Current()

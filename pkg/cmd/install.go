@@ -28,12 +28,11 @@ type installOptions struct {
 	dryRun  dryRun
 	timeout time.Duration
 
-	// controller means that the controller is installed, too, with these settings.
+	// controller means that the controller is also installed, with these settings.
 	controller bool
 	settings   deploy.Settings
-	// roles means that the roles are installed, too, without bindings.
+	// roles means that the roles are also installed, without bindings.
 	roles bool
-	// given reports whether a flag was given.
 	given func(flag string) bool
 }
 
@@ -124,7 +123,7 @@ func (o *installOptions) run(ctx context.Context) error {
 	}
 	err = o.installCRDs(ctx, a, crds)
 	if o.controller && apierrors.IsForbidden(err) {
-		// All controllers share the CRDs, so the CRDs may exist already.
+		// All controllers share the CRDs, so they may be installed already.
 		o.common.tell("Warning: the custom resource definitions were not updated: %v", err)
 	} else if err != nil {
 		return err
@@ -149,8 +148,8 @@ func (o *installOptions) run(ctx context.Context) error {
 	return o.awaitController(ctx)
 }
 
-// isRelease reports whether a version is a release, whose image is published. The versions that
-// "git describe" prints for later commits are not releases.
+// isRelease reports whether a version is a release, which has a published image. The versions that "git
+// describe" prints for later commits are not releases.
 func isRelease(version string) bool {
 	return version != "v0.0.0-dev" && regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`).MatchString(version)
 }
@@ -169,8 +168,8 @@ func (o *installOptions) awaitController(ctx context.Context) error {
 	return outcome.Join(c.awaitAll(ctx, "", limits, []observe.WaitTarget{{Target: t, Conditions: []observe.Condition{observe.Ready()}}}))
 }
 
-// objects returns the roles and the controller's objects that the flags select, and sets the
-// controller's namespace. If that is SystemNamespace, the Namespace object is first.
+// objects returns the roles and the controller's objects that the flags select, and sets the controller's
+// namespace. If this namespace is SystemNamespace, the Namespace object is first.
 func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error) {
 	if o.roles {
 		namespace, _, err := o.common.clients.Namespace()
@@ -198,9 +197,9 @@ func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error
 	return append(objs, controller...), err
 }
 
-// controllerNamespace returns the namespace that a controller runs in. If -n is set, that is its
-// value. Otherwise, a controller for all namespaces has its own namespace, and any other
-// controller runs in the current namespace.
+// controllerNamespace returns the namespace that a controller runs in: the value of -n, if given. By
+// default, a controller for all namespaces has its own namespace, and any other controller runs in the
+// current namespace.
 func controllerNamespace(c *kube.Factory, all bool) (string, error) {
 	namespace, given, err := c.Namespace()
 	if err == nil && all && !given {
@@ -220,8 +219,8 @@ func versionChange(before, after *unstructured.Unstructured) string {
 	return fmt.Sprintf(" (was %s, is %s)", was, is)
 }
 
-// installCRDs applies the CRDs and waits until the server serves them. It applies all CRDs
-// before the first wait, because some servers take seconds to serve each.
+// installCRDs applies the CRDs and waits until the server serves them. It applies all CRDs before the first
+// wait, because some servers need seconds to serve each CRD.
 func (o *installOptions) installCRDs(ctx context.Context, a *applier, crds []*unstructured.Unstructured) error {
 	var errs []error
 	var deeds []string
@@ -260,7 +259,7 @@ func awaitEstablished(ctx context.Context, crds dynamic.ResourceInterface, sent 
 	return nil
 }
 
-// awaitDeleted waits until a CRD is gone, if it is being deleted.
+// awaitDeleted waits until a CRD that is being deleted is gone. It does not wait for any other CRD.
 func (o *installOptions) awaitDeleted(ctx context.Context, client dynamic.ResourceInterface, name string) error {
 	present, err := client.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -6,7 +6,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// Help shows no default image that the command would refuse.
+// The help shows no default image that the command would refuse.
 func TestDefaultImage(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]string{"v1.2.3": "ghcr.io/imoocpod/kubectl-imoocpod:v1.2.3", "v0.0.0-dev": ""} {
@@ -20,7 +20,6 @@ func TestDefaultImage(t *testing.T) {
 	}
 }
 
-// Only a release has a published image.
 func TestIsRelease(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]bool{

@@ -35,7 +35,7 @@ type kindsOptions struct {
 	print  *genericclioptions.PrintFlags
 	// types holds the types on the command line. If it is empty, all types are listed.
 	types []string
-	// nearest returns the subcommands that a word may be a misspelling of.
+	// nearest returns the subcommands that are similar to a misspelled word.
 	nearest func(word string) []string
 
 	write   func(io.Writer, []*printer.Kind) error
@@ -124,7 +124,7 @@ func (o *kindsOptions) run(ctx context.Context) error {
 	return err
 }
 
-// kinds returns the kinds in types, or all kinds if types is empty. On error, some may be missing.
+// kinds returns the kinds in types, or all kinds if types is empty. On error, the list may be incomplete.
 func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	if len(o.types) == 0 {
 		return o.cluster.finder.Kinds()
@@ -145,8 +145,8 @@ func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	return list, outcome.Join(errs)
 }
 
-// statusFacts adds the other counts of a kind to its row and, if types were named, the fields
-// and rules by which its status is interpreted.
+// statusFacts adds the other counts of a kind to its row. If types were named, it also adds the fields and
+// rules that determine the status of an object.
 func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, count *fieldpath.Path, row *printer.Kind) {
 	if kind.Reconciled() {
 		return // the declaration defines these facts
@@ -216,7 +216,7 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	return row
 }
 
-// countOf counts the objects of a kind in all namespaces. If the list fails, it returns nil.
+// countOf returns the number of objects of a kind in all namespaces, or nil if the list fails.
 func countOf(ctx context.Context, objects dynamic.ResourceInterface) *int64 {
 	list, err := objects.List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {

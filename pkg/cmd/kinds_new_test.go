@@ -9,7 +9,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// A printed CRD can be read again, and invalid arguments are refused. Neither needs a server.
+// "kinds rbac -f" reads the CRD that "kinds new" prints. Both reject invalid arguments. Neither needs a
+// server.
 func TestKindsNewAndRBAC(t *testing.T) {
 	t.Parallel()
 	run := func(args ...string) (string, error) {

@@ -24,7 +24,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
-// tailByDefault is the default number of lines to show of each container.
+// tailByDefault is the default of --tail.
 const tailByDefault = 20
 
 type logsOptions struct {
@@ -39,8 +39,7 @@ type logsOptions struct {
 	only       *regexp.Regexp
 	output     *output
 	color      string
-	// given reports whether a flag was given.
-	given func(flag string) bool
+	given      func(flag string) bool
 }
 
 func newLogsCommand(common commonOptions) *cobra.Command {
@@ -95,7 +94,6 @@ func (o *logsOptions) complete(args []string) error {
 	return o.output.validate()
 }
 
-// run shows the logs once or follows them.
 func (o *logsOptions) run(ctx context.Context, c *cluster) error {
 	targets, errs := o.targets.find(ctx, c)
 	if len(targets) == 0 {
@@ -123,7 +121,8 @@ func (o *logsOptions) run(ctx context.Context, c *cluster) error {
 	return outcome.Join(append(errs, reader.Once(ctx, slices.Concat(all...))...))
 }
 
-// containers returns the selected containers of a target. If there are none, it prints why or fails.
+// containers returns the selected containers of a target. If there are none, it prints the reason or
+// returns an error.
 func (o *logsOptions) containers(ctx context.Context, c *cluster, t observe.Target, out *logs.Output) ([]logs.Container, error) {
 	snapshot, _, err := observe.Read(ctx, c.clients, t, observe.Extent{Depth: observe.Below})
 	if err != nil {
@@ -154,14 +153,14 @@ func (o *logsOptions) containers(ctx context.Context, c *cluster, t observe.Targ
 	return nil, nil
 }
 
-// ofAnyName returns the containers in the selected pods, whatever their names are.
+// ofAnyName returns all containers of the selected pods.
 func (o *logsOptions) ofAnyName(r status.Report, pods []*corev1.Pod) []logs.Container {
 	wider := o.wanted
 	wider.Container, wider.AllContainers = "", true
 	return logs.Containers(r, pods, wider)
 }
 
-// runFollow follows the logs of the targets until all of them are gone.
+// runFollow follows the logs of the targets until all targets are gone.
 func (o *logsOptions) runFollow(ctx context.Context, c *cluster, targets []observe.Target, reader logs.Reader) []error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -181,7 +180,7 @@ func (o *logsOptions) runFollow(ctx context.Context, c *cluster, targets []obser
 	}
 	running.Wait()
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-		return []error{cause} // it is the same for all objects
+		return []error{cause} // the cause is the same for all objects
 	}
 	return errs
 }
@@ -198,7 +197,7 @@ func (o *logsOptions) followTarget(ctx context.Context, from *observe.Follower, 
 			o.sayNone(t, s.Report, s.Pods.Objects(), f.Out)
 		}
 		looked = true
-		f.See(ctx, s.Report, s.Pods.Objects()) // not with shown, which ends before the logs are drained
+		f.See(ctx, s.Report, s.Pods.Objects()) // the context shown ends before the logs are drained
 		return nil
 	}})
 }

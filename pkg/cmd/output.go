@@ -20,7 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// withOperation returns a copy of the flags that prints an operation after an object's name.
+// withOperation returns a copy of the flags whose printer adds an operation, such as "scaled", to a name.
 func withOperation(flags *genericclioptions.PrintFlags, operation string) *genericclioptions.PrintFlags {
 	with, names := *flags, *flags.NamePrintFlags
 	names.Operation = operation
@@ -28,9 +28,9 @@ func withOperation(flags *genericclioptions.PrintFlags, operation string) *gener
 	return &with
 }
 
-// linePrinter returns the printer of the flags, or a usage error if the format is unknown. The
-// printer escapes lines with the names of objects, but no other format. The lines go through a
-// buffer, because kubectl's name printer ignores errors of its writer.
+// linePrinter returns the printer for the flags, or a usage error if the format is unknown. The printer
+// escapes lines with names, but not objects in other formats. It buffers each line, because kubectl's name
+// printer ignores errors of its writer.
 func linePrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePrinter, error) {
 	p, err := flags.ToPrinter()
 	if err != nil {
@@ -49,8 +49,7 @@ func linePrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePrinter,
 	}), nil
 }
 
-// onOneLine makes a JSON printer print an object on one line, like the reports of the wait
-// that follows.
+// onOneLine makes a JSON printer print each object on one line, like the reports during a wait.
 func onOneLine(p printers.ResourcePrinter, flags *genericclioptions.PrintFlags) printers.ResourcePrinter {
 	if *flags.OutputFormat != "json" {
 		return p
@@ -68,7 +67,7 @@ func onOneLine(p printers.ResourcePrinter, flags *genericclioptions.PrintFlags) 
 	})
 }
 
-// addPrintFlags adds kubectl's -o and the other output flags.
+// addPrintFlags adds -o and kubectl's other output flags.
 func addPrintFlags(cmd *cobra.Command, flags *genericclioptions.PrintFlags) {
 	flags.AddFlags(cmd)
 	completeFlag(cmd, "output", flags.AllowedFormats()...)
@@ -86,8 +85,8 @@ func listFormats(flags *genericclioptions.PrintFlags) []string {
 	return append(flags.AllowedFormats(), "custom-columns", "wide")
 }
 
-// listPrinter returns the printer of a format other than a table. Custom columns have a printer in
-// this program, because cli-runtime has none.
+// listPrinter returns the printer for a format that is not a table. This program has its own printer for
+// custom columns, because cli-runtime has none.
 func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.ResourcePrinter, error) {
 	format := *flags.OutputFormat
 	if spec, is := strings.CutPrefix(format, "custom-columns"); is {
@@ -105,8 +104,8 @@ func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.
 	return p, err
 }
 
-// listWriter returns a function that prints models in the output format of a verb that lists them:
-// as a table, as lines with their names, or as kubectl prints objects (see printModels).
+// listWriter returns a function that prints models in the output format of a verb that lists them: as a
+// table, as names, or as objects (see printModels).
 func listWriter[T any](flags *genericclioptions.PrintFlags, noHeaders bool,
 	table func(io.Writer, []T) error, name func(T) string, models func(io.Writer, printers.ResourcePrinter, []T) error,
 ) (func(io.Writer, []T) error, error) {
@@ -129,8 +128,8 @@ func listWriter[T any](flags *genericclioptions.PrintFlags, noHeaders bool,
 	return func(w io.Writer, all []T) error { return models(w, p, all) }, nil
 }
 
-// printModels prints a single model on its own, and several models in a list with the given fields.
-// A single model without an apiVersion gets the apiVersion of the list.
+// printModels prints the models in a list with the given fields. If single is set, it prints a single model
+// without a list, and sets the apiVersion of the list if the model has none.
 func printModels[T any](w io.Writer, p printers.ResourcePrinter, models []T, single bool, fields map[string]any) error {
 	list := &unstructured.UnstructuredList{Object: fields}
 	for _, model := range models {
@@ -153,7 +152,6 @@ func printModels[T any](w io.Writer, p printers.ResourcePrinter, models []T, sin
 	return p.PrintObj(&list.Items[0], w)
 }
 
-// printLines writes lines for a person, and escapes them.
 func printLines(w io.Writer, lines []string) error {
 	for _, line := range lines {
 		if err := escape.PrintLine(w, "%s", line); err != nil {
@@ -163,13 +161,13 @@ func printLines(w io.Writer, lines []string) error {
 	return nil
 }
 
-// output is the -o of a verb with its own formats.
+// output is the -o flag of a verb that has its own formats.
 type output struct {
 	format  string
 	formats []string
 }
 
-// addOutputFlag adds -o. The formats replace %s in its usage.
+// addOutputFlag adds -o. The formats replace %s in the usage text.
 func addOutputFlag(cmd *cobra.Command, usage string, formats ...string) *output {
 	o := &output{formats: formats}
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", strings.Replace(usage, "%s", strings.Join(formats, ", "), 1))
@@ -189,7 +187,7 @@ func noPrinter(format string, known []string) error {
 	return fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: %s", format, strings.Join(known, ","))
 }
 
-// write writes a value as JSON or else as YAML.
+// write writes a value as JSON if that is the output format, and otherwise as YAML.
 func (o *output) write(w io.Writer, value any, indent string) error {
 	var data []byte
 	var err error

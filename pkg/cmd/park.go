@@ -73,7 +73,7 @@ With -l or --all and no type, the command restores the parked objects of all typ
 	})
 }
 
-// command adds the flags that both verbs share to cmd, makes cmd run the verb, and returns cmd.
+// command adds the flags of both verbs to cmd, makes cmd run the verb, and returns cmd.
 func (o *parkOptions) command(cmd *cobra.Command) *cobra.Command {
 	o.change.targets.without, o.change.targets.optional = toWrite, true
 	o.change.addFlags(cmd)
@@ -113,8 +113,8 @@ func (o *parkOptions) run(ctx context.Context, on *cluster) error {
 	return c.make(ctx, all, errs)
 }
 
-// skips reports whether a command without types leaves out an object. park leaves out one that has
-// no count, and unpark one that has nothing to restore.
+// skips reports whether a command without types leaves out an object: park leaves out an object without a
+// count, and unpark leaves out an object that is not parked.
 func (o *parkOptions) skips(t observe.Target) bool {
 	if o.back {
 		_, parked := t.Object.GetAnnotations()[apis.AnnotationParked]
@@ -150,7 +150,7 @@ func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, p
 		p, err := plan(obj)
 		words := fmt.Sprintf("%d → %d", p.Before, p.After)
 		if o.back && err == nil && p.Kept == "" && words != shown {
-			shown = words // before the write, because anyone may have edited the saved count
+			shown = words // print it before the write, because anyone may have edited the saved count
 			c.tell("%s: %s", t, c.flags.dryRun.mark(words))
 			if p.By != c.user() {
 				c.tell("%s: parked by %s, according to its annotation", t, cmp.Or(p.By, "someone"))

@@ -58,7 +58,8 @@ an object that has pods. See docs/pause.md.`,
 	return o.change.command(cmd, o.change.complete, o.pause)
 }
 
-// pause sets the annotations that pause an object. For objects of other programs, it calls turnOn.
+// pause sets the annotations that pause an object, or calls turnOn if another program reconciles the
+// object.
 func (o *pauseOptions) pause(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 	if t.Object.GetDeletionTimestamp() != nil {
 		return nil, fmt.Errorf("%s is being deleted and cannot be paused", t)
@@ -101,7 +102,8 @@ func (o *pauseOptions) turnOn(ctx context.Context, c *changer, t *observe.Target
 	return setSwitch(ctx, c, t, path, true, pauseEdits("", c.user(), o.change.reason), observe.Paused(), "resume")
 }
 
-// confirmSuspend reports whether to set a field. If that suspends an object with pods, it asks.
+// confirmSuspend reports whether to set the field. If the field suspends an object with pods, it asks the
+// user.
 func (o *pauseOptions) confirmSuspend(ctx context.Context, c *changer, t *observe.Target, field string) (bool, error) {
 	if !strings.HasSuffix(field, ".suspend") || t.Kind.CRD() == kinds.CronJobs {
 		return true, nil
@@ -162,8 +164,7 @@ func resume(ctx context.Context, c *changer, t *observe.Target) (*change, error)
 	return made, nil
 }
 
-// pauseEdits returns the edits that set the annotations of a pause. Those with an empty value
-// are removed.
+// pauseEdits returns the edits that set the annotations of a pause. An empty value removes the annotation.
 func pauseEdits(until, by, reason string) []fieldpath.Edit {
 	var edits []fieldpath.Edit
 	for _, a := range [][2]string{{apis.AnnotationPausedUntil, until}, {apis.AnnotationPausedBy, by}, {apis.AnnotationPausedReason, reason}} {
@@ -176,8 +177,9 @@ func pauseEdits(until, by, reason string) []fieldpath.Edit {
 	return edits
 }
 
-// editPause edits an object. It fails if another object has the name by now. If edits is nil, the
-// object is already in the wanted state. back is the verb that reverts the edits, with its flags.
+// editPause makes the edits of an object, and fails if another object now has its name. If edits is nil,
+// the object already has the wanted state. back is the command that reverts the edits: a verb and its
+// flags.
 func editPause(ctx context.Context, c *changer, t *observe.Target, edits []fieldpath.Edit, until observe.Condition, back ...string) (*change, error) {
 	done := edit.Written{Object: t.Object}
 	if edits != nil {
@@ -243,7 +245,7 @@ func parsePauseLength(text string) (pauseLength, error) {
 	return pauseLength{For: length}, nil
 }
 
-// String returns the value without trailing zero units.
+// String formats the value without trailing zero units.
 func (l pauseLength) String() string {
 	if l.Forever {
 		return apis.PausedForever
@@ -258,8 +260,8 @@ func (l pauseLength) String() string {
 	return text
 }
 
-// until describes until when an object is paused, for how long, and why. It omits who paused the
-// object, because that is the user.
+// until describes the end, the length, and the reason of a pause. It omits who paused the object, because
+// the user of this command did.
 func (l pauseLength) until(p apis.Pause, now time.Time) string {
 	text := "paused forever"
 	if !l.Forever {

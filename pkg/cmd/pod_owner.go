@@ -19,9 +19,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// podOwners replaces each pod with its owner, without duplicates, and prints a line about each. The
-// parameter doing is the verb in that line, such as "showing". The parameter instead is the command
-// that the error for a pod without an owner suggests.
+// podOwners replaces each pod with its owner, without duplicates, and prints a line about each owner. doing
+// is the verb in that line, such as "showing". For a pod without an owner, the error suggests another
+// command, which the parameter instead holds.
 func (c *cluster) podOwners(ctx context.Context, targets []observe.Target, doing string, instead commandline.Command) (all []observe.Target, errs []error) {
 	for _, t := range targets {
 		if !t.Kind.IsPod() {
@@ -50,8 +50,8 @@ func (c *cluster) podOwners(ctx context.Context, targets []observe.Target, doing
 	return all, errs
 }
 
-// topOwner follows the controller references of a pod up to the topmost object with a replica
-// count or a pod per node. If there is none, it returns the pod.
+// topOwner follows the controller references of a pod up to the topmost object with a replica count or one
+// pod per node. If there is no such object, it returns the pod.
 func (c *cluster) topOwner(ctx context.Context, pod observe.Target) (observe.Target, error) {
 	mapper, err := c.clients.Mapper()
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *cluster) topOwner(ctx context.Context, pod observe.Target) (observe.Tar
 		}
 		ref := metav1.GetControllerOfNoCopy(at.Object)
 		if ref == nil || seen.Has(ref.UID) {
-			return top, nil // a reference to an object that was seen closes a ring
+			return top, nil // the top of the tree, or a cycle of references
 		}
 		seen.Insert(ref.UID)
 		gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
@@ -87,7 +87,7 @@ func (c *cluster) topOwner(ctx context.Context, pod observe.Target) (observe.Tar
 	}
 }
 
-// counts reports whether an object has a replica count or a pod per node.
+// counts reports whether an object has a replica count or one pod per node.
 func counts(ctx context.Context, finder *discover.Finder, t observe.Target) bool {
 	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
 		return hasStatus(t.Kind)

@@ -102,8 +102,8 @@ func restartField(ctx context.Context, finder *discover.Finder, t *observe.Targe
 	return podtemplate.RestartField(t.Kind, t.Object, schema, facts.Restart)
 }
 
-// restartMarks returns the edits that record who restarts an object and why. It returns nil if
-// path is not the restart annotation, because other fields make no new revision.
+// restartMarks returns the edits that record who restarts an object and why. It returns nil if path is not
+// the restart annotation, because other restart fields create no new revision.
 func restartMarks(c *changer, path []string, cause string) []fieldpath.Edit {
 	if path[len(path)-1] != apis.AnnotationRestartedAt {
 		return nil
@@ -111,9 +111,8 @@ func restartMarks(c *changer, path []string, cause string) []fieldpath.Edit {
 	return template.Annotations(cause, c.user())
 }
 
-// restartRefused returns the error for an object that cannot be restarted. For an object of
-// another program, it lists the objects below that can be restarted instead, if the user can
-// read them.
+// restartRefused returns the error for an object that cannot be restarted. For an object of another
+// program, the error suggests to restart the owned objects instead, if the user can read them.
 func restartRefused(ctx context.Context, c *changer, t *observe.Target, why error) error {
 	refused := fmt.Errorf("%s cannot be restarted: %w", t, why)
 	if errors.Is(why, podtemplate.ErrPaused) {
@@ -129,8 +128,8 @@ func restartRefused(ctx context.Context, c *changer, t *observe.Target, why erro
 	return restartBelow(refused, e.Object.UID, e.Children)
 }
 
-// restartBelow adds a hint to an error for each namespace that has children of an owner, with the
-// command that restarts them. A cluster-scoped owner may have children in several namespaces.
+// restartBelow adds hints to an error. For each namespace with children of the owner, a hint contains the
+// command that restarts them. A cluster-scoped owner can have children in several namespaces.
 func restartBelow(err error, owner types.UID, children []status.Child) error {
 	below := map[string][]string{}
 	for _, child := range children {

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// The error lists the children that can be restarted, with their namespaces. It leaves out kinds
-// that have the same name in other API groups.
+// The hints list the children that can be restarted, by namespace. They omit kinds of the same name in
+// other API groups.
 func TestRestartBelow(t *testing.T) {
 	t.Parallel()
 	children := []status.Child{
@@ -34,8 +34,8 @@ func TestRestartBelow(t *testing.T) {
 	}
 }
 
-// Anyone can create many objects with an owner reference. A suggested command names ten, so that its
-// namespace is not cut off.
+// Anyone can create many objects with an owner reference. A suggested command names ten objects, so that
+// its namespace is not cut off.
 func TestRestartOfManyBelow(t *testing.T) {
 	t.Parallel()
 	var children []status.Child

@@ -1,5 +1,5 @@
-// Package cmd contains the verbs, one per file. The flags of a verb fill its options, whose
-// methods run the verb without cobra.
+// Package cmd contains the verbs, one per file. The flags of a verb set its options. The methods of the
+// options run the verb without cobra.
 package cmd
 
 import (
@@ -52,7 +52,7 @@ does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undon
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
-		// The edit distance that cobra uses for its own suggestions.
+		// cobra's default, which SuggestionsFor does not apply.
 		SuggestionsMinimumDistance: 2,
 		Args:                       knownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -125,7 +125,7 @@ does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undon
 	return root
 }
 
-// otherTools returns the verbs of kubectl and other tools, with their replacements here.
+// otherTools returns the verbs of kubectl and other tools, each with its replacement in this program.
 func otherTools(commands commandline.Context) map[string]string {
 	plugin := func(words ...string) string { return `"` + commands.Line(commandline.Plugin(words...)) + `"` }
 	useKubectl := func(words ...string) string { return "use " + commands.Line(commandline.Kubectl(words...)) }
@@ -160,9 +160,9 @@ func unknownCommand(word, of string, nearest []string) error {
 	return usageErrorf("unknown command %q for %q%s", word, of, outcome.DidYouMean(nearest))
 }
 
-// flagError makes a usage error from an error of pflag, and suggests similar flags.
+// flagError turns an error of pflag into a usage error, and suggests similar flags.
 func flagError(cmd *cobra.Command, err error) error {
-	// After a misspelled verb, the error is about a flag of the verb. Report the verb.
+	// After a misspelled verb, pflag does not know the flags of the verb. Report the verb instead.
 	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
 		return knownVerb(cmd, cmd.Flags().Args())
 	}
@@ -211,7 +211,7 @@ Flags as in kubectl:
 	return before + after + "{{if not .HasAvailableSubCommands}}\n{{end}}Use \"" + programName + " options\" for a list of global command-line options (applies to all commands).\n"
 }
 
-// addLogFlags adds only klog's -v; its other flags are about log files.
+// addLogFlags adds klog's -v. The other flags of klog are about log files.
 func addLogFlags(flags *pflag.FlagSet) {
 	all := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(all)

@@ -26,7 +26,6 @@ type scaleOptions struct {
 	group string
 	steps stepFlags
 	yes   bool
-	// given reports whether the user set a flag.
 	given func(flag string) bool
 }
 
@@ -105,7 +104,7 @@ func (o *scaleOptions) complete(args []string) error {
 	return cmp.Or(o.change.targets.complete(args), o.change.validate(o.waits()))
 }
 
-// apart returns an error if a flag is set and one of the others was given.
+// apart returns a usage error if the flag is set together with one of the others.
 func (o *scaleOptions) apart(set bool, flag string, others ...string) error {
 	for _, other := range others {
 		if set && o.given(other) {
@@ -115,7 +114,7 @@ func (o *scaleOptions) apart(set bool, flag string, others ...string) error {
 	return nil
 }
 
-// validateRemoved rejects invalid and duplicate names of pods to remove. It trims the type that
+// validateRemoved rejects invalid and duplicate names of pods to remove. It trims the prefix "pod/", which
 // "-o name" prints.
 func validateRemoved(pods []string) error {
 	for i := range pods {
@@ -133,7 +132,7 @@ func validateRemoved(pods []string) error {
 
 func (o *scaleOptions) run(ctx context.Context, on *cluster) error {
 	c := newChanger(ctx, on, &o.change, o.waits())
-	// With -o json, --wait prints reports; --timeout alone prints the object.
+	// With -o json, only --wait prints reports. --timeout without --wait prints the object.
 	if !o.change.wait.wait {
 		c.reports = ""
 	}

@@ -20,17 +20,17 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// located is an object with the field of its count.
+// located is an object with its replica field.
 type located struct {
 	target *observe.Target
 	field  discover.Field
-	// began is the count before a stepwise scale. It is nil until the first step begins.
+	// began is the count before a scale in steps. It is nil until the first step begins.
 	began *int32
 }
 
-// locate finds the field of an object's count. It also reads the object before a change through
-// /scale, a client-side dry run, or an undo. Of these, only an undo fails if the read is forbidden,
-// because some users are only allowed to set the count.
+// locate finds the replica field of an object. It also reads the object for a change through /scale, a
+// client-side dry run, or an undo. A forbidden read is an error only for an undo, because some users are
+// only allowed to set the count.
 func (o *scaleOptions) locate(ctx context.Context, c *changer, t *observe.Target) (*located, error) {
 	err := o.count.Check(*t)
 	if err != nil {
@@ -55,11 +55,11 @@ func (o *scaleOptions) locate(ctx context.Context, c *changer, t *observe.Target
 	return &located{target: t, field: field}, replicas.Refuse(*t, t.Object)
 }
 
-// field finds the field of a target's count, and reads the target if necessary. For an
-// ImoocPod, it sends no request.
+// field finds the replica field of a target, and reads the target if necessary. For an ImoocPod, it sends
+// no request.
 func (o *scaleOptions) field(ctx context.Context, c *changer, t *observe.Target) (discover.Field, error) {
 	if !t.Kind.Shipped() && t.Path == nil {
-		// The values help to choose among possible fields.
+		// The current values help the user to choose a field.
 		if err := t.Read(ctx, c.finder.Dynamic); err != nil {
 			return discover.Field{}, err
 		}
@@ -94,8 +94,8 @@ func (o *scaleOptions) countFlags() []string {
 	return []string{"--replicas", strconv.Itoa(int(o.count.Replicas))}
 }
 
-// perNode returns the error for an object that runs one pod per node, with the number of
-// nodes.
+// perNode returns the error for an object that runs one pod per node. The error includes the current number
+// of pods.
 func perNode(ctx context.Context, c *changer, t *observe.Target) error {
 	obj, err := t.Resource(c.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
@@ -108,8 +108,8 @@ func perNode(ctx context.Context, c *changer, t *observe.Target) error {
 	return fmt.Errorf("%s cannot be scaled: it runs one pod per node%s", t, now)
 }
 
-// otherCounts returns text that lists the counts of an object except the one in field. It returns ""
-// if there are no others or if they are unknown.
+// otherCounts describes the counts of an object other than the one in field. It returns "" if there are
+// none, or if they are unknown.
 func otherCounts(ctx context.Context, c *changer, t *observe.Target, field discover.Field) string {
 	if t.Object == nil {
 		return ""
@@ -132,7 +132,7 @@ func otherCounts(ctx context.Context, c *changer, t *observe.Target, field disco
 	return "; other counts: " + strings.Join(words, ", ")
 }
 
-// request returns the requested change of one object. With --undo, it has the previous count.
+// request returns the requested change of one object. With --undo, the request has the previous count.
 func (o *scaleOptions) request(l *located) (replicas.Request, error) {
 	request := o.count
 	request.DryRun, request.LookOnly = o.change.dryRun.server(), o.change.dryRun.client()
@@ -212,7 +212,7 @@ func (o *scaleOptions) result(ctx context.Context, c *changer, l *located, done 
 	return obj, err
 }
 
-// changed returns the change that done describes, with the condition to wait for.
+// changed converts the result of a request to a change, with the condition to wait for.
 func (o *scaleOptions) changed(c *changer, l *located, done replicas.Result) *change {
 	made := &change{
 		WaitTarget: observe.WaitTarget{

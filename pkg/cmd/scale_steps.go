@@ -24,7 +24,7 @@ import (
 
 // stepFlags configure how a count changes in steps.
 type stepFlags struct {
-	// step is nil if the whole change is made at once.
+	// step is nil if the whole change is made in one step.
 	step     *replicas.Step
 	parallel bool
 	// ignoreBudgets allows a step down to break a disruption budget.
@@ -39,7 +39,7 @@ func (f *stepFlags) addFlags(cmd *cobra.Command) {
 
 func (f *stepFlags) given() bool { return f.step != nil }
 
-// flags returns the given flags except --parallel, for the command that continues the change.
+// flags returns the given flags except --parallel, for a hint to continue the change.
 func (f *stepFlags) flags() []string {
 	words := []string{"--step", f.step.String()}
 	if f.ignoreBudgets {
@@ -118,7 +118,7 @@ func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) erro
 	return c.printer.PrintObj(obj, c.streams.Out)
 }
 
-// tellPlan prints the counts on the way from the old count.
+// tellPlan prints the old count and the count of each step.
 func (o *scaleOptions) tellPlan(c *changer, t *observe.Target, from int32, counts []int32) {
 	var way strings.Builder
 	fmt.Fprint(&way, from)
@@ -135,8 +135,8 @@ func (o *scaleOptions) tellPlan(c *changer, t *observe.Target, from int32, count
 	c.tell("%s: %s, %s", t, o.change.dryRun.mark(way.String()), when)
 }
 
-// mayStep returns an error if the next step must not begin, because the command was interrupted
-// or the smaller count may break a disruption budget.
+// mayStep returns an error if the next step must not begin, because the command was interrupted or the
+// smaller count could break a disruption budget.
 func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Target, at, next int32) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Targe
 	return nil
 }
 
-// awaitStep waits until the pods of a step are ready and, when scaling down, the others are
+// awaitStep waits until the pods of a step are ready and, when scaling down, until the removed pods are
 // gone.
 func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, done replicas.Result, down bool) error {
 	w := o.changed(c, l, done)

@@ -37,7 +37,8 @@ ImoocPod or of any other resource that has one, as "kubectl set" does for its ki
 	return cmd
 }
 
-// setFlags are the flags of a subcommand of set. what is its name, and words lists its settings.
+// setFlags are the flags of a subcommand of set. what is the name of the subcommand, and words holds the
+// arguments that it sets.
 type setFlags struct {
 	what     string
 	words    []string
@@ -68,13 +69,13 @@ func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, wa
 	})
 }
 
-// line returns the command that runs this subcommand on a target with other words.
+// line returns the command that runs this subcommand on a target with the given words.
 func (f *setFlags) line(t *observe.Target, words ...string) commandline.Command {
 	return commandline.Plugin("set", f.what, argumentOf(t)).With(words...).In(t.Namespace)
 }
 
-// places returns the fields of a target that pods are made from. images means that an image
-// field is enough. If several fields are possible, the error lists a command for each.
+// places returns the fields from which the pods of a target are made. images means that an image field is
+// enough. If several fields are possible, the error suggests a command for each.
 func (f *setFlags) places(c *changer, t *observe.Target, images bool) (template.Places, error) {
 	if f.template != nil {
 		return template.Places{Template: f.template}, nil
@@ -97,8 +98,8 @@ func inTemplate(t *observe.Target, path fieldpath.Path, change func(template map
 	})
 }
 
-// inField returns a function that sets the field at path to the result of change for a copy of
-// its value.
+// inField returns a function that calls change with a copy of the field at path, and sets the field to the
+// result.
 func inField(path fieldpath.Path, change func(value any) (any, error)) wanted {
 	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
 		fields, err := revision.FieldsAt(obj.Object, []fieldpath.Path{path})

@@ -70,8 +70,8 @@ func (o *setImageOptions) complete(args []string) error {
 	return nil
 }
 
-// splitImages splits the arguments into objects and images. The images start at the first argument
-// with a container name. Without such an argument, the last argument is the image.
+// splitImages splits the arguments into objects and images. The first CONTAINER=IMAGE begins the images.
+// Without one, the last argument is the only image.
 func splitImages(args []string) (objects, images []string) {
 	at := slices.IndexFunc(args, func(arg string) bool { return strings.Contains(arg, "=") })
 	if at < 0 {
@@ -103,8 +103,8 @@ func (o *setImageOptions) want(c *changer, t *observe.Target) (wanted, error) {
 	}), nil
 }
 
-// setImages sets the images in a pod template. If an image may be for several containers, the
-// error lists a command for each.
+// setImages sets the images in a pod template. If an image could be for several containers, the error
+// suggests a command for each.
 func (o *setImageOptions) setImages(c *changer, t *observe.Target, template map[string]any) error {
 	err := podtemplate.SetImages(template, o.images)
 	several := (*podtemplate.SeveralContainersError)(nil)

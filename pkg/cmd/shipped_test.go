@@ -17,7 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The compiled mappings of the shipped kinds equal the declarations of their CRDs.
+// The compiled-in mapping of each shipped kind equals the declaration in its CRD.
 func TestShippedKindsAreDeclared(t *testing.T) {
 	t.Parallel()
 	crds, err := deploy.CRDs()
@@ -48,8 +48,8 @@ func TestShippedKindsAreDeclared(t *testing.T) {
 	}
 }
 
-// The default pod is defined twice: in the CRD, where it applies even if no process of this project
-// runs, and in Go, for objects that are older than the template field of the CRD.
+// The default pod template is defined in the CRD and in Go. The Go template is only for objects that are
+// older than the template field of the CRD.
 func TestDefaultTemplateIsThatOfTheCRD(t *testing.T) {
 	t.Parallel()
 	crds, err := deploy.CRDs()
@@ -72,8 +72,8 @@ func TestDefaultTemplateIsThatOfTheCRD(t *testing.T) {
 	}
 }
 
-// The manifests grant exactly the permissions that all shipped kinds together need. They
-// grant the permission for the lease in a separate role.
+// The manifests grant exactly the permissions that the shipped kinds need. A separate role grants access to
+// leases.
 func TestRolesOfKindsAreThoseOfTheManifests(t *testing.T) {
 	t.Parallel()
 	objs, err := deploy.Controller(deploy.Settings{Namespace: deploy.SystemNamespace, AllNamespaces: true})
@@ -100,7 +100,7 @@ func TestRolesOfKindsAreThoseOfTheManifests(t *testing.T) {
 	}
 }
 
-// rightsIn returns the permissions in rules, such as "patch /pods". It omits those on leases.
+// rightsIn returns the permissions in rules, such as "patch /pods". It omits leases.
 func rightsIn(rules []rbacv1.PolicyRule) []string {
 	all := map[string]bool{}
 	for _, rule := range rules {

@@ -122,7 +122,6 @@ func (o *statusOptions) complete(args []string) (err error) {
 	return o.limits.validate(o.wait)
 }
 
-// run shows the objects once, until they are ready, or until Ctrl-C.
 func (o *statusOptions) run(ctx context.Context, c *cluster) error {
 	o.cluster = c
 	o.takeWord(ctx)
@@ -145,7 +144,8 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 	})
 }
 
-// printText prints one object in full, on a terminal as the screen shows it, and several as a table.
+// printText prints a single object in full, and several objects as a table. On a terminal, a single object
+// looks as it does in a watch.
 func (o *statusOptions) printText(w io.Writer, reports []status.Report) error {
 	if !o.one() || o.noHeaders || len(reports) != 1 {
 		return o.table.Print(w, reports, time.Now())
@@ -164,7 +164,6 @@ func (o *statusOptions) printText(w io.Writer, reports []status.Report) error {
 	return nil
 }
 
-// runOnce shows the current state of the objects.
 func (o *statusOptions) runOnce(ctx context.Context) error {
 	targets, errs := o.find(ctx)
 	reports, failed := o.reports(ctx, targets)
@@ -196,8 +195,8 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) (
 		return nil, []error{err}
 	}
 	defer reader.Stop()
-	// ParallelizeUntil skips the remaining items if its context ends. Each object must have a
-	// report or an error.
+	// When its context ends, ParallelizeUntil skips the remaining items. Each object must have a report or
+	// an error.
 	workqueue.ParallelizeUntil(context.WithoutCancel(ctx), reporters, len(targets), func(i int) {
 		all[i], errs[i] = o.report(ctx, reader, targets[i])
 		errs[i] = kube.Explain(targets[i].Kind, errs[i])
@@ -211,8 +210,8 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) (
 	return reports, withoutRepeats(errs)
 }
 
-// withoutRepeats removes nil errors and repeated Forbidden errors. The error for a refused list
-// does not name an object, so it is the same for all objects.
+// withoutRepeats removes nil errors and repeated Forbidden errors. The error for a forbidden list names no
+// object, so it is the same for all objects.
 func withoutRepeats(errs []error) []error {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(errs, func(err error) bool {
@@ -243,8 +242,7 @@ func verdicts(reports []status.Report) []error {
 	return errs
 }
 
-// extent returns how much to read of each object. A table needs the same evidence as a full
-// report, but no competitors.
+// extent returns how much to read of each object. A table omits competitors, such as autoscalers.
 func (o *statusOptions) extent() observe.Extent {
 	row := slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) && !o.one()
 	return observe.Extent{Depth: observe.Reasons, Competitors: !row && !o.targets.untyped()}

@@ -14,8 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// one reports whether a single object is shown in full, because it is named or in a file, and not
-// watched. Selected objects are shown as a list, even if there is only one.
+// one reports whether a single object is shown in full: it is named or in a file, and not watched. Selected
+// objects are shown as a list, even if there is only one.
 func (o *statusOptions) one() bool {
 	named := len(o.targets.args) == 1 || len(o.targets.args) == 2 && !strings.Contains(o.targets.args[0], "/")
 	return !o.watch && (o.targets.fromFiles() || named && !o.targets.given())
@@ -26,8 +26,8 @@ func (o *statusOptions) selects() bool {
 	return o.targets.untyped() || len(o.targets.args) > 0 && o.targets.given()
 }
 
-// find returns the targets, with the owners of pods instead of the pods. It returns errors for
-// objects that have neither replicas nor pods.
+// find returns the targets, and replaces each pod with its owner. It returns an error for each object that
+// has neither replicas nor pods.
 func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	targets, errs := o.targets.find(ctx, o.cluster)
 	if o.targets.untyped() {
@@ -85,8 +85,8 @@ func (o *statusOptions) sources(ctx context.Context) ([]observe.Source, []error)
 	return sources, nil
 }
 
-// hasStatus reports whether objects of a kind may have replicas. It is true for any custom
-// resource, because only the objects show whether they have replicas.
+// hasStatus reports whether objects of a kind can have replicas. It is true for any custom resource,
+// because only the objects show whether they have replicas.
 func hasStatus(kind kinds.Kind) bool {
 	if !kind.BuiltIn() || slices.Contains([]string{"apps", "batch"}, kind.Resource.Group) {
 		return true

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Only those built-in kinds that create pods have a status.
+// A built-in kind has a status only if it creates pods.
 func TestHasStatus(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]bool{
@@ -26,7 +26,7 @@ func TestHasStatus(t *testing.T) {
 	}
 }
 
-// Counts are whole numbers in every format, however large they are.
+// Large counts are printed as whole numbers, and not in scientific notation.
 func TestPrintModels(t *testing.T) {
 	t.Parallel()
 	p, err := printers.NewJSONPathPrinter("{.replicas.desired}")

@@ -77,13 +77,13 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	sources, errs := o.sources(ctx)
 	switch {
 	case len(errs) > 0 && o.targets.untyped():
-		return errs[0] // it is the same for the other kinds
+		return errs[0] // the error is the same for all kinds
 	case len(errs) > 0:
 		return outcome.Join(errs)
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	// Rows appear one by one, so even the first must show its type if the sources differ in type.
+	// Rows are printed one by one. If the types differ, even the first row must show its type.
 	o.table.Types = slices.ContainsFunc(sources, func(s observe.Source) bool { return s.Kind.CRD() != sources[0].Kind.CRD() })
 	w := &statusWatch{statusOptions: o, toList: len(sources)}
 	connection := &follow.Connection{Changed: func(lost time.Time) {
@@ -111,20 +111,20 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	}
 	running.Wait()
 	if errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil }); o.targets.untyped() {
-		errs = errs[:min(1, len(errs))] // it is the same for the other kinds
+		errs = errs[:min(1, len(errs))] // the error is the same for all kinds
 	}
 	return outcome.Join(errs)
 }
 
-// statusWatch shows the watched objects.
+// statusWatch is a running "status --watch".
 type statusWatch struct {
 	*statusOptions
-	// screen is nil if changes are printed.
+	// screen is nil if changes are printed as lines.
 	screen *terminal.Screen
 
 	mu sync.Mutex
-	// toList is the number of sources that are not listed yet. found means that a source had
-	// objects. listed means that not all lists were forbidden. refused is the error of one that was.
+	// toList is the number of sources that are not listed yet. found means that a source had objects.
+	// listed means that at least one list was allowed. refused is the error of a forbidden list.
 	toList  int
 	found   bool
 	listed  bool
@@ -132,7 +132,7 @@ type statusWatch struct {
 }
 
 // show shows the new state of an object. On a screen, an object that was found by type or selector
-// disappears when it is deleted or no longer wanted. One that the command line named stays.
+// disappears when it is deleted or no longer wanted. A named object stays.
 func (w *statusWatch) show(s observe.Observation) error {
 	r := s.Report
 	if w.targets.untyped() && s.Object != nil && w.targets.belongs(s.Target, w.among) {
@@ -179,8 +179,8 @@ func (w *statusWatch) follow(ctx context.Context, f *observe.Follower, source ob
 	}
 }
 
-// noteListed records whether a source had objects at first, or the error of its list. When all
-// sources are listed and empty, it prints that. If all lists were refused, it returns an error.
+// noteListed records that a source was listed, and whether it had objects or was forbidden. If all sources
+// are empty, it prints that nothing was found. If all lists were forbidden, it returns an error.
 func (w *statusWatch) noteListed(ctx context.Context, found bool, refused error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// pasted is the end of the commands that commonOptions from onStaging print.
+// pasted holds the flags that the options from onStaging add to suggested commands.
 const pasted = " --context=staging --as=alice"
 
 // onStaging returns the options of a command with flags for another context and user, and the

@@ -13,7 +13,7 @@ import (
 // longestHelp is the maximum number of lines of a help text.
 const longestHelp = 60
 
-// exceptions returns the flags that differ between verbs, with the reasons.
+// exceptions returns the flags that are allowed to differ between verbs, each with the reason.
 func exceptions() map[string]string {
 	return map[string]string{
 		"wait --timeout":           "as in kubectl wait: 30 seconds, zero checks once, negative waits for a week",
@@ -37,7 +37,7 @@ func exceptions() map[string]string {
 	}
 }
 
-// verbsOf returns the commands without subcommands, by name.
+// verbsOf returns all commands below the root, by name.
 func verbsOf(t *testing.T) map[string]*cobra.Command {
 	t.Helper()
 	all := map[string]*cobra.Command{}
@@ -62,7 +62,7 @@ func TestFlagsAreTheSame(t *testing.T) {
 			}
 			is := flag{f.Value.Type(), f.DefValue, f.Usage, f.Shorthand}
 			if f.Name == "output" {
-				is.usage = "" // has the formats of the verb
+				is.usage = "" // lists the formats of the verb
 			}
 			if was, seen := first[f.Name]; seen && was != is {
 				t.Errorf("%s: %+v, but %s: %+v", key, is, of[f.Name], was)
@@ -75,7 +75,6 @@ func TestFlagsAreTheSame(t *testing.T) {
 	}
 }
 
-// Every verb that changes objects has the common flags.
 func TestCommonFlags(t *testing.T) {
 	t.Parallel()
 	all := verbsOf(t)

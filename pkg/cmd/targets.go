@@ -31,7 +31,7 @@ type targetFlags struct {
 	allNamespaces bool
 	// without decides which objects are selected if no type is given.
 	without everyKind
-	// optional means that it is no error if no object matches.
+	// optional means that a command succeeds even if no object matches.
 	optional bool
 
 	args []string
@@ -103,16 +103,16 @@ func (f *targetFlags) complete(args []string) error {
 	return nil
 }
 
-// typeVariable is the environment variable with the type of a NAME without a type, such as
-// "deployment". Without it, a NAME is an ImoocPod.
+// typeVariable is the environment variable with the type of a bare NAME, such as "deployment". If it is not
+// set, a NAME is an ImoocPod.
 const typeVariable = "KUBECTL_IMOOCPOD_TYPE"
 
-// defaultType returns the type of a NAME without a type.
+// defaultType returns the type of a bare NAME.
 func defaultType() string {
 	return cmp.Or(os.Getenv(typeVariable), kinds.ImoocPod().Singular)
 }
 
-// withType adds the type of the environment variable, if there is one, to a NAME.
+// withType adds the type in the environment variable, if it is set, to a bare NAME.
 func withType(name string) string {
 	if word := os.Getenv(typeVariable); word != "" && name != "" && !strings.Contains(name, "/") {
 		return word + "/" + name
@@ -142,8 +142,8 @@ func (f *targetFlags) scope(args []string) error {
 	return nil
 }
 
-// typesAndNames splits arguments into types and names: TYPE/NAME …, TYPE NAME …, or the NAME
-// of an ImoocPod.
+// typesAndNames splits arguments into pairs of a type and a name. The arguments are TYPE/NAME …, TYPE NAME
+// …, or the NAME of an ImoocPod.
 func typesAndNames(args []string) (all [][2]string) {
 	for i, arg := range args {
 		word, name, _ := strings.Cut(arg, "/")
@@ -160,8 +160,8 @@ func typesAndNames(args []string) (all [][2]string) {
 	return all
 }
 
-// imoocPods returns the names of the ImoocPods in the arguments. only reports whether the
-// arguments name nothing else, so that they need no discovery.
+// imoocPods returns the names of the ImoocPods in the arguments. only means that the arguments name nothing
+// else, and so need no discovery.
 func (f *targetFlags) imoocPods(args []string) (names []string, only bool) {
 	if f.given() || len(args) == 0 {
 		return nil, false
@@ -193,7 +193,7 @@ func (f *targetFlags) namesType(ctx context.Context, c *cluster) bool {
 	return err == nil
 }
 
-// notAType returns an error if a bare NAME is the name of a type, but not of an ImoocPod.
+// notAType returns an error if a bare NAME is the name of a type and not of an ImoocPod.
 func (f *targetFlags) notAType(ctx context.Context, c *cluster) error {
 	if !f.namesType(ctx, c) {
 		return nil
@@ -213,8 +213,8 @@ func kindNamed(ctx context.Context, c *kube.Factory, word string) (kinds.Kind, e
 	return c.KindNamed(ctx, word)
 }
 
-// name resolves names of objects to targets, and does not read the objects. If flags select
-// objects, it returns nothing.
+// name resolves names to targets, without reading the objects. If flags select the objects, it returns
+// nothing.
 func (f *targetFlags) name(ctx context.Context, c *cluster) (found []observe.Target, errs []error) {
 	if f.given() {
 		return nil, nil
@@ -240,7 +240,7 @@ func (f *targetFlags) find(ctx context.Context, c *cluster) ([]observe.Target, [
 	return found, errs
 }
 
-// match is find without an error if no object matches.
+// match is like find, but returns no error if no object matches.
 func (f *targetFlags) match(ctx context.Context, c *cluster) ([]observe.Target, []error) {
 	if f.untyped() {
 		return f.findEveryKind(ctx, c)
@@ -312,11 +312,10 @@ func (f *targetFlags) explainTypes(errs []error) []error {
 	return errs
 }
 
-// errNothingFound means that no object matches the arguments. This is not an error for verbs that
-// read, delete, or park objects, or wait until they are gone.
+// errNothingFound means that no object matches the arguments. Verbs that read, delete, or park objects, or
+// that wait for a deletion, succeed anyway.
 var errNothingFound = errors.New("no matching resources found")
 
-// sayNothingFound prints that nothing matches the arguments.
 func (f *targetFlags) sayNothingFound(ctx context.Context, c *cluster) error {
 	where := " in " + c.namespace + " namespace."
 	if f.allNamespaces {

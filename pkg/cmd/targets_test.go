@@ -55,7 +55,7 @@ func TestImoocPodArguments(t *testing.T) {
 	}
 }
 
-// Arguments that cannot name objects are usage errors before any request.
+// Arguments that cannot name objects are rejected before the first request.
 func TestArgumentsThatNameNothing(t *testing.T) {
 	t.Parallel()
 	files := resource.FilenameOptions{Filenames: []string{"f"}}
@@ -87,7 +87,7 @@ func TestArgumentsThatNameNothing(t *testing.T) {
 	}
 }
 
-// Arguments that name ImoocPods are accepted or refused without a request.
+// The names of ImoocPods that complete accepts are valid.
 func FuzzTargets(f *testing.F) {
 	for _, args := range []string{"", "foo", "imoocpod/foo", "imoocpods foo bar", "imoocpod/", "/foo", "//", "imoocpod/a/b", "deployment/foo bar", "-"} {
 		f.Add(args)

@@ -14,12 +14,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// wanted is a function that returns the fields that a verb wants for the current object, and the
-// cause of the change, as in template.Request.
+// wanted is a function that returns the new values of an object's fields, and the cause of the change. See
+// template.Request.
 type wanted = func(obj *unstructured.Unstructured) ([]revision.Field, string, error)
 
-// changeTemplate changes the fields that the pods of a target are made from. If a reason is given,
-// it replaces the cause.
+// changeTemplate changes the fields from which the pods of a target are made. The reason that the user
+// gives replaces the cause.
 func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, want wanted) (*change, error) {
 	c.warnPaused(t)
 	before, err := c.readBefore(ctx, t)

@@ -58,8 +58,8 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 	return made, err
 }
 
-// show prints a change before it is written, because others besides the controller can write
-// revisions. A revision may hide a further change behind a plain one, so show also prints a diff.
+// show prints a change before it is written, because not only the controller can write revisions. It also
+// prints a diff, because a revision can hide a further change behind a plain one.
 func (c *changer) show(t *observe.Target, now, want []revision.Field) error {
 	change := revision.Change(now, want)
 	if change == "" || c.flags.dryRun != "none" {
@@ -129,7 +129,7 @@ func neverReady(ctx context.Context, c *changer, t *observe.Target, history revi
 	return ""
 }
 
-// stay returns a function that wants the current values of the fields, so nothing changes.
+// stay returns a function that returns the current values of the fields, so that nothing changes.
 func stay(at revision.Revision) wanted {
 	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
 		now, err := revision.FieldsAt(obj.Object, revision.Paths(at.Fields))

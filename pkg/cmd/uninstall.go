@@ -135,8 +135,8 @@ func (o *uninstallOptions) uninstallController(ctx context.Context, client dynam
 	return escape.PrintLine(o.common.streams.Out, "no controller is installed for %s", where)
 }
 
-// remove deletes an object and waits until it is gone. If the policy is foreground, the object's
-// dependents go first. removed reports whether the object existed.
+// remove deletes an object and waits until it is gone. If the policy is foreground, the dependents of the
+// object are deleted first. removed reports whether the object existed.
 func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceInterface, name string, policy *metav1.DeletionPropagation) (removed bool, err error) {
 	present, err := objects.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -152,9 +152,9 @@ func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceI
 	return true, observe.WaitUntilGone(ctx, objects, present, o.timeout)
 }
 
-// clear makes sure that no objects of the CRDs are left. With --delete-objects, it deletes them
-// after their pods. Otherwise, it returns an error if there are any. A CRD must outlive its
-// objects, or the garbage collector may overlook that they are gone.
+// clear makes sure that the CRDs have no objects. With --delete-objects, it deletes the objects after their
+// pods. Otherwise, it returns an error if there are any objects. If a CRD were deleted before its objects,
+// the garbage collector could miss their deletion.
 func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) error {
 	found := make([][]*unstructured.Unstructured, len(kinds.Shipped()))
 	var refusals []error

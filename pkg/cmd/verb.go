@@ -21,7 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// commonOptions holds what every verb needs. version is the version of this program.
+// commonOptions holds the options of every verb. version is the version of this program.
 type commonOptions struct {
 	clients *kube.Factory
 	streams genericiooptions.IOStreams
@@ -46,7 +46,7 @@ func (o *commonOptions) offline() (c *cluster, err error) {
 	return c, err
 }
 
-// connect returns the cluster that the flags or the kubeconfig name. It sends no request.
+// connect returns the cluster that the flags or the kubeconfig name. It sends no requests.
 func (o *commonOptions) connect() (*cluster, error) {
 	c, err := o.offline()
 	if err == nil {
@@ -64,13 +64,12 @@ func (o *commonOptions) tell(format string, args ...any) {
 	_ = escape.PrintLine(o.streams.ErrOut, format, args...)
 }
 
-// line returns a command to paste, with the flags by which this command reached the cluster.
+// line formats a command to paste, with the flags that select the same cluster and user.
 func (o *commonOptions) line(cmd commandline.Command) string {
 	return o.clients.CommandContext().Line(cmd)
 }
 
-// commandOn returns the command line of a verb for a target, to print in a hint. words are
-// the flags.
+// commandOn returns the command that runs a verb on a target, to print in a hint. words are the flags.
 func commandOn(verb string, t *observe.Target, words ...string) commandline.Command {
 	return commandline.Plugin(verb, argumentOf(t)).With(words...).In(t.Namespace)
 }
@@ -83,8 +82,8 @@ func argumentOf(t *observe.Target) string {
 	return t.Kind.CRD() + "/" + t.Name
 }
 
-// command makes cmd run a verb, and returns cmd. complete stores the arguments, and returns an
-// error if they or the flags are invalid. It sends no requests.
+// command makes cmd run a verb, and returns cmd. complete stores the arguments, sends no requests, and
+// returns an error if the arguments or the flags are invalid.
 func command(cmd *cobra.Command, complete func(args []string) error, run func(context.Context) error) *cobra.Command {
 	cmd.Args = func(_ *cobra.Command, args []string) error { return complete(args) }
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) }
@@ -105,8 +104,8 @@ func (f *targetFlags) command(cmd *cobra.Command, common commonOptions, complete
 	})
 }
 
-// explain adds advice to an error about a missing object: that its namespace does not exist, or how
-// to name an object of another type. If a bare NAME is a type, explain returns a usage error.
+// explain adds advice to an error about a missing object: that its namespace does not exist, or how to name
+// an object of another type. If a bare NAME is a type, it returns a usage error instead.
 func (f *targetFlags) explain(ctx context.Context, c *cluster, err error) error {
 	if (kube.NotFound(err) || noImoocPod(err)) && missing(err).Resource != "namespaces" {
 		if namespace, missing := c.clients.NoNamespace(ctx); missing {
@@ -138,7 +137,7 @@ func noImoocPod(err error) bool {
 	return missing(err) == kinds.ImoocPod().Resource.GroupResource()
 }
 
-// missing returns the resource of the object that a NotFound error is about. Otherwise, it is empty.
+// missing returns the resource in a NotFound error, or an empty resource for any other error.
 func missing(err error) schema.GroupResource {
 	var answer apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &answer) || answer.Status().Details == nil {
@@ -154,7 +153,7 @@ func noArgs(verb string, args []string) error {
 	return nil
 }
 
-// usageErrorf returns an error that refers to the help of the command.
+// usageErrorf returns a usage error, which refers the user to the help of the command.
 func usageErrorf(format string, args ...any) error {
 	return &outcome.UsageError{Err: fmt.Errorf(format, args...)}
 }

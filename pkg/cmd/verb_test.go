@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// If no ImoocPod has the NAME, the error explains how to name another type.
+// If no ImoocPod has the NAME, the error explains how to name an object of another type.
 func TestExplained(t *testing.T) {
 	t.Parallel()
 	unreachable, _ := onStaging(t)

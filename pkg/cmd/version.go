@@ -52,7 +52,7 @@ func (o *versionOptions) run(ctx context.Context) error {
 			v.Controllers, serverErr = o.controllers(ctx)
 		}
 	}
-	// Without the server's version, the client's is still useful.
+	// The client version is useful even without the server version.
 	if err := o.print(v); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// aWeek is the timeout that a negative --timeout stands for, as in kubectl.
+// aWeek is the timeout if --timeout is negative, as in kubectl.
 const aWeek = 168 * time.Hour
 
 type waitOptions struct {
@@ -97,7 +97,7 @@ func (o *waitOptions) complete(args []string) error {
 	return cmp.Or(o.limits.validate(true), err)
 }
 
-// waitsFor reports whether a condition is one of those to wait for.
+// waitsFor reports whether --for names the condition.
 func (o *waitOptions) waitsFor(condition string) bool {
 	return slices.ContainsFunc(o.words, func(word string) bool { return strings.EqualFold(word, condition) })
 }
@@ -138,7 +138,8 @@ func (o *waitOptions) printReached(w io.Writer, t observe.Target, obj *unstructu
 	return p.PrintObj(cmp.Or(obj, nameOnly(t)), w)
 }
 
-// find returns the targets. It does not read named objects that need not exist.
+// find returns the targets. With --for=create or --for=delete, it does not read named objects, because they
+// need not exist.
 func (o *waitOptions) find(ctx context.Context, c *cluster) ([]observe.Target, []error) {
 	if !o.waitsFor("create") && !o.waitsFor("delete") {
 		return o.targets.find(ctx, c)

@@ -36,9 +36,9 @@ func (o *commonOptions) warnPaused(t *observe.Target) {
 	}
 }
 
-// warnOfCompetitors warns about autoscalers, budgets, and other writers before a change of the
-// count. Failing to read them does not prevent the change. after returns the new count. If after
-// fails, there is no warning, because the change will fail, too.
+// warnOfCompetitors warns about autoscalers, budgets, and other writers before a change of the count. A
+// failed read does not prevent the change. after returns the new count. If after returns an error, there is
+// no warning, because the change will fail, too.
 func (o *commonOptions) warnOfCompetitors(ctx context.Context, t *observe.Target, after func(now int64) (int32, error)) {
 	snapshot, _, err := observe.Read(ctx, o.clients, *t, observe.Extent{Competitors: true})
 	if err != nil {
@@ -55,12 +55,12 @@ func (o *commonOptions) warnOfCompetitors(ctx context.Context, t *observe.Target
 	}
 }
 
-// loopWarner warns that no controller will act on a change. It reads the leases of controllers,
-// and does not warn if that fails. A nil loopWarner, as in a dry run, does nothing.
+// loopWarner warns if no controller holds a lease for the object of a change. It does not warn if it cannot
+// read the leases. A nil loopWarner, as in a dry run, does nothing.
 type loopWarner struct {
 	*cluster
-	// cached and current return the controllers. current needs a consistent list, which may take
-	// 100 ms longer than cached (KEP-2340), so it is called only to confirm a warning.
+	// cached and current return the controllers. current needs a consistent list, which can take 100 ms
+	// longer (KEP-2340), so it is called only to confirm a warning.
 	cached, current func() []leaserecord.Loop
 	warned          []string
 }
@@ -69,7 +69,7 @@ func newLoopWarner(ctx context.Context, c *cluster) *loopWarner {
 	read := func(resourceVersion string) func() []leaserecord.Loop {
 		return sync.OnceValue(func() []leaserecord.Loop {
 			loops, _ := holder.List(ctx, c.finder.Dynamic, metav1.NamespaceAll, resourceVersion)
-			return loops // nil if they cannot be read
+			return loops // nil if the leases cannot be read
 		})
 	}
 	return &loopWarner{cluster: c, cached: read("0"), current: read("")}
@@ -107,7 +107,7 @@ func covered(loops []leaserecord.Loop, t observe.Target, now time.Time) bool {
 		if t.Object != nil {
 			labels = t.Object.GetLabels()
 		} else {
-			l.Scope.Selector = "" // the loop may select it
+			l.Scope.Selector = "" // the selector may match the labels, which were not read
 		}
 		return l.Live(now) && l.Scope.Covers(t.Namespace, t.Kind.CRD(), labels)
 	})

@@ -11,7 +11,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A target is covered by a live loop whose scope includes it.
 func TestCovered(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -37,7 +37,7 @@ func (c Command) In(namespace string) Command {
 	return c.With("-n", namespace)
 }
 
-// Context contains the flags that select the same cluster and the same user in a pasted command, such
+// Context contains the flags with which a pasted command selects the same cluster and the same user, such
 // as "--context", "staging". The zero value adds no flags.
 type Context []string
 

@@ -22,35 +22,36 @@ const (
 
 const ellipsis = "…"
 
-// Column escapes s for a column before other columns. Its limit is the maximum length of an object's
-// name, because longer text would push other columns out of the line.
+// Column escapes s for any column of a table except the last. Its limit allows the maximum length of an
+// object's name. Longer text would push the next columns out of the line.
 func Column(s string) string { return visible(s, maxColumn, false) }
 
-// Cell is like Line, but with a lower limit, for the last column of a table or an event's message.
+// Cell is like Line, but has a lower limit. It is for the last column of a table and for an event's
+// message.
 func Cell(s string) string { return visible(s, maxCell, false) }
 
 // Line escapes s for one line.
 //
 // Newlines and tabs become spaces. Invisible characters become visible escapes: control characters,
-// separators, bidirectional controls, zero-width characters, tags, and all others that Unicode does
-// not define as graphic. A byte that is not UTF-8 is escaped, too. The escapes have the syntax of Go:
+// separators, bidirectional controls, zero-width characters, tags, and all others that Unicode does not
+// define as graphic. A byte that is not valid UTF-8 is escaped, too. The escapes have the syntax of Go:
 // \x1b, \u202e, \U000e0041, \xff.
 //
 // A zero-width joiner between two emoji is not escaped, because it combines them. Elsewhere, even in
 // Persian and Indic scripts, it is escaped, because it can hide text.
 //
-// Text without such characters is returned unchanged, without an allocation. Escaping an escaped text
-// does not change it.
+// Text without such characters is returned unchanged, without an allocation. Escaping an escaped text does
+// not change it.
 func Line(s string) string { return visible(s, maxLine, false) }
 
 // Text escapes s for several lines. It is like Line, but keeps newlines and tabs.
 func Text(s string) string { return visible(s, maxText, true) }
 
 // Writer returns a writer that escapes like Text and writes to w. Each write must end at a character
-// boundary, as in package fmt.
+// boundary. The writes of package fmt do.
 func Writer(w io.Writer) io.Writer { return writer{w} }
 
-// PrintLine writes an escaped line.
+// PrintLine formats a line, escapes it, and writes it.
 func PrintLine(w io.Writer, format string, args ...any) error {
 	_, err := fmt.Fprintln(w, Line(fmt.Sprintf(format, args...)))
 	return err
@@ -65,7 +66,7 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// visible escapes s. most is the maximum length. If lines is set, newlines and tabs are kept.
+// visible escapes s. most is the maximum length in bytes. If lines is set, newlines and tabs are kept.
 func visible(s string, most int, lines bool) string {
 	if len(s) <= most && clean(s, lines) {
 		return s
@@ -114,13 +115,13 @@ func clean(s string, lines bool) bool {
 	return true
 }
 
-// stays reports whether r, the rune with size bytes at s[i], is not escaped.
+// stays reports whether r needs no escape. r is the rune with size bytes at s[i].
 func stays(s string, i int, r rune, size int, lines bool) bool {
 	switch {
 	case r < utf8.RuneSelf:
 		return r >= ' ' && r != 0x7f || lines && (r == '\n' || r == '\t')
 	case r == utf8.RuneError:
-		return size > 1 // U+FFFD, and not an invalid byte
+		return size > 1 // U+FFFD itself, and not an invalid byte
 	case r == joiner:
 		before, _ := utf8.DecodeLastRuneInString(s[:i])
 		after, _ := utf8.DecodeRuneInString(s[i+size:])

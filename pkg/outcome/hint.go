@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// HintedError is an error with a hint about the next step. The hint is not part of the message. main
-// prints it on a separate line, with the flags for the same cluster.
+// HintedError is an error with a hint about the next step. The hint is not part of the message. main prints
+// the hint on a separate line, with the flags for the same cluster.
 type HintedError struct {
 	Err  error
 	Text string
@@ -48,7 +48,7 @@ func (e *HintedError) Line(c commandline.Context) string {
 // WithoutHints returns the error without its hints.
 func WithoutHints(err error) error { return &unhintedError{err} }
 
-// unhintedError has no Unwrap method, which hides the wrapped error from Hints.
+// unhintedError has no Unwrap method, so that Hints does not find the hints of the wrapped error.
 type unhintedError struct{ err error }
 
 func (e *unhintedError) Error() string { return e.err.Error() }

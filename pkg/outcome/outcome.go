@@ -64,7 +64,7 @@ func Join(errs []error) error {
 	return Errors(errs)
 }
 
-// UnknownTypeError means that the server lacks a resource type.
+// UnknownTypeError means that the server has no such resource type.
 type UnknownTypeError struct {
 	Type string
 	// Nearest lists types with similar names.

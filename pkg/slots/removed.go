@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// MaxRemoved limits the number of removed slots of an object, and MaxRemovedText limits the length of the
-// annotation that lists them. Both are limited because every copy of the object contains the annotation.
+// MaxRemoved is the maximum number of removed slots of an object. MaxRemovedText is the maximum length of
+// the annotation that lists them. There are limits because every copy of the object contains the
+// annotation.
 const (
 	MaxRemoved     = 1000
 	MaxRemovedText = MaxRemoved * len("2147483647,")

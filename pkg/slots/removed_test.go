@@ -110,7 +110,6 @@ func TestWantedSlots(t *testing.T) {
 	})
 }
 
-// drawSlots draws slots, possibly with duplicates.
 func drawSlots(t *rapid.T, label string) []Slot {
 	return rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 11), func(n int) Slot { return Slot(n) }), 0, 6).Draw(t, label)
 }

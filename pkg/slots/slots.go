@@ -1,6 +1,6 @@
-// Package slots computes the pods of an object. If the object has a replica count, its pods fill the
-// lowest numbered slots that are not removed. If the object has one pod per node, there is a slot for
-// each node. Each slot has one pod name.
+// Package slots assigns the pods of an object to slots. If the object has a replica count, its slots are
+// the lowest numbers that are not removed. If the object has one pod per node, there is a slot for each
+// node. Each slot has one pod name.
 package slots
 
 import (
@@ -47,11 +47,11 @@ func (s Slot) String() string {
 // maxName is the maximum length of a pod's name. The name is also the host name, which is a DNS label.
 const maxName = 63
 
-// PodName returns the only valid name for the pod of a slot. It depends only on the owner and the
-// slot. Therefore, a create that is repeated after a crash, a lost response, or a stale read, or by a
-// second loop, gets AlreadyExists and makes no second pod. A recreated owner has another UID, so its
-// pods have other names. The name of a pod that replaces a stuck pod also depends on the UID of the
-// stuck pod.
+// PodName returns the only valid name for the pod of a slot. It depends only on the owner and the slot.
+// Therefore, a create that is repeated after a crash, a lost response, or a stale read gets AlreadyExists
+// and makes no second pod. The same is true for a create by a second controller. A recreated owner has
+// another UID, so its pods have other names. The name of a pod that replaces a stuck pod also depends on
+// the UID of the stuck pod.
 func PodName(owner string, uid, replaces types.UID, slot Slot) string {
 	longest := 10 // digits of a number
 	if slot.IsNode() {
@@ -60,8 +60,8 @@ func PodName(owner string, uid, replaces types.UID, slot Slot) string {
 	return ChildName(owner, uid+replaces, slot.String(), longest)
 }
 
-// ChildName returns the name of a child: the owner's name, a hash of the owner's UID, and a suffix.
-// It truncates the owner's name so that the longest suffix of this type of children fits.
+// ChildName returns the name of a child: the owner's name, a hash of the owner's UID, and a suffix. longest
+// is the maximum length of the suffix. The owner's name is truncated to leave room for it.
 func ChildName(owner string, uid types.UID, suffix string, longest int) string {
 	if room := maxName - len("-01234567-") - longest; len(owner) > room {
 		owner = strings.TrimRight(owner[:room], "-.")

@@ -21,8 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// runOn runs a command line against an in-memory server. A word that is a single quotation mark becomes an
-// empty argument.
+// runOn runs a command line against an in-memory server. The word " stands for an empty argument.
 func runOn(ctx context.Context, s *apiserver.Server, line string) result {
 	words := strings.Fields(line)
 	for i, word := range words {
@@ -62,7 +61,7 @@ func declared(plural, kind string) string {
 		schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {observedGeneration: {type: integer}}}}}}}]}}`, plural, kind)
 }
 
-// requests returns the requests for resources that a server received, in order. It omits discovery.
+// requests returns the resource requests that a server received, in order. It omits discovery.
 func requests(s *apiserver.Server) []string {
 	var sent []string
 	for _, r := range s.Requests(func(r apiserver.Request) bool { return r.Resource != "" }) {
@@ -186,7 +185,6 @@ func TestNothingMatches(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", line, o, want)
 		}
 	}
-	// Waiting for the deletion of a missing object succeeds.
 	gone := file(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: gone}}")
 	if o := runOn(t.Context(), s, "wait -f "+gone+" --for=delete"); o.code != exitDone || o.stdout != "deployment.apps/gone condition met\n" {
 		t.Errorf("%+v", o)
@@ -225,7 +223,7 @@ func TestRequestsOfScale(t *testing.T) {
 	}
 }
 
-// "scale -f" reads an object only once before the write. The warning about a pause needs no other read.
+// "scale -f" reads an object only once before the write. The warning about a pause needs no second read.
 func TestScaleOfAFileReadsTheObjectOnce(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ crd, warning string }{
@@ -263,7 +261,6 @@ func TestStatusWatchListsAgain(t *testing.T) {
 	})
 }
 
-// A missing permission to list pods is reported once, regardless of the number of objects.
 func TestMissingRightIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)

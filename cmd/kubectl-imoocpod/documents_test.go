@@ -68,10 +68,11 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// inShell matches examples that need a shell, or objects that an earlier example has changed.
+// inShell matches examples that cannot run here. They need a shell, or an object that an earlier example
+// changes.
 var inShell = regexp.MustCompile(`(?m)^.*(\| | > |--remove|--to-revision|--cascade).*$`)
 
-// TestExamplesOfCommands checks that the examples in the help succeed. Each command has new objects.
+// TestExamplesOfCommands checks that the examples in the help succeed. Each command gets new objects.
 func TestExamplesOfCommands(t *testing.T) {
 	t.Parallel()
 	objects := strings.NewReplacer("name: app, image: web:1", "name: web, image: web:1", "name: shop}, ", "name: shop, labels: {tier: front}}, ").Replace(documented) + `
@@ -141,7 +142,6 @@ func tryBlock(t *testing.T, objects string, console bool, block string) (tried i
 	return tried
 }
 
-// shellWords splits a command line into words, and removes the quotes.
 func shellWords(line string) []string {
 	words := shellWord.FindAllString(line, -1)
 	for i, word := range words {

@@ -17,7 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// atEveryRequest runs a command once undisturbed and counts its requests. Then it runs the command again
+// atEveryRequest runs a command once, undisturbed, and counts its requests. Then it runs the command again
 // for each request, and calls disturb before that request. Watches do not count.
 func atEveryRequest(t *testing.T, prepare []string, line, image string, replicas int, disturb func(s *apiserver.Server), check func(t *testing.T, s *apiserver.Server, disturbed bool, o result) error) {
 	t.Helper()
@@ -67,8 +67,8 @@ func countOf(s *apiserver.Server) int64 {
 	return n
 }
 
-// No step and no revert overwrites a replica count that another client sets during the command. A command
-// that reads the new count at its start can change it.
+// No step and no revert overwrites a replica count that another client sets during the command. Only a
+// command that reads the new count at its start can change it.
 func TestStepsWithAnotherWriter(t *testing.T) {
 	t.Parallel()
 	for image, undisturbed := range map[string]int64{"web": 2, "pull": 0} {

@@ -24,9 +24,8 @@ func rightOf(r apiserver.Request) string {
 	return r.Verb + " " + strings.Trim(r.Resource+"/"+r.Subresource, "/")
 }
 
-// A verb works with exactly the permissions that "check" requires for it, and uses each of them. It
-// tolerates the failure of other requests, which find other writers of the replica count, controllers, and
-// disruption budgets.
+// A verb works with exactly the permissions that "check" requires for it, and uses each of them. Its other
+// requests are allowed to fail. They find controllers, disruption budgets, and other writers of the count.
 func TestRightsOfVerbs(t *testing.T) {
 	t.Parallel()
 	const (
@@ -39,7 +38,7 @@ func TestRightsOfVerbs(t *testing.T) {
 	)
 	optional := []string{"list leases", "watch leases", "list horizontalpodautoscalers", "list poddisruptionbudgets", events, "list pods"}
 	for verb, test := range map[string]struct {
-		// commands run in order. Each must exit with code.
+		// commands run in order. The exit code of each command is code.
 		commands []string
 		rights   []string
 		// more lists permissions that the verb tries to use, but does not need.

@@ -272,7 +272,7 @@ func TestAggregatedAPIDown(t *testing.T) {
 	}
 }
 
-// onlyDeployments returns a handler with the Deployment x, the other responses, and discovery for the API
+// onlyDeployments returns a handler with the Deployment x, the given responses, and discovery for the API
 // groups in version v1.
 func onlyDeployments(groups []string, responses map[string]string) *http.ServeMux {
 	var listed []string
@@ -429,7 +429,7 @@ func redirecting(t *testing.T, to string) (url string) {
 	return server.URL
 }
 
-// cut sends fewer bytes than the Content-Length.
+// cut sends fewer bytes than the Content-Length announces.
 func cut(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", "1000")

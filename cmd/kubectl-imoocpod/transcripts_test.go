@@ -64,7 +64,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// difference returns the first lines that differ between two texts.
+// difference shows where two texts first differ.
 func difference(want, got string) string {
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
 	i, command := 0, ""
@@ -115,7 +115,6 @@ func perform(t *testing.T, text string) string {
 	return b.String()
 }
 
-// follow executes the directive in a line that begins with "% ".
 func (x *stage) follow(line string) {
 	word, rest, _ := strings.Cut(line[2:], " ")
 	if err := x.direct(word, rest); err != nil {

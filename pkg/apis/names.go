@@ -45,7 +45,8 @@ const (
 	// AnnotationPausedUntil is the end of the pause in RFC 3339 format, or PausedForever.
 	AnnotationPausedUntil = Prefix + "paused-until"
 	// AnnotationPausedBy is the user who paused the object, and AnnotationPausedReason is the reason. If
-	// another controller reconciles the object, "pause" sets both and the field that pauses the object.
+	// another controller reconciles the object, "pause" sets both in addition to the field that pauses the
+	// object.
 	AnnotationPausedBy     = Prefix + "paused-by"
 	AnnotationPausedReason = Prefix + "paused-reason"
 	// PausedForever is the end of a pause that lasts until a user resumes the object.

@@ -62,8 +62,8 @@ const (
 	ReasonResumed      = "Resumed"
 )
 
-// Condition returns the condition Paused that the controller writes for a pause. active means that
-// the pause is active.
+// Condition returns the condition Paused that the controller writes for a pause. active is the result of
+// Active.
 func (p Pause) Condition(active bool) metav1.Condition {
 	c := metav1.Condition{Type: ConditionPaused, Status: metav1.ConditionFalse}
 	switch {

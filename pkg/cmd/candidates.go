@@ -41,9 +41,9 @@ func (e *choiceError) Error() string {
 
 func (e *choiceError) Unwrap() error { return e.err }
 
-// chooseField adds the possible fields, likeliest first, to the error about an unknown replica field. For
-// each field, it suggests a command. It returns other errors unchanged. count holds flags such as
-// --replicas.
+// chooseField adds the possible fields, likeliest first, to the error about an unknown replica field. It
+// suggests a command for each field that can be set. It returns other errors unchanged. count holds flags
+// such as --replicas.
 func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, count ...string) error {
 	var unknown *discover.UnknownFieldError
 	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
@@ -138,7 +138,7 @@ func noField(t *observe.Target, path fieldpath.Path, schema map[string]any) erro
 // command, because cobra suggests only commands.
 func nearestTo(word string, words []string) []string {
 	if len(word) < 3 {
-		return nil // it would be similar to too many words
+		return nil // a short word is similar to too many words
 	}
 	all := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, w := range words {

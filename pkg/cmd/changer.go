@@ -31,7 +31,7 @@ type changeFlags struct {
 	common  commonOptions
 	targets targetFlags
 	print   *genericclioptions.PrintFlags
-	// printer prints changed objects. It is set by validate.
+	// printer prints changed objects. validate sets it.
 	printer printers.ResourcePrinter
 	dryRun  dryRun
 	wait    changeWaitFlags
@@ -95,8 +95,8 @@ func (f *changeFlags) validate(waits bool) (err error) {
 	return cmp.Or(f.wait.limits.validate(waits), err)
 }
 
-// changer runs a verb that changes objects. It prints each result, waits for all objects, and reverts the
-// changes of objects that fail.
+// changer runs a verb that changes objects. It prints each result, waits for all objects, and can revert
+// the changes of objects that fail.
 type changer struct {
 	*cluster
 	flags *changeFlags
@@ -126,7 +126,7 @@ func newChanger(ctx context.Context, on *cluster, flags *changeFlags, waits bool
 	return c
 }
 
-// command makes cmd read each target and call do to change it. It returns cmd.
+// command makes cmd read each target and change it with do, and returns cmd.
 func (f *changeFlags) command(cmd *cobra.Command, complete func([]string) error, do func(context.Context, *changer, *observe.Target) (*change, error)) *cobra.Command {
 	return f.targets.command(cmd, f.common, complete, func(ctx context.Context, on *cluster) error { return f.run(ctx, on, do) })
 }
@@ -154,8 +154,8 @@ type planned struct {
 	make   func(context.Context) (*change, error)
 }
 
-// confirm reports whether to change the counts. If there are several, it prints them. If several become
-// zero, it also asks the user, as "kubectl delete -i" does.
+// confirm reports whether to change the counts. If there are several counts, it prints them. If several
+// counts become zero, it also asks the user, as "kubectl delete -i" does.
 func (c *changer) confirm(changes []printer.CountChange, yes bool) (bool, error) {
 	if len(changes) < 2 {
 		return true, nil
@@ -215,7 +215,6 @@ func (c *changer) make(ctx context.Context, all []planned, errs []error) error {
 	return outcome.Join(append(errs, c.follow(ctx, changes)...))
 }
 
-// report prints the result of a change.
 func (c *changer) report(made *change) error {
 	t := &made.Target
 	p := c.printer

@@ -27,7 +27,6 @@ import (
 // completionProgram is the name under which kubectl calls this program for completions.
 const completionProgram = "kubectl_complete-imoocpod"
 
-// completionTimeout is the maximum duration of a completion.
 const completionTimeout = 2 * time.Second
 
 // The directives to the shell. Both prevent the completion of file names. beginnings also prevents a space
@@ -215,8 +214,8 @@ func (c *cluster) types(suffix string) []cobra.Completion {
 	return words
 }
 
-// names returns the names of a type's objects, each with the prefix, and with the state of the object as
-// its description. It omits the names in named.
+// names returns the names of a type's objects, each with the prefix. The descriptions are the states of the
+// objects. It omits the names in named.
 func (c *cluster) names(ctx context.Context, kindWord, prefix string, named []string) []cobra.Completion {
 	kind, err := kindNamed(ctx, c.clients, kindWord)
 	if err != nil {

@@ -35,7 +35,6 @@ func (o *createOptions) object(ctx context.Context, c *changer, t *observe.Targe
 	return obj, o.putFields(c.finder, t.Kind, obj)
 }
 
-// putCount sets the replica count in a manifest of any kind.
 func (o *createOptions) putCount(ctx context.Context, c *changer, t *observe.Target, obj *unstructured.Unstructured) error {
 	path, err := c.countPath(ctx, "create", t, obj, o.path, "--replicas", strconv.Itoa(int(o.replicas)))
 	if err != nil {

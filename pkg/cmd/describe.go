@@ -39,7 +39,6 @@ too. For a pod, the command shows its owner.`,
 	return o.targets.command(cmd, common, o.targets.complete, o.run)
 }
 
-// run describes the objects. After an error, it continues with the next object.
 func (o *describeOptions) run(ctx context.Context, c *cluster) error {
 	targets, errs := o.targets.find(ctx, c)
 	targets, failed := c.podOwners(ctx, targets, "showing", commandline.Kubectl("describe", "pod"))

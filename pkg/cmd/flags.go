@@ -93,7 +93,6 @@ func addDuration(flags *pflag.FlagSet, value *time.Duration, name, usage string)
 	}
 }
 
-// parseLength parses a duration that is not negative.
 func parseLength(word string) (time.Duration, error) {
 	length, err := parseDuration(word)
 	if err == nil && length < 0 {
@@ -123,7 +122,6 @@ func parseDuration(word string) (time.Duration, error) {
 	return length, nil
 }
 
-// numberFlag returns a flag for a whole number with a minimum.
 func numberFlag[T int | int32 | int64](value *T, least T) parsed[T] {
 	bits := reflect.TypeFor[T]().Bits()
 	return parsed[T]{value, func(word string) (T, error) {
@@ -187,7 +185,6 @@ func (d *dryRun) server() []string {
 	return nil
 }
 
-// mark adds the kind of dry run to a success message.
 func (d *dryRun) mark(message string) string {
 	switch *d {
 	case "client":

@@ -65,7 +65,6 @@ func (f *waitFlags) repeated(names ...string) (words []string) {
 	return words
 }
 
-// validate rejects invalid limits. waits means that the command waits.
 func (f *waitFlags) validate(waits bool) error {
 	if f.Timeout > 0 && f.Timeout <= f.Settle {
 		return usageErrorf("--timeout must be longer than --settle")
@@ -78,7 +77,6 @@ func (f *waitFlags) validate(waits bool) error {
 	return nil
 }
 
-// changeWaitFlags are the wait flags of a verb that changes objects.
 type changeWaitFlags struct {
 	limits    waitFlags
 	wait      bool

@@ -91,8 +91,8 @@ func (c *changer) changeStays(made *change, err error) error {
 	return err
 }
 
-// overwritten adds hints to the error of an overwritten change. They name the writers that may overwrite
-// the object again.
+// overwritten adds hints to the error of an overwritten change. Each hint names a writer that can overwrite
+// the change again.
 func (c *changer) overwritten(ctx context.Context, t observe.Target, err error) error {
 	snapshot, _, readErr := observe.Read(ctx, c.clients, t, observe.Extent{Competitors: true})
 	if readErr != nil {

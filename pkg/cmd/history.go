@@ -78,7 +78,6 @@ func parseDiff(text string) (diff [2]int64, err error) {
 	return [2]int64{from, to}, nil
 }
 
-// run shows the revisions of the objects. After an error, it continues with the next object.
 func (o *historyOptions) run(ctx context.Context, c *cluster) error {
 	targets, errs := o.targets.find(ctx, c)
 	above := ""

@@ -198,7 +198,7 @@ func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error
 }
 
 // controllerNamespace returns the namespace that a controller runs in: the value of -n, if given. By
-// default, a controller for all namespaces has its own namespace, and any other controller runs in the
+// default, a controller for all namespaces runs in SystemNamespace, and any other controller runs in the
 // current namespace.
 func controllerNamespace(c *kube.Factory, all bool) (string, error) {
 	namespace, given, err := c.Namespace()
@@ -259,7 +259,7 @@ func awaitEstablished(ctx context.Context, crds dynamic.ResourceInterface, sent 
 	return nil
 }
 
-// awaitDeleted waits until a CRD that is being deleted is gone. It does not wait for any other CRD.
+// awaitDeleted waits until a CRD that is being deleted is gone.
 func (o *installOptions) awaitDeleted(ctx context.Context, client dynamic.ResourceInterface, name string) error {
 	present, err := client.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

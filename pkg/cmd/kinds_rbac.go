@@ -111,7 +111,6 @@ func (o *kindsRBACOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// sayHowToBind prints the commands that grant the roles to a service account.
 func (o *kindsRBACOptions) sayHowToBind(kind kinds.Kind, role string, clusterwide rbacv1.ClusterRole) error {
 	bind := func(what, role string) commandline.Command {
 		return commandline.Kubectl("create", what, role, "--clusterrole="+role, "--serviceaccount=NAMESPACE:NAME")

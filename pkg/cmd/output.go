@@ -67,20 +67,17 @@ func onOneLine(p printers.ResourcePrinter, flags *genericclioptions.PrintFlags) 
 	})
 }
 
-// addPrintFlags adds -o and kubectl's other output flags.
 func addPrintFlags(cmd *cobra.Command, flags *genericclioptions.PrintFlags) {
 	flags.AddFlags(cmd)
 	completeFlag(cmd, "output", flags.AllowedFormats()...)
 }
 
-// addListPrintFlags adds -o as in "kubectl get".
 func addListPrintFlags(cmd *cobra.Command, flags *genericclioptions.PrintFlags) {
 	flags.AddFlags(cmd)
 	cmd.Flags().Lookup("output").Usage = "Output format. One of: (" + strings.Join(listFormats(flags), ", ") + ")."
 	completeFlag(cmd, "output", listFormats(flags)...)
 }
 
-// listFormats returns the output formats of verbs that list objects.
 func listFormats(flags *genericclioptions.PrintFlags) []string {
 	return append(flags.AllowedFormats(), "custom-columns", "wide")
 }
@@ -104,8 +101,8 @@ func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.
 	return p, err
 }
 
-// listWriter returns a function that prints models in the output format of a verb that lists them: as a
-// table, as names, or as objects (see printModels).
+// listWriter returns a function that prints a list of models in the output format: as a table, as names, or
+// as objects (see printModels).
 func listWriter[T any](flags *genericclioptions.PrintFlags, noHeaders bool,
 	table func(io.Writer, []T) error, name func(T) string, models func(io.Writer, printers.ResourcePrinter, []T) error,
 ) (func(io.Writer, []T) error, error) {
@@ -128,8 +125,8 @@ func listWriter[T any](flags *genericclioptions.PrintFlags, noHeaders bool,
 	return func(w io.Writer, all []T) error { return models(w, p, all) }, nil
 }
 
-// printModels prints the models in a list with the given fields. If single is set, it prints a single model
-// without a list, and sets the apiVersion of the list if the model has none.
+// printModels prints the models in a list with the given fields. If single is set and there is one model,
+// it prints the model without a list. The model then gets the apiVersion of the list if it has none.
 func printModels[T any](w io.Writer, p printers.ResourcePrinter, models []T, single bool, fields map[string]any) error {
 	list := &unstructured.UnstructuredList{Object: fields}
 	for _, model := range models {
@@ -187,7 +184,6 @@ func noPrinter(format string, known []string) error {
 	return fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: %s", format, strings.Join(known, ","))
 }
 
-// write writes a value as JSON if that is the output format, and otherwise as YAML.
 func (o *output) write(w io.Writer, value any, indent string) error {
 	var data []byte
 	var err error

@@ -73,7 +73,7 @@ With -l or --all and no type, the command restores the parked objects of all typ
 	})
 }
 
-// command adds the flags of both verbs to cmd, makes cmd run the verb, and returns cmd.
+// command adds the flags that park and unpark share, makes cmd run the verb, and returns cmd.
 func (o *parkOptions) command(cmd *cobra.Command) *cobra.Command {
 	o.change.targets.without, o.change.targets.optional = toWrite, true
 	o.change.addFlags(cmd)

@@ -20,8 +20,8 @@ import (
 )
 
 // podOwners replaces each pod with its owner, without duplicates, and prints a line about each owner. doing
-// is the verb in that line, such as "showing". For a pod without an owner, the error suggests another
-// command, which the parameter instead holds.
+// is the verb in that line, such as "showing". The parameter instead is a command, which the error for a
+// pod without an owner suggests.
 func (c *cluster) podOwners(ctx context.Context, targets []observe.Target, doing string, instead commandline.Command) (all []observe.Target, errs []error) {
 	for _, t := range targets {
 		if !t.Kind.IsPod() {

@@ -112,7 +112,7 @@ func restartMarks(c *changer, path []string, cause string) []fieldpath.Edit {
 }
 
 // restartRefused returns the error for an object that cannot be restarted. For an object of another
-// program, the error suggests to restart the owned objects instead, if the user can read them.
+// program, the error suggests restarting the owned objects, if the user can read them.
 func restartRefused(ctx context.Context, c *changer, t *observe.Target, why error) error {
 	refused := fmt.Errorf("%s cannot be restarted: %w", t, why)
 	if errors.Is(why, podtemplate.ErrPaused) {
@@ -129,7 +129,7 @@ func restartRefused(ctx context.Context, c *changer, t *observe.Target, why erro
 }
 
 // restartBelow adds hints to an error. For each namespace with children of the owner, a hint contains the
-// command that restarts them. A cluster-scoped owner can have children in several namespaces.
+// command that restarts these children. A cluster-scoped owner can have children in several namespaces.
 func restartBelow(err error, owner types.UID, children []status.Child) error {
 	below := map[string][]string{}
 	for _, child := range children {

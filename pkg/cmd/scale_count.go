@@ -20,7 +20,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// located is an object with its replica field.
 type located struct {
 	target *observe.Target
 	field  discover.Field
@@ -212,7 +211,7 @@ func (o *scaleOptions) result(ctx context.Context, c *changer, l *located, done 
 	return obj, err
 }
 
-// changed converts the result of a request to a change, with the condition to wait for.
+// changed converts the result of a request into a change, with the condition to wait for.
 func (o *scaleOptions) changed(c *changer, l *located, done replicas.Result) *change {
 	made := &change{
 		WaitTarget: observe.WaitTarget{

@@ -22,7 +22,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// stepFlags configure how a count changes in steps.
 type stepFlags struct {
 	// step is nil if the whole change is made in one step.
 	step     *replicas.Step

@@ -37,8 +37,7 @@ ImoocPod or of any other resource that has one, as "kubectl set" does for its ki
 	return cmd
 }
 
-// setFlags are the flags of a subcommand of set. what is the name of the subcommand, and words holds the
-// arguments that it sets.
+// setFlags are the flags of a subcommand of set. The field what is its name, and words holds its settings.
 type setFlags struct {
 	what     string
 	words    []string

@@ -70,7 +70,7 @@ func (o *setImageOptions) complete(args []string) error {
 	return nil
 }
 
-// splitImages splits the arguments into objects and images. The first CONTAINER=IMAGE begins the images.
+// splitImages splits the arguments into objects and images. The images start at the first CONTAINER=IMAGE.
 // Without one, the last argument is the only image.
 func splitImages(args []string) (objects, images []string) {
 	at := slices.IndexFunc(args, func(arg string) bool { return strings.Contains(arg, "=") })

@@ -134,7 +134,6 @@ func (o *statusOptions) run(ctx context.Context, c *cluster) error {
 	return o.runOnce(ctx)
 }
 
-// writer returns the function that prints reports in the output format.
 func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
 	o.table = printer.Table{Namespaces: o.targets.allNamespaces, NoHeaders: o.noHeaders, Wide: len(o.only) > 0 || *o.print.OutputFormat == "wide"}
 	name := func(r status.Report) string { return r.Metadata.Type + "/" + r.Metadata.Name }
@@ -145,7 +144,7 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 }
 
 // printText prints a single object in full, and several objects as a table. On a terminal, a single object
-// looks as it does in a watch.
+// looks the same as in a watch.
 func (o *statusOptions) printText(w io.Writer, reports []status.Report) error {
 	if !o.one() || o.noHeaders || len(reports) != 1 {
 		return o.table.Print(w, reports, time.Now())
@@ -195,8 +194,8 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) (
 		return nil, []error{err}
 	}
 	defer reader.Stop()
-	// When its context ends, ParallelizeUntil skips the remaining items. Each object must have a report or
-	// an error.
+	// ParallelizeUntil skips the remaining items when its context ends, but each object must have a report
+	// or an error.
 	workqueue.ParallelizeUntil(context.WithoutCancel(ctx), reporters, len(targets), func(i int) {
 		all[i], errs[i] = o.report(ctx, reader, targets[i])
 		errs[i] = kube.Explain(targets[i].Kind, errs[i])

@@ -94,7 +94,6 @@ func hasStatus(kind kinds.Kind) bool {
 	return kind.Resource.Group == "" && kind.Resource.Resource == "replicationcontrollers"
 }
 
-// noStatus returns the error for an object or type that has neither replicas nor pods.
 func noStatus(what string) error {
 	err := fmt.Errorf("%s has no replicas and no pods of its own", what)
 	return outcome.WithHint(err, "to list the types that have", commandline.Plugin("kinds"))

@@ -200,7 +200,6 @@ func (w *statusWatch) noteListed(ctx context.Context, found bool, refused error)
 	return w.targets.sayNothingFound(ctx, w.cluster)
 }
 
-// warnUnlisted warns that the objects of a kind cannot be listed yet.
 func (w *statusWatch) warnUnlisted(kind kinds.Kind, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -47,7 +47,6 @@ func verbsOf(t *testing.T) map[string]*cobra.Command {
 	return all
 }
 
-// A flag has the same meaning in all verbs.
 func TestFlagsAreTheSame(t *testing.T) {
 	t.Parallel()
 	type flag struct{ kind, value, usage, shorthand string }

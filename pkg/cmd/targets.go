@@ -51,7 +51,7 @@ func addSelectorFlag(cmd *cobra.Command, selector *string) {
 	cmd.Flags().StringVarP(selector, "selector", "l", "", "Selector (label query) to filter on (e.g. -l key1=value1,key2=value2).")
 }
 
-// addFileFlags adds the flags for files. what describes the objects in them.
+// addFileFlags adds the flags for files. The text in what describes the objects in the files.
 func (f *targetFlags) addFileFlags(cmd *cobra.Command, what string) {
 	cmd.Flags().StringSliceVarP(&f.files.Filenames, "filename", "f", nil, "Filename, directory, or URL to files "+what+".")
 	cmd.Flags().BoolVarP(&f.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")
@@ -107,7 +107,6 @@ func (f *targetFlags) complete(args []string) error {
 // set, a NAME is an ImoocPod.
 const typeVariable = "KUBECTL_IMOOCPOD_TYPE"
 
-// defaultType returns the type of a bare NAME.
 func defaultType() string {
 	return cmp.Or(os.Getenv(typeVariable), kinds.ImoocPod().Singular)
 }
@@ -160,8 +159,8 @@ func typesAndNames(args []string) (all [][2]string) {
 	return all
 }
 
-// imoocPods returns the names of the ImoocPods in the arguments. only means that the arguments name nothing
-// else, and so need no discovery.
+// imoocPods returns the names of the ImoocPods in the arguments. It also reports whether the arguments name
+// nothing else, so that they need no discovery.
 func (f *targetFlags) imoocPods(args []string) (names []string, only bool) {
 	if f.given() || len(args) == 0 {
 		return nil, false

@@ -87,7 +87,7 @@ func TestArgumentsThatNameNothing(t *testing.T) {
 	}
 }
 
-// The names of ImoocPods that complete accepts are valid.
+// Accepted arguments contain only valid names of ImoocPods.
 func FuzzTargets(f *testing.F) {
 	for _, args := range []string{"", "foo", "imoocpod/foo", "imoocpods foo bar", "imoocpod/", "/foo", "//", "imoocpod/a/b", "deployment/foo bar", "-"} {
 		f.Add(args)

@@ -181,7 +181,6 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) 
 	return nil
 }
 
-// deleteAll deletes objects of one kind and waits until they are gone.
 func (o *uninstallOptions) deleteAll(ctx context.Context, client dynamic.NamespaceableResourceInterface, kind kinds.Kind, found []*unstructured.Unstructured) error {
 	for _, obj := range found {
 		err := client.Namespace(obj.GetNamespace()).Delete(ctx, obj.GetName(), metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)})

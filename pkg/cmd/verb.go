@@ -21,7 +21,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// commonOptions holds the options of every verb. version is the version of this program.
 type commonOptions struct {
 	clients *kube.Factory
 	streams genericiooptions.IOStreams

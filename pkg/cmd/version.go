@@ -84,7 +84,6 @@ func (o *versionOptions) controllers(ctx context.Context) ([]doctor.Controller, 
 	return doctor.Controllers(ctx, c.finder.Dynamic, c.namespace)
 }
 
-// warnOfSkew warns about controllers whose version differs from this program's.
 func (o *commonOptions) warnOfSkew(found []doctor.Controller) {
 	for _, d := range found {
 		if d.Version != "" && d.Version != o.version {

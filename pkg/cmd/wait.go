@@ -97,12 +97,10 @@ func (o *waitOptions) complete(args []string) error {
 	return cmp.Or(o.limits.validate(true), err)
 }
 
-// waitsFor reports whether --for names the condition.
 func (o *waitOptions) waitsFor(condition string) bool {
 	return slices.ContainsFunc(o.words, func(word string) bool { return strings.EqualFold(word, condition) })
 }
 
-// run waits for all objects in parallel.
 func (o *waitOptions) run(ctx context.Context, c *cluster) error {
 	targets, errs := o.find(ctx, c)
 	if o.waitsFor("ready") {

@@ -55,8 +55,8 @@ func (o *commonOptions) warnOfCompetitors(ctx context.Context, t *observe.Target
 	}
 }
 
-// loopWarner warns if no controller holds a lease for the object of a change. It does not warn if it cannot
-// read the leases. A nil loopWarner, as in a dry run, does nothing.
+// loopWarner warns if, according to the leases of controllers, no controller will act on a change. It does
+// not warn if it cannot read the leases. A nil loopWarner, as in a dry run, does nothing.
 type loopWarner struct {
 	*cluster
 	// cached and current return the controllers. current needs a consistent list, which can take 100 ms

@@ -15,8 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// Slot is the place of a pod of an owner: a number from 0 if the owner has a replica count, or a hash
-// of the node's name if there is one pod per node. The two ranges do not overlap.
+// Slot is the place of an owner's pod: a number from 0 if the owner has a replica count, or a hash of the
+// node's name if there is one pod per node. The two ranges do not overlap.
 type Slot int64
 
 // None means that a pod's name does not belong to a slot.
@@ -25,8 +25,8 @@ const None Slot = -1
 // firstOfNodes is the lowest slot for a node.
 const firstOfNodes Slot = 1 << 62
 
-// OfNode returns the slot of the pod for a node. It depends only on the node's name, so that a
-// recreated node gets the same slot.
+// OfNode returns the slot of a node's pod. The slot depends only on the node's name, so that a recreated
+// node gets the same slot.
 func OfNode(node string) Slot {
 	h := fnv.New64a()
 	h.Write([]byte(node)) // a hash never returns an error

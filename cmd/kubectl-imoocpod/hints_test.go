@@ -41,7 +41,7 @@ func checkHints(t testing.TB, args []string, output string) {
 				t.Errorf("%s: printed a command that the plugin does not take: %v\n%s", strings.Join(args, " "), err, line)
 			}
 			for _, flag := range run {
-				grants := args[0] == "check" || args[0] == "kinds" // an administrator, who is another user, runs the suggested commands
+				grants := args[0] == "check" || args[0] == "kinds" // these suggest commands for an administrator
 				if !slices.Contains(context, flag) && (!grants || isForCluster(flag)) {
 					t.Errorf("%s: printed a command without %s:\n%s", strings.Join(args, " "), flag, line)
 				}

@@ -83,8 +83,8 @@ type stage struct {
 	dir string
 
 	mu sync.Mutex
-	// now holds the fields of each object. last holds the fields that each changed object had at the last
-	// call of changes.
+	// The map now holds the current fields of each object. The map last holds the fields that each changed
+	// object had at the last call of changes.
 	now, last map[string]map[string]any
 }
 

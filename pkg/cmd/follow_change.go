@@ -33,7 +33,7 @@ type change struct {
 	// object is printed unless it is nil. unchanged means that the object already had the wanted state.
 	object    *unstructured.Unstructured
 	unchanged bool
-	// said describes the change. The lines in notes are printed after it.
+	// said is a description of the change. The lines in notes are printed after it.
 	said  string
 	notes []string
 	// revert undoes the change, and returns a short description such as "3 → 1".

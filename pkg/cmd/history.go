@@ -92,8 +92,8 @@ func (o *historyOptions) run(ctx context.Context, c *cluster) error {
 	return outcome.Join(errs)
 }
 
-// show shows the revisions of one object. If named is set, it prints the text in above and the name of the
-// object before a table.
+// show shows the revisions of one object. If named is set, it prints a separator (above) and the name of
+// the object before a table.
 func (o *historyOptions) show(ctx context.Context, c *cluster, t *observe.Target, named bool, above string) error {
 	if err := t.Read(ctx, c.finder.Dynamic); err != nil {
 		return err

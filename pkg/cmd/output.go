@@ -126,7 +126,7 @@ func listWriter[T any](flags *genericclioptions.PrintFlags, noHeaders bool,
 }
 
 // printModels prints the models in a list with the given fields. If single is set and there is one model,
-// it prints the model without a list. The model then gets the apiVersion of the list if it has none.
+// it prints the model without a list. A model without an apiVersion then gets the apiVersion of the list.
 func printModels[T any](w io.Writer, p printers.ResourcePrinter, models []T, single bool, fields map[string]any) error {
 	list := &unstructured.UnstructuredList{Object: fields}
 	for _, model := range models {

@@ -37,7 +37,7 @@ ImoocPod or of any other resource that has one, as "kubectl set" does for its ki
 	return cmd
 }
 
-// setFlags are the flags of a subcommand of set. The field what is its name, and words holds its settings.
+// setFlags are the flags of a subcommand of set, with its name (what) and its settings (words).
 type setFlags struct {
 	what     string
 	words    []string
@@ -74,7 +74,7 @@ func (f *setFlags) line(t *observe.Target, words ...string) commandline.Command 
 }
 
 // places returns the fields from which the pods of a target are made. images means that an image field is
-// enough. If several fields are possible, the error suggests a command for each.
+// enough. If several fields are possible, the error suggests a command for each field.
 func (f *setFlags) places(c *changer, t *observe.Target, images bool) (template.Places, error) {
 	if f.template != nil {
 		return template.Places{Template: f.template}, nil

@@ -104,7 +104,7 @@ func (o *setImageOptions) want(c *changer, t *observe.Target) (wanted, error) {
 }
 
 // setImages sets the images in a pod template. If an image could be for several containers, the error
-// suggests a command for each.
+// suggests a command for each container.
 func (o *setImageOptions) setImages(c *changer, t *observe.Target, template map[string]any) error {
 	err := podtemplate.SetImages(template, o.images)
 	several := (*podtemplate.SeveralContainersError)(nil)

@@ -51,14 +51,14 @@ func addSelectorFlag(cmd *cobra.Command, selector *string) {
 	cmd.Flags().StringVarP(selector, "selector", "l", "", "Selector (label query) to filter on (e.g. -l key1=value1,key2=value2).")
 }
 
-// addFileFlags adds the flags for files. The text in what describes the objects in the files.
+// addFileFlags adds the flags for files. Their usage texts describe the objects with the given words.
 func (f *targetFlags) addFileFlags(cmd *cobra.Command, what string) {
 	cmd.Flags().StringSliceVarP(&f.files.Filenames, "filename", "f", nil, "Filename, directory, or URL to files "+what+".")
 	cmd.Flags().BoolVarP(&f.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")
 	cmd.Flags().StringVarP(&f.files.Kustomize, "kustomize", "k", "", "Process the kustomization directory. This flag can't be used together with -f or -R.")
 }
 
-// given reports whether a flag selects objects, so that a bare word is a type.
+// given reports whether a flag selects objects. If so, a bare word is a type.
 func (f *targetFlags) given() bool {
 	return f.selector != "" || f.all || f.allNamespaces || f.fromFiles()
 }

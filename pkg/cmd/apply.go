@@ -23,7 +23,6 @@ import (
 // clientSideManager is the field manager of "kubectl apply" without --server-side.
 const clientSideManager = "kubectl-client-side-apply"
 
-// applier applies the manifests of this program and prints the result of each.
 type applier struct {
 	client dynamic.Interface
 	dryRun dryRun

@@ -26,7 +26,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
-// changeFlags are the flags and arguments of a verb that changes objects.
 type changeFlags struct {
 	common  commonOptions
 	targets targetFlags

@@ -127,7 +127,6 @@ func (c *changer) reverted(ctx context.Context, made *change, failure error) err
 	return fmt.Errorf("%w\n%s was not undone: %w", failure, made.Target, kube.Explain(made.Target.Kind, err))
 }
 
-// stuckHint explains why pods of a StatefulSet must be deleted by hand.
 const stuckHint = "the pod template has changed, but a StatefulSet waits for pods that are not ready before it replaces them; to replace them"
 
 // stuckPods returns the command that deletes the pods that keep a StatefulSet from using a new pod

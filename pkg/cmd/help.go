@@ -36,7 +36,6 @@ func newHelpCommand() *cobra.Command {
 	}
 }
 
-// helpedCommand returns the command that the arguments of "help" name.
 func helpedCommand(help *cobra.Command, args []string) (*cobra.Command, error) {
 	cmd, rest, err := help.Root().Find(args)
 	if err != nil {

@@ -61,7 +61,6 @@ func (o *kindsRBACOptions) complete(args []string) (err error) {
 	return err
 }
 
-// kinds returns the named kind, or the kinds in the file.
 func (o *kindsRBACOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	if o.file != "" {
 		declared, err := run.KindsOfFile(o.file, o.common.streams.In)

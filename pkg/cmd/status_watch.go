@@ -116,7 +116,6 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	return outcome.Join(errs)
 }
 
-// statusWatch is a running "status --watch".
 type statusWatch struct {
 	*statusOptions
 	// screen is nil if changes are printed as lines.

@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -110,7 +111,7 @@ func newSubject(t *testing.T, k kind, desired int) *subject {
 		if t.Failed() {
 			s.describe(t)
 		}
-		_ = plane.Dynamic.Resource(k.resource).Namespace(s.namespace).Delete(t.Context(), name, metav1.DeleteOptions{})
+		_ = plane.Dynamic.Resource(k.resource).Namespace(s.namespace).Delete(context.Background(), name, metav1.DeleteOptions{})
 	})
 	return s
 }

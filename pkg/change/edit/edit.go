@@ -1,5 +1,5 @@
-// Package edit changes fields of one object. If the object no longer has the version that was read, a
-// write fails and is retried. A change can be checked and reverted later.
+// Package edit changes fields of one object. A write fails and is retried if the object has changed
+// since it was read. A change can be checked and reverted later.
 package edit
 
 import (
@@ -23,10 +23,10 @@ import (
 
 // Plan is a change of one object.
 type Plan struct {
-	// Edits are the fields to change. If it is empty, nothing is written.
+	// Edits are the changes of fields. If there are none, nothing is written.
 	Edits []fieldpath.Edit
-	// Marks are part of the write. They record who made the change and why. If another user
-	// overwrites the marks, the change is still considered valid.
+	// Marks are written together with Edits. They record who made the change and why. A change stays
+	// valid if another user overwrites its marks.
 	Marks []fieldpath.Edit
 }
 
@@ -35,17 +35,17 @@ type Options struct {
 	FieldManager string
 	// DryRun is the dryRun option of the request.
 	DryRun []string
-	// Local means that a copy of the object is changed, and that nothing is sent.
+	// Local means that only a copy of the object is changed, and nothing is sent.
 	Local bool
 }
 
-// Contested returns the backoff for changes that run into conflicts.
+// Contested returns the backoff between attempts of a change that runs into conflicts.
 func Contested() wait.Backoff {
 	return wait.Backoff{Steps: 10, Duration: 10 * time.Millisecond, Factor: 1, Jitter: 0.1}
 }
 
-// Retry calls change until it returns no conflict, within the limits of Contested. If the context
-// ends, Retry returns the cause. client-go returns the last conflict.
+// Retry calls change until it returns no conflict or until the backoff of Contested ends. If ctx is
+// done, Retry returns the cause of ctx instead of the last conflict, unlike client-go.
 func Retry(ctx context.Context, change func() error) error {
 	err := retry.OnError(Contested(), apierrors.IsConflict, change)
 	if cause := context.Cause(ctx); cause != nil && apierrors.IsConflict(err) {
@@ -54,9 +54,9 @@ func Retry(ctx context.Context, change func() error) error {
 	return err
 }
 
-// Apply makes the change that plan returns for an object. If the object does not have the version
-// that was passed to plan, the write fails, and Apply reads the object and calls plan again. seen is
-// the object from an earlier read, or nil.
+// Apply makes the change that plan returns for an object. If the object has changed since it was passed
+// to plan, the write fails, and Apply reads the object and calls plan again. seen is the object from an
+// earlier read, or nil.
 func Apply(ctx context.Context, objects dynamic.ResourceInterface, name string, seen *unstructured.Unstructured, plan func(*unstructured.Unstructured) (Plan, error), o Options) (Written, error) {
 	var w Written
 	err := Retry(ctx, func() error {
@@ -110,8 +110,8 @@ func send(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructu
 	return w, w.record(obj, p.Edits)
 }
 
-// confirm returns an error if the response to a write contains another object, or if a field still
-// has its old value. A third value is not an error, because a webhook can set it.
+// confirm returns an error if the response to a write contains another object, or if a field still has
+// its old value. Any other value is not an error, because a webhook can set it.
 func confirm(before, after *unstructured.Unstructured, edits []fieldpath.Edit) error {
 	if before.GetUID() != after.GetUID() {
 		return fmt.Errorf("%w: the server answered the change of %s with another object", outcome.ErrUnknown, before.GetName())
@@ -151,11 +151,11 @@ func (w *Written) record(before *unstructured.Unstructured, edits []fieldpath.Ed
 	return nil
 }
 
-// errAnother means that the changed object is gone, and that another object has its name.
+// errAnother means that the changed object is gone, and another object has its name.
 var errAnother = errors.New("another object has its name now")
 
-// Revert restores the values that the fields had before a write. It keeps later changes of other
-// fields. If another user has changed the written fields, it writes nothing and returns an
+// Revert restores the values that the fields had before a write. Later changes of other fields are kept.
+// If another user has changed the written fields, nothing is written, and the error is an
 // OverwrittenError.
 func Revert(ctx context.Context, objects dynamic.ResourceInterface, w Written, marks []fieldpath.Edit, o Options) (Written, error) {
 	return Apply(ctx, objects, w.Object.GetName(), nil, func(obj *unstructured.Unstructured) (Plan, error) {
@@ -167,8 +167,8 @@ func Revert(ctx context.Context, objects dynamic.ResourceInterface, w Written, m
 	}, o)
 }
 
-// Delete deletes a created object. If another user has changed the created fields, it returns an
-// OverwrittenError.
+// Delete deletes an object that a change created. If another user has changed the fields of that change,
+// the error is an OverwrittenError.
 func Delete(ctx context.Context, objects dynamic.ResourceInterface, w Written) error {
 	return Retry(ctx, func() error {
 		obj, err := objects.Get(ctx, w.Object.GetName(), metav1.GetOptions{})

@@ -37,13 +37,13 @@ func scale(*unstructured.Unstructured) (Plan, error) {
 	}, nil
 }
 
-// shown formats the replicas and the mark of an object.
 func shown(obj *unstructured.Unstructured) string {
 	n, _, _ := unstructured.NestedInt64(obj.Object, "spec", "replicas")
 	return fmt.Sprint(n, " ", obj.GetAnnotations()["note"])
 }
 
-// A dry run returns the change. A client-side dry run of an object that was read sends no requests.
+// A dry run returns the change, but does not store it. A client-side dry run sends no requests if the
+// object has been read before.
 func TestApply(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]struct {
@@ -112,7 +112,6 @@ func TestApplyAgain(t *testing.T) {
 	}
 }
 
-// A response with another object, or with the old value, is an error.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	edits := []fieldpath.Edit{{Path: fieldpath.Fields("spec", "size"), Value: int64(5)}}

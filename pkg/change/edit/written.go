@@ -20,8 +20,8 @@ import (
 // Field is a field that was written.
 type Field struct {
 	Path fieldpath.Path
-	// Before and After are the values before and after the write, or nil. After is from the response,
-	// because a webhook can change the value.
+	// Before and After are the values before and after the write, or nil if there is no value. After is
+	// from the response, because a webhook can change the value.
 	Before, After any
 
 	// parents lists the paths of the enclosing objects that the write created, innermost first.
@@ -36,7 +36,7 @@ type Written struct {
 	Fields []Field
 }
 
-// Created returns the creation of an object as a change. It contains the fields of the request with
+// Created returns the creation of an object as a change. Fields contains the fields of the request with
 // the values in the response.
 func Created(request, answer *unstructured.Unstructured) Written {
 	w := Written{Object: answer}
@@ -48,7 +48,7 @@ func Created(request, answer *unstructured.Unstructured) Written {
 	return w
 }
 
-// reduce returns the part of a value that also exists in shape.
+// reduce removes the fields of a value that do not exist in shape.
 func reduce(value, shape any) any {
 	fields, is := value.(map[string]any)
 	wanted, both := shape.(map[string]any)
@@ -127,8 +127,8 @@ func (w Written) reverse(obj *unstructured.Unstructured) ([]fieldpath.Edit, erro
 	return edits, nil
 }
 
-// undo returns the value of a field in an object, and the value without the write. It returns an
-// OverwrittenError if the written value is gone. If the write changed the field, only the changed
+// undo returns the current value of the field in an object, and the value without the write. It returns
+// an OverwrittenError if the written value is gone. If the write changed the field, only the changed
 // parts are compared. Otherwise, the whole value is compared.
 func (f Field) undo(obj *unstructured.Unstructured) (now, undone any, err error) {
 	if now, err = f.Path.Value(obj.Object); err != nil {
@@ -149,15 +149,15 @@ func (f Field) undo(obj *unstructured.Unstructured) (now, undone any, err error)
 	return now, undone, nil
 }
 
-// Kept reports whether a value still contains every change from before to after. Elements of lists
-// are compared by name.
+// Kept reports whether a value still contains every change between before and after. List elements are
+// compared by name.
 func Kept(before, after, now any) bool {
 	_, lost := restore(fieldpath.Path{}, before, after, now)
 	return lost == nil
 }
 
-// restore undoes the change from before to after in the value now, and keeps all other changes. If
-// another user has changed a written part, restore returns an error that contains this part.
+// restore undoes the changes between before and after in the current value, and keeps all other changes.
+// If another user has changed a written part, it returns an error that contains this part.
 func restore(at fieldpath.Path, before, after, now any) (any, *OverwrittenError) {
 	if same(after, now) {
 		return before, nil
@@ -195,8 +195,8 @@ func restore(at fieldpath.Path, before, after, now any) (any, *OverwrittenError)
 	return n, nil
 }
 
-// inOrder returns elements as a list in the order of now. It inserts the other elements at their
-// positions in before.
+// inOrder returns the elements as a list in the order of now. Elements that exist only in before are
+// inserted at their positions in before.
 func inOrder(elements map[string]any, now, before any) []any {
 	var list []any
 	left := maps.Clone(elements)
@@ -227,8 +227,8 @@ func nameOf(element any) string {
 	return name
 }
 
-// parts returns the fields of an object, or the elements of a list by their unique names. keyed means
-// that value is such a list. For any other value, ok is false.
+// parts returns the fields of an object, or the elements of a list by name if all elements have unique
+// names. keyed means that value is such a list. For any other value, ok is false.
 func parts(value any) (all map[string]any, keyed, ok bool) {
 	if fields, is := value.(map[string]any); is {
 		return fields, false, true
@@ -248,10 +248,10 @@ func parts(value any) (all map[string]any, keyed, ok bool) {
 	return all, true, true
 }
 
-// same reports whether two values are equal. A null field and an absent field are both nil.
+// same reports whether two values are equal. A null field equals an absent field, because both are nil.
 func same(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
-// writer returns the user or the manager that last wrote a field, according to managedFields. They do
+// writer returns the user or the manager that last wrote a field, according to managedFields, which do
 // not record who removed a field.
 func writer(obj *unstructured.Unstructured, at fieldpath.Path) string {
 	manager, _ := at.Manager(obj)
@@ -266,7 +266,7 @@ func writer(obj *unstructured.Unstructured, at fieldpath.Path) string {
 	return "another run of this program"
 }
 
-// text formats a value for a message: a string as it is, and any other value as truncated JSON.
+// text formats a value for a message: a string unchanged, and any other value as truncated JSON.
 func text(value any) string {
 	if word, is := value.(string); is {
 		return word

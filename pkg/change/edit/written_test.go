@@ -22,7 +22,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// A change is in place while the object has the written values. Other fields are ignored.
+// Check returns no error if the object still has the written values. Other fields do not matter.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	const before = "spec: {template: {spec: {containers: [{name: a, image: a:1, env: [{name: X, value: x}]}, {name: b, image: b:1}]}}}"
@@ -140,7 +140,6 @@ func TestReverseWithParents(t *testing.T) {
 	}
 }
 
-// Created returns the fields of the request with the values of the response.
 func TestCreated(t *testing.T) {
 	t.Parallel()
 	request := parse(t, "{apiVersion: v1, kind: Foo, metadata: {name: foo}, spec: {size: 1000m, list: [{a: 1}]}}")

@@ -26,7 +26,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// ParkPlan is the effect of park or unpark on one object.
+// ParkPlan is the planned effect of park or unpark on one object.
 type ParkPlan struct {
 	Before, After int32
 	// Kept is the reason why the object does not change, or "" if it changes.
@@ -35,7 +35,7 @@ type ParkPlan struct {
 	By string
 
 	path  fieldpath.Path
-	saved any // string value of the annotation, or nil to remove it
+	saved any // new value of the annotation: a string, or nil to remove the annotation
 }
 
 // Park plans to set the count of an object to zero, and to record the count, the user, and the
@@ -72,9 +72,9 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 	return ParkPlan{Before: count, path: path, saved: string(text)}, nil
 }
 
-// Unpark plans to restore the recorded count of an object, and to remove the annotation. Anyone who
-// can annotate the object can name any field, so a field that is not in counts is an
-// outcome.ErrRefused. If the count is no longer zero, the error is an outcome.ErrOverwritten.
+// Unpark plans to restore the recorded count of an object, and to remove the annotation. A field that is
+// not in counts is an outcome.ErrRefused, because anyone who can annotate the object can name any field.
+// If the count is no longer zero, the error is an outcome.ErrOverwritten.
 func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (ParkPlan, error) {
 	if err := Refuse(t, obj); err != nil {
 		return ParkPlan{}, err
@@ -132,7 +132,7 @@ func scaledSince(t observe.Target, p apis.ParkedCount, count int32, err error) e
 	return wayBack(fmt.Errorf("%w: %s was parked with %d replicas and %s", outcome.ErrOverwritten, t, p.Replicas, what), t, p)
 }
 
-// wayBack adds hints with the commands that end the parking of an object to an error.
+// wayBack adds hints to an error: the commands that end the parking of an object.
 func wayBack(err error, t observe.Target, p apis.ParkedCount) error {
 	back := scaleTo(t, strconv.Itoa(int(p.Replicas)))
 	if p.Path != ".spec.replicas" {
@@ -141,7 +141,6 @@ func wayBack(err error, t observe.Target, p apis.ParkedCount) error {
 	return outcome.WithHint(outcome.WithHint(err, "to keep the count as it is", forget(t)), "to set it back after that", back)
 }
 
-// forget returns the command that removes the parked count of an object.
 func forget(t observe.Target) commandline.Command {
 	return commandline.Kubectl("annotate", t.Kind.CRD()+"/"+t.Name).In(t.Namespace).With(apis.AnnotationParked + "-")
 }
@@ -161,11 +160,10 @@ func Send(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targ
 	return p, w, refusal(t, p, err)
 }
 
-// denied reports whether an admission webhook has rejected a change.
 func denied(err error) bool { return strings.Contains(err.Error(), "denied the request") }
 
-// refusal returns an error that explains that the server does not accept a count of zero, or err if
-// it has another reason.
+// refusal returns an error with an explanation if the server does not accept a count of zero. It returns
+// any other error unchanged.
 func refusal(t observe.Target, p ParkPlan, err error) error {
 	var answer apierrors.APIStatus
 	if p.After != 0 || !errors.As(err, &answer) || !apierrors.IsInvalid(err) && !denied(err) {

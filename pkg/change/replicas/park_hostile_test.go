@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape/escapetest"
 )
 
-// Anyone who can annotate an object can forge its parked count. park and unpark print such text on
-// one line, truncated, and set only a valid count.
+// Anyone who can annotate an object can forge its parked count. park and unpark truncate such text and
+// print it on one line. They set only a valid count.
 func TestHostileParkAnnotation(t *testing.T) {
 	t.Parallel()
 	text := func(fields map[string]any) string {
@@ -61,7 +61,7 @@ func TestHostileParkAnnotation(t *testing.T) {
 				if err == nil {
 					continue
 				}
-				said := escape.Text(told(err)) // as main does
+				said := escape.Text(told(err)) // like main
 				if len(said) > 16<<10 || strings.Contains(said, "\nFORGED") {
 					t.Errorf("%s, with a count of %d: an error of %d bytes: %.500q", what, count, len(said), said)
 				}

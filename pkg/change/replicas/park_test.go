@@ -19,14 +19,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// parkIt returns a function that plans to park the object of a server.
 func parkIt(s *server) func(*unstructured.Unstructured) (ParkPlan, error) {
 	return func(obj *unstructured.Unstructured) (ParkPlan, error) {
 		return Park(s.target(), obj, specReplicas(), "alice", "", time.Unix(1e9, 0))
 	}
 }
 
-// unparkIt returns a function that plans to restore the count of the object of a server.
 func unparkIt(s *server) func(*unstructured.Unstructured) (ParkPlan, error) {
 	return func(obj *unstructured.Unstructured) (ParkPlan, error) {
 		return Unpark(s.target(), obj, []string{".spec.replicas"})
@@ -56,7 +54,6 @@ func TestParkNothing(t *testing.T) {
 	}
 }
 
-// An invalid count is rejected. The largest valid count is accepted.
 func TestCountAt(t *testing.T) {
 	t.Parallel()
 	path := specReplicas()
@@ -85,7 +82,7 @@ func TestUnparkClusterwide(t *testing.T) {
 	}
 }
 
-// If the object was read before, it is not read again. The error explains a rejected write.
+// An object that was read before is not read again. The error explains why a write was rejected.
 func TestSend(t *testing.T) {
 	t.Parallel()
 	s := newServer(3)
@@ -106,8 +103,6 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// The error explains that the server does not accept a count of zero. Other errors are returned
-// unchanged.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	kind := schema.GroupKind{Group: "apps", Kind: "Deployment"}

@@ -33,18 +33,18 @@ type server struct {
 	dynamic.ResourceInterface
 
 	obj *unstructured.Unstructured
-	// refuses contains the errors for requests, such as "get", "get scale", and "patch scale".
+	// refuses contains errors by request. A request is "get", "get scale", or "patch scale", for
+	// example.
 	refuses map[string]error
 	// sent lists the requests, and options are the options of the last patch.
 	sent    []string
 	options metav1.PatchOptions
-	// others contains the writes of other clients, one before each request.
+	// others contains writes of other clients. The server executes one of them before each request.
 	others []func()
 	// wrote is called with the object before and after each write.
 	wrote func(before, after *unstructured.Unstructured)
 }
 
-// newServer returns a server with an object that has a count.
 func newServer(count int64) *server {
 	s := &server{obj: &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
@@ -59,7 +59,6 @@ func (s *server) target() observe.Target {
 	return observe.Target{Kind: deployment, Namespace: "shop", Name: "web"}
 }
 
-// asked records a request, and returns an error if the server rejects it.
 func (s *server) asked(verb string, subresources []string) error {
 	if len(s.others) > 0 {
 		act := s.others[0]
@@ -71,7 +70,6 @@ func (s *server) asked(verb string, subresources []string) error {
 	return s.refuses[request]
 }
 
-// store stores an object as a new version.
 func (s *server) store(obj *unstructured.Unstructured) {
 	version, _ := strconv.Atoi(s.obj.GetResourceVersion())
 	obj.SetResourceVersion(strconv.Itoa(version + 1))
@@ -169,7 +167,7 @@ func (s *server) draw(t *rapid.T) {
 	}
 }
 
-// A step starts only from the planned count, even if other clients write between any two requests.
+// A step is made only from the planned count, even if other clients write between requests.
 func TestStepNeverOverwrites(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -195,8 +193,8 @@ func TestStepNeverOverwrites(t *testing.T) {
 	})
 }
 
-// park saves exactly the count that its write replaced, and unpark starts only from zero, even if
-// other clients write between any two requests.
+// park saves exactly the count that its write replaces, and unpark changes only a count of zero, even if
+// other clients write between requests.
 func TestParkingNeverOverwrites(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -232,7 +230,6 @@ func TestParkingNeverOverwrites(t *testing.T) {
 	})
 }
 
-// park and unpark together leave an object unchanged.
 func TestParkAndUnparkIsTheIdentity(t *testing.T) {
 	t.Parallel()
 	for _, annotations := range []map[string]string{nil, {}, {"note": "kept", "a/b~c": "d"}} {
@@ -271,7 +268,7 @@ func TestParkAndUnparkIsTheIdentity(t *testing.T) {
 	}
 }
 
-// If an object cannot be parked or restored, the error contains the next command.
+// If an object cannot be parked or restored, the error contains the command to run next.
 func TestParkRefuses(t *testing.T) {
 	t.Parallel()
 	const (

@@ -27,12 +27,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// chooser returns an edit of an object. The edit makes its controller delete the victims when the
-// count is lowered.
+// chooser returns an edit of an object that makes its controller delete the victims when the count is
+// lowered.
 type chooser func(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error)
 
-// chooserOf returns the chooser for a kind, or nil if the controller of the kind reads the deletion
-// cost of its pods. If the pods cannot be chosen, it returns an error with the reason.
+// chooserOf returns the chooser for the kind of an object. It is nil if the kind's controller reads the
+// deletion cost of pods. If the pods cannot be chosen, the error contains the reason.
 func chooserOf(t observe.Target) (chooser, error) {
 	refused := func(why string) (chooser, error) {
 		return nil, fmt.Errorf("cannot choose which pod of %s is removed: %s", t, why)
@@ -71,8 +71,8 @@ func (c Request) Check(t observe.Target) error {
 	return err
 }
 
-// Remove lowers the count of an object by the number of the pods, so that its controller deletes
-// exactly these pods. It returns an error if the object does not control them.
+// Remove lowers the count of an object by the number of pods in the request, so that its controller
+// deletes exactly these pods. It returns an error if the object does not control them.
 func Remove(ctx context.Context, client dynamic.Interface, pods corev1client.PodsGetter, t observe.Target, field discover.Field, c Request) (Result, error) {
 	choose, err := chooserOf(t)
 	if err != nil {
@@ -115,8 +115,8 @@ func readVictims(ctx context.Context, pods corev1client.PodsGetter, t observe.Ta
 	return victims, nil
 }
 
-// notReplaced returns an error if a terminating pod has been replaced, because removing its slot
-// would delete the replacement.
+// notReplaced returns an error if one of the pods is terminating and has been replaced, because removing
+// its slot would delete the replacement.
 func notReplaced(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) error {
 	for _, pod := range victims {
 		if pod.DeletionTimestamp == nil {
@@ -187,8 +187,7 @@ func removedSlotsChange(removed slots.Removed) fieldpath.Edit {
 	return change
 }
 
-// reuseSlots returns a function for edits that let new pods use the lowest removed slots of an
-// object.
+// reuseSlots returns a function whose edits let new pods fill the lowest removed slots of an object.
 func reuseSlots(t observe.Target) beside {
 	return func(obj *unstructured.Unstructured, after int32) ([]fieldpath.Edit, string, error) {
 		removed, err := removedSlots(t, obj)
@@ -211,8 +210,8 @@ func reuseSlots(t observe.Target) beside {
 	}
 }
 
-// chooseByName returns the edit that adds the pods to the pods that a CloneSet deletes first when its
-// count is lowered.
+// chooseByName returns the edit that adds the pods to podsToDelete, the pods that a CloneSet deletes
+// first when its count is lowered.
 func chooseByName(_ context.Context, _ corev1client.PodsGetter, _ observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error) {
 	listed, _, err := unstructured.NestedStringSlice(obj.Object, "spec", "scaleStrategy", "podsToDelete")
 	if err != nil {
@@ -266,7 +265,7 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 			return Result{}, err
 		}
 	}
-	// From now on, any decrease of the count deletes these pods.
+	// Any decrease of the count now deletes these pods, so lower only the count that was read.
 	c.Current = now
 	done, err := Set(ctx, t.Resource(client), t, field, c)
 	if err != nil && len(c.DryRun) == 0 {
@@ -311,7 +310,8 @@ func replicaSetOf(ctx context.Context, client dynamic.Interface, t observe.Targe
 	return found, nil
 }
 
-// setCost sets the lowest deletion cost on a pod. It returns an error if another pod now has the pod's name.
+// setCost sets the lowest deletion cost on a pod. It returns an error if another pod now has the same
+// name.
 func setCost(ctx context.Context, pods dynamic.ResourceInterface, pod *corev1.Pod, dryRun []string) error {
 	_, err := edit.Apply(ctx, pods, pod.Name, nil, func(obj *unstructured.Unstructured) (edit.Plan, error) {
 		if obj.GetUID() != pod.UID {

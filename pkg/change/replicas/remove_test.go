@@ -64,7 +64,6 @@ func (s *shelf) patched() []string {
 	return all
 }
 
-// put adds an object to the shelf.
 func (s *shelf) put(apiVersion, kind, name string, fields map[string]any) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: fields}
 	obj.SetAPIVersion(apiVersion)
@@ -82,7 +81,6 @@ func (s *shelf) guard(name string) string {
 	return `{"op":"replace","path":"/metadata/resourceVersion","value":"` + s.versions[name] + `"}`
 }
 
-// template returns the pod template of a workload.
 func template() map[string]any {
 	return map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "web"}}, "spec": containers()}
 }
@@ -91,7 +89,6 @@ func containers() map[string]any {
 	return map[string]any{"containers": []any{map[string]any{"name": "main", "image": "example.com/web:1"}}}
 }
 
-// workload returns the spec of a Deployment or ReplicaSet.
 func workload(replicas int64) map[string]any {
 	return map[string]any{"replicas": replicas, "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template()}
 }
@@ -127,10 +124,8 @@ func (s *shelf) foo(replicas int64, removed string, in ...slots.Slot) observe.Ta
 	return observe.Target{Kind: kinds.ImoocPod(), Namespace: "ns", Name: "foo"}
 }
 
-// podOf returns the name of foo's pod in a slot.
 func podOf(slot slots.Slot) string { return slots.PodName("foo", "uid-of-foo", "", slot) }
 
-// terminate makes an object terminating.
 func terminate(obj *unstructured.Unstructured) {
 	obj.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1e9, 0)})
 	obj.SetFinalizers([]string{"example.com/stay"})
@@ -164,7 +159,7 @@ func remembered(t *testing.T, change string, annotated bool) string {
 	return `,{"op":"add","path":"/metadata/annotations","value":{"imoocpod.dev/last-scale":` + value + `}}`
 }
 
-// The count and the slots change in the same patch, which requires the read version.
+// The count and the slots change in the same patch, which requires the version that was read.
 func TestRemoveGivesUpSlots(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -263,7 +258,7 @@ func TestRemoveAPodThatReplacesALostOne(t *testing.T) {
 	}
 }
 
-// A terminating pod without a replacement can be removed. The controller then does not replace it.
+// A terminating pod without a replacement can be removed, and is then not replaced.
 func TestRemoveAPodThatTerminates(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -274,8 +269,8 @@ func TestRemoveAPodThatTerminates(t *testing.T) {
 	}
 }
 
-// A change between the read and the patch is never overwritten. The server rejects the first patch,
-// and the command computes the patch again.
+// A change between the read and the patch is never overwritten. The server rejects the first patch, and
+// the command reads the object and computes the patch again.
 func TestRemoveRaces(t *testing.T) {
 	t.Parallel()
 	race := func(change func(*unstructured.Unstructured), c Request) (*shelf, Result, error) {
@@ -509,8 +504,8 @@ func TestKindsWhosePodsCannotBeChosen(t *testing.T) {
 	}
 }
 
-// A ReplicaSet without a controller, or of another controller, does not belong to the Deployment. If
-// it has no controller, it can be scaled directly.
+// A ReplicaSet belongs to the Deployment only if the Deployment controls it. A ReplicaSet without a
+// controller can be scaled directly.
 func TestRemoveWithOtherReplicaSets(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -525,7 +520,7 @@ func TestRemoveWithOtherReplicaSets(t *testing.T) {
 	}
 }
 
-// If another pod now has the name, its cost is not changed, and the count is not lowered.
+// If another pod now has the same name, neither its deletion cost nor the count is changed.
 func TestRemoveRecreatedPod(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -541,7 +536,6 @@ func TestRemoveRecreatedPod(t *testing.T) {
 	}
 }
 
-// Impossible requests are rejected without a write.
 func TestRemoveFromOddObjects(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

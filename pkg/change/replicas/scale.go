@@ -27,10 +27,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// AnyCount is the Current of a request that accepts any current count.
+// AnyCount is the value of Request.Current that accepts any current count.
 const AnyCount = -1
 
-// Request is a new count with its conditions.
+// Request is a new count with its preconditions.
 type Request struct {
 	Replicas int32
 	// By, if set, computes the new count from the current count.
@@ -41,8 +41,8 @@ type Request struct {
 	Reuse bool
 	// Undo restores the count before the last change by this program.
 	Undo bool
-	// Began is the count that an undo restores, if the change is one of several that belong together.
-	// If it is nil, an undo restores the current count.
+	// Began is the count that an undo restores after this change, if the change is one step of several.
+	// If it is nil, an undo restores the count directly before this change.
 	Began           *int32
 	Current         int32
 	ResourceVersion string
@@ -59,8 +59,8 @@ type Result struct {
 	UID      types.UID
 	// Note describes other changes, such as "removing foo-f4e4e66e-1".
 	Note string
-	// Written contains the written fields. It has no object if the count was set through /scale. If
-	// the field of the count is unknown, it has no fields either.
+	// Written contains the written fields. It contains no object if the count was set through /scale. In
+	// this case, it contains no fields either if the field of the count is unknown.
 	edit.Written
 }
 
@@ -76,8 +76,8 @@ func (r Result) String() string {
 	return text
 }
 
-// Before returns the count of an object in a field. It returns nil if the field is unknown or
-// contains no count.
+// Before returns the count in a field of an object. It returns nil if the field is unknown or contains
+// no count.
 func Before(obj *unstructured.Unstructured, path *fieldpath.Path) *int32 {
 	if obj == nil || path == nil {
 		return nil
@@ -89,7 +89,7 @@ func Before(obj *unstructured.Unstructured, path *fieldpath.Path) *int32 {
 	return new(int32(n))
 }
 
-// Refuse returns an error if an object cannot be scaled because it is being deleted.
+// Refuse returns an error if an object is being deleted and therefore cannot be scaled.
 func Refuse(t observe.Target, obj *unstructured.Unstructured) error {
 	if obj == nil || obj.GetDeletionTimestamp() == nil {
 		return nil
@@ -97,7 +97,7 @@ func Refuse(t observe.Target, obj *unstructured.Unstructured) error {
 	return fmt.Errorf("%s is being deleted and cannot be scaled", t)
 }
 
-// Set sets the count of one object through /scale or in its field, as field describes.
+// Set sets the count of one object through /scale or in a field, as described by field.
 func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (Result, error) {
 	seen := t.Object
 	if c.ReadsCount() {
@@ -114,7 +114,7 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 		if c.Undo || !field.Scale || !apierrors.IsForbidden(err) {
 			return done, err
 		}
-		// Users who can only scale can do so, but the count is not recorded.
+		// Without permission to patch the object, scale it without recording the count.
 	}
 	if field.Scale {
 		var done Result
@@ -140,7 +140,7 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 // outcome.ErrOverwritten.
 func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, done Result, o edit.Options) error {
 	if done.Object != nil {
-		var forget []fieldpath.Edit // an undo must not restore the failed count
+		var forget []fieldpath.Edit // a later undo must not restore the failed count
 		if t.Kind.Reconciled() {
 			forget = []fieldpath.Edit{{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationLastScale)}}
 		}
@@ -191,7 +191,7 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 func readScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (*autoscalingv1.Scale, error) {
 	scale, err := discover.GetScale(ctx, objects, t.Name)
 	if apierrors.IsInternalError(err) && field.Path != nil {
-		// The server returns this error for a scale if its count is not set.
+		// The server returns this error for /scale if the count is not set.
 		if obj, readErr := objects.Get(ctx, t.Name, metav1.GetOptions{}); readErr == nil {
 			if _, unset := countAt(t, obj, *field.Path); errors.Is(unset, outcome.ErrPrecondition) {
 				return nil, c.NotSet(t, field)
@@ -213,7 +213,7 @@ func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 		if !apierrors.IsNotFound(err) || !t.Kind.Shipped() {
 			return 0, err
 		}
-		// The CRD might not have been installed by this program, and have no /scale.
+		// The CRD might have no /scale if this program did not install it.
 	}
 	obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
@@ -223,18 +223,19 @@ func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 	return int64(now), err
 }
 
-// exists reports whether the object can be read. For a missing object and for a missing subresource,
-// the server returns the same error, NotFound.
+// exists reports whether the object can be read. The server returns NotFound for both a missing object
+// and a missing subresource.
 func exists(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target) bool {
 	_, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
 	return err == nil
 }
 
-// beside returns other edits for the patch that sets a count, and a note that describes these edits.
+// beside returns additional edits for the patch that sets a count, and a note that describes these
+// edits.
 type beside func(obj *unstructured.Unstructured, after int32) (changes []fieldpath.Edit, note string, err error)
 
-// setField sets the count in the object. seen is the object from an earlier read, or nil. with
-// returns other edits. It can be nil.
+// setField sets the count in the object. seen is the object from an earlier read, or nil. with returns
+// additional edits, or is nil.
 func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, seen *unstructured.Unstructured, path fieldpath.Path, c Request, with beside) (Result, error) {
 	var done Result
 	w, err := edit.Apply(ctx, objects, t.Name, seen, func(obj *unstructured.Unstructured) (p edit.Plan, err error) {
@@ -264,7 +265,7 @@ func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 	return done, nil
 }
 
-// wanted returns the count for a field of an object.
+// wanted returns the new count for an object whose count is in the field at path.
 func (c Request) wanted(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
 	now, found, err := path.Get(obj.Object)
 	if err != nil {
@@ -296,7 +297,8 @@ func (c Request) admits(t observe.Target, obj *unstructured.Unstructured) error 
 // ReadsCount reports whether the request depends on the current count.
 func (c Request) ReadsCount() bool { return c.Current != AnyCount || c.By != nil || len(c.Remove) > 0 }
 
-// From returns the new count. It returns an error if the request does not allow the current count, now.
+// From returns the new count for a current count. It returns an error if the request does not allow the
+// current count.
 func (c Request) From(t observe.Target, now int64) (int32, error) {
 	if c.Current != AnyCount && now != int64(c.Current) {
 		return 0, fmt.Errorf("%w: expected the replicas of %s to be %d, was %d", outcome.ErrPrecondition, t, c.Current, now)
@@ -317,8 +319,7 @@ func (c Request) From(t observe.Target, now int64) (int32, error) {
 	return n, nil
 }
 
-// NotSet returns the error for a request that depends on the current count of an object without a
-// count.
+// NotSet returns the error for a request that depends on the current count if the object has no count.
 func (c Request) NotSet(t observe.Target, field discover.Field) error {
 	expected := fmt.Sprintf("to be %d", c.Current)
 	if c.By != nil || c.Current == AnyCount {

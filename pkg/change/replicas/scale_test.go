@@ -172,7 +172,7 @@ func TestCount(t *testing.T) {
 		field   discover.Field
 		refuses map[string]error
 		sent    string
-		want    int64 // -1 if it is rejected
+		want    int64 // -1 for an error
 		is      func(error) bool
 	}{
 		{"through /scale", theirs, discover.Field{Scale: true, Path: &path}, nil, "get scale", 3, nil},

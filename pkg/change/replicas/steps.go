@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Step is the size of a step of a change: a number of replicas, or a percentage of the whole change.
+// Step is the size of one step in a change: a number of replicas, or a percentage of the whole change.
 type Step struct {
 	size    int64
 	percent bool
@@ -34,7 +34,7 @@ func ParseStep(word string) (Step, error) {
 	return s, nil
 }
 
-// String formats the step for ParseStep.
+// String formats the step so that ParseStep can parse it.
 func (s Step) String() string {
 	word := strconv.FormatInt(s.size, 10)
 	if s.percent {
@@ -43,7 +43,7 @@ func (s Step) String() string {
 	return word
 }
 
-// of returns the number of replicas in a step of a change. It rounds a percentage up, so that the
+// of returns the number of replicas in one step of a change. A percentage is rounded up, so that the
 // result is at least one.
 func (s Step) of(change int64) int64 {
 	if s.percent {
@@ -52,13 +52,11 @@ func (s Step) of(change int64) int64 {
 	return s.size
 }
 
-// maxSteps is the maximum number of steps between two counts.
 const maxSteps = 1000
 
-// Steps returns the counts from one count to another, without the first. All steps have the same
-// size, but the last step can be smaller. If both counts are equal, it returns this count, which must
-// still become ready. More than maxSteps are an error, because anyone with access to /scale can set a
-// huge count.
+// Steps returns the counts after each step from one count to another. The last step can be smaller than
+// the others. If both counts are equal, the result is this count, because its pods must still become
+// ready. More than maxSteps are an error, because anyone with access to /scale can set a huge count.
 func Steps(from, to int32, step Step) ([]int32, error) {
 	distance := max(int64(to)-int64(from), int64(from)-int64(to))
 	size := step.of(distance)

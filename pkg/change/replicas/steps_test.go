@@ -59,8 +59,8 @@ func TestParseStep(t *testing.T) {
 	}
 }
 
-// A plan goes in one direction, in equal steps, and ends at the requested count. A new plan from any
-// of its counts ends there, too.
+// Steps go in one direction, have the same size, and end at the requested count. If a change is
+// continued from a count in between, it ends there, too.
 func TestStepsArrive(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -96,7 +96,7 @@ func TestStepsArrive(t *testing.T) {
 	})
 }
 
-// Formatting a parsed step returns the input, and its plans end at the requested count.
+// A formatted step parses to the same step. Steps of any parsed size end at the requested count.
 func FuzzParseStep(f *testing.F) {
 	for _, word := range []string{"", "10", "25%", "100%", "101%", "0", "-1", "2147483647", "2147483648", "010"} {
 		f.Add(word)

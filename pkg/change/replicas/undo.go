@@ -21,12 +21,12 @@ import (
 type lastScale struct {
 	From *int32 `json:"from"`
 	To   *int32 `json:"to"`
-	// Path is the field of the count.
 	Path string `json:"path"`
 }
 
-// remember returns the edits that record the current count before a change. It returns none if the count does
-// not change, or if another controller reconciles the object. If no count was set, the edits remove the record.
+// remember returns the edits that record the current count before a change. There are none if the count
+// does not change, or if another controller reconciles the object. If no count was set, the edits remove
+// the earlier record.
 func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, c Request) ([]fieldpath.Edit, error) {
 	before := Before(obj, &path)
 	if !t.Kind.Reconciled() || before != nil && *before == c.Replicas {
@@ -46,9 +46,9 @@ func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.P
 	return []fieldpath.Edit{edit}, nil
 }
 
-// Undone returns the count of an object before the last change by this program. If another user has
-// set the count since, it returns an outcome.ErrOverwritten. If no earlier count is recorded, it
-// returns an outcome.ErrPrecondition.
+// Undone returns the count that an object had before the last change by this program. If another user
+// has set the count since, the error is an outcome.ErrOverwritten. If no earlier count is recorded, it
+// is an outcome.ErrPrecondition.
 func Undone(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
 	text, found := obj.GetAnnotations()[apis.AnnotationLastScale]
 	if !found {
@@ -74,9 +74,9 @@ func Undone(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Pat
 	return *last.From, nil
 }
 
-// setHere reports whether the recorded change is the last change of the count. Every write of the
-// field changes its manager, even if the number is the same. For a change through /scale,
-// managedFields record the subresource.
+// setHere reports whether this program was the last to set the count in the object itself. Every write
+// of the field changes its manager, even if the number stays the same. A write through /scale has a
+// managedFields entry with a subresource.
 func setHere(obj *unstructured.Unstructured, path fieldpath.Path) bool {
 	for _, entry := range obj.GetManagedFields() {
 		if entry.Manager == kinds.FieldManager && entry.Subresource == "" && path.ManagedBy(entry, obj.Object) {
@@ -86,7 +86,7 @@ func setHere(obj *unstructured.Unstructured, path fieldpath.Path) bool {
 	return false
 }
 
-// neverRemembers returns the error of an undo for kinds that other controllers reconcile.
+// neverRemembers returns the error of an undo for a kind that another controller reconciles.
 func neverRemembers(t observe.Target) error {
 	err := fmt.Errorf("%w: --undo does not work for %s: the count before a change is recorded only in objects of kinds that run-controller reconciles", outcome.ErrRefused, t)
 	return outcome.WithHint(err, "to set a count", scaleTo(t, "COUNT"))
@@ -97,8 +97,8 @@ func nothingToUndo(t observe.Target, why string) error {
 	return outcome.WithHint(err, "to set a count", scaleTo(t, "COUNT"))
 }
 
-// changedSince returns the error for a count that another user has set. Its hint is the command that
-// overwrites this count.
+// changedSince returns the error for a count that another user has set since. Its hint is the command
+// that overwrites this count.
 func changedSince(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, last lastScale, now int32) error {
 	by := "someone else"
 	switch manager, _ := path.Manager(obj); manager {

@@ -20,7 +20,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// replicasOf returns an entry of managedFields with the count.
 func replicasOf(manager, subresource string) map[string]any {
 	return map[string]any{"manager": manager, "operation": "Update", "subresource": subresource, "fieldsV1": map[string]any{"f:spec": map[string]any{"f:replicas": map[string]any{}}}}
 }
@@ -29,8 +28,8 @@ func ofFoo() observe.Target {
 	return observe.Target{Kind: kinds.ImoocPod(), Namespace: "shop", Name: "foo"}
 }
 
-// Undone returns the earlier count only while the object still has the count that was written
-// together with it.
+// Undone returns the recorded count only if the object still has the count that was set at the same
+// time.
 func TestUndone(t *testing.T) {
 	t.Parallel()
 	const last = `{"from":3,"to":5,"path":".spec.replicas"}`
@@ -81,7 +80,7 @@ func TestUndone(t *testing.T) {
 	}
 }
 
-// Other clients can write the annotation with the earlier count, so errors escape it.
+// Any client can write the annotation with the recorded count, so errors escape its text.
 func TestUndoneEscapes(t *testing.T) {
 	t.Parallel()
 	hostile, err := json.Marshal(map[string]any{"from": 3, "to": 5, "path": escapetest.Hostile})
@@ -108,8 +107,8 @@ func TestUndoneEscapes(t *testing.T) {
 }
 
 // A scale writes the new count and the record of the earlier count together. An undo restores the
-// earlier count, and a second undo reverts the first. If another client has set the count, it is not
-// overwritten.
+// earlier count, and a second undo reverts the first. An undo never overwrites a count that another
+// client has set.
 func TestScaleRemembers(t *testing.T) {
 	t.Parallel()
 	path := specReplicas()
@@ -153,7 +152,6 @@ func TestScaleRemembers(t *testing.T) {
 	}
 }
 
-// If no count was set before, no count is recorded.
 func TestRememberWithoutACount(t *testing.T) {
 	t.Parallel()
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
@@ -166,7 +164,7 @@ func TestRememberWithoutACount(t *testing.T) {
 	}
 }
 
-// The command that restores the count names the field if it is not the kind's own field.
+// The command that restores the count contains the path of the count if this path is not the kind's own.
 func TestUndoneNamesTheField(t *testing.T) {
 	t.Parallel()
 	size := fieldpath.Fields("spec", "size")
@@ -188,7 +186,7 @@ func TestUndoneNamesTheField(t *testing.T) {
 	}
 }
 
-// pasted is the end of each command that told formats.
+// pasted contains the flags that the function told adds to each command.
 const pasted = " --context=staging --as=alice"
 
 // told formats an error with its hints, like main.
@@ -196,7 +194,8 @@ func told(err error) string {
 	return err.Error() + outcome.HintLines(err, commandline.Context{"--context=staging", "--as=alice"})
 }
 
-// Objects of other controllers never record a count. An undo fails without sending a request.
+// Objects that other controllers reconcile never record a count. An undo fails without sending a
+// request.
 func TestUndoOfAKindOfOthers(t *testing.T) {
 	t.Parallel()
 	err := Request{Undo: true}.Check(newServer(3).target())

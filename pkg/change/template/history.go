@@ -84,8 +84,8 @@ func resources(kind kinds.Kind) []schema.GroupVersionResource {
 	return []schema.GroupVersionResource{controllerRevisions, replicaSets}
 }
 
-// revisions returns the revisions that a target controls, by owner reference. Names are not enough,
-// because an object of another kind, or a deleted object, can have the same name.
+// revisions returns the revisions that a target controls, according to their owner references. Names are
+// not enough, because an object of another kind, or a deleted object, can have the same name.
 func revisions(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target) ([]revision.Revision, error) {
 	var paths []fieldpath.Path
 	if t.Kind.Reconciled() {
@@ -115,7 +115,6 @@ func revisions(ctx context.Context, objects dynamic.ResourceInterface, t observe
 	return all, nil
 }
 
-// missingFrom returns an error if an object does not have a field of a revision.
 func missingFrom(obj *unstructured.Unstructured, fields []revision.Field) error {
 	for _, f := range fields {
 		if value, err := f.Path.Value(obj.Object); err == nil && value == nil {
@@ -125,8 +124,8 @@ func missingFrom(obj *unstructured.Unstructured, fields []revision.Field) error 
 	return nil
 }
 
-// selector returns a label selector for the revisions of a target. It is the label of this program
-// or, as in "kubectl rollout history", the object's selector. "" selects everything.
+// selector returns a label selector for the revisions of a target: the identity label of this program
+// or, as in "kubectl rollout history", the object's own selector. "" selects everything.
 func selector(t observe.Target) string {
 	if t.Kind.Reconciled() {
 		return apis.LabelOwner + "=" + string(t.Object.GetUID())

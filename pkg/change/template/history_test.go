@@ -42,7 +42,6 @@ func targetOf(t *testing.T, kind kinds.Kind, text string) observe.Target {
 	return observe.Target{Kind: kind, Namespace: "ns", Name: "web", Object: obj}
 }
 
-// serverOf returns a server with objects, and its client.
 func serverOf(t *testing.T, objects ...*unstructured.Unstructured) (*apiserver.Server, dynamic.Interface) {
 	t.Helper()
 	s := apiserver.New(t)
@@ -56,7 +55,6 @@ func serverOf(t *testing.T, objects ...*unstructured.Unstructured) (*apiserver.S
 	return s, client
 }
 
-// replicaSet returns a ReplicaSet of a target, with a revision and an image.
 func replicaSet(t *testing.T, revision, image, owner string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-%[1]s, namespace: ns, labels: {app: web}, annotations: {deployment.kubernetes.io/revision: %[1]q},
@@ -75,7 +73,7 @@ func controllerRevision(t *testing.T, revision int, image, patch string) *unstru
 
 const running = "spec: {image: %[1]s, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: %[1]s}]}}}"
 
-// The revisions of an object are the revisions that it controls, in any of the kind's resources.
+// History contains the revisions that an object controls, from all resources of the kind.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	replicaSets := []*unstructured.Unstructured{
@@ -158,7 +156,6 @@ func TestHistoryNamesWhoMadeIt(t *testing.T) {
 	}
 }
 
-// The error explains why an object has no revisions.
 func TestNoHistory(t *testing.T) {
 	t.Parallel()
 	s, client := serverOf(t)
@@ -193,7 +190,7 @@ func TestNoHistory(t *testing.T) {
 	}
 }
 
-// The error names the object if its revisions cannot be listed or none of them matches it.
+// The error names the object if its revisions cannot be listed or its fields cannot be read.
 func TestHistoryThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	s, client := serverOf(t, replicaSet(t, "1", "a", "web"))

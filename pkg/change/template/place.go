@@ -13,20 +13,17 @@ import (
 // Places contains the paths of the fields that define an object's pods: the pod template, or the
 // image and the environment. A path is nil if the kind lacks the field.
 type Places struct {
-	// Template is the pod template.
 	Template *fieldpath.Path
 	// Image and Env are the image and the environment of the only container, for kinds without a
 	// template.
 	Image, Env *fieldpath.Path
 }
 
-// UnknownPlaceError means that the field to change is unknown. This program never writes to a guessed
-// field.
+// UnknownPlaceError means that the field to change is unknown. This program never guesses a field.
 type UnknownPlaceError struct {
 	Target observe.Target
 	// What describes the field, such as "pod template".
-	What string
-	// Candidates are possible fields.
+	What       string
 	Candidates []podtemplate.Candidate
 }
 
@@ -37,9 +34,9 @@ func (e *UnknownPlaceError) Error() string {
 	return fmt.Sprintf("cannot tell which field of %s is its %s", e.Target, e.What)
 }
 
-// FindPlaces returns the known fields for the kind of a target. If there are none, it returns the
-// only candidate in its schema, or an UnknownPlaceError if there is not exactly one. images means
-// that an image field is enough. t.Object must be set.
+// FindPlaces returns the known fields for the kind of a target. For an unknown kind, it returns the
+// unambiguous candidate in the schema and the object, or else an UnknownPlaceError. images means that an
+// image field is enough. t.Object must be set.
 func FindPlaces(f *discover.Finder, t observe.Target, images bool) (Places, error) {
 	if known, is, err := knownPlaces(t, images); is || err != nil {
 		return known, err
@@ -50,8 +47,8 @@ func FindPlaces(f *discover.Finder, t observe.Target, images bool) (Places, erro
 	}
 	what := "image"
 	all := podtemplate.Candidates(schema, t.Object.Object)
-	// A template next to an image field is ambiguous, because it may be a mere addition to what the
-	// operator generates. So choose among all candidates, even if only templates count.
+	// If there is also an image field, a template is ambiguous, because the operator might only merge it
+	// into the template that it generates. So choose among all candidates, even if only templates count.
 	chosen, is := podtemplate.Choose(all)
 	if !images {
 		what = "pod template"
@@ -67,7 +64,7 @@ func FindPlaces(f *discover.Finder, t observe.Target, images bool) (Places, erro
 	return Places{Template: &chosen.Path}, nil
 }
 
-// knownPlaces returns the fields of a kind, and whether this program knows the kind.
+// knownPlaces returns the fields that are known for a kind, and whether this program knows the kind.
 func knownPlaces(t observe.Target, images bool) (Places, bool, error) {
 	template := func(names ...string) (Places, bool, error) {
 		return Places{Template: new(fieldpath.Fields(names...))}, true, nil

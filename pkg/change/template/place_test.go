@@ -72,7 +72,7 @@ func (s schemas) OpenAPIV3() openapi.Client {
 	}
 }
 
-// For other kinds, the place comes from the schema. It is never guessed.
+// For an unknown kind, the field comes from the schema. It is never guessed.
 func TestFindPlaces(t *testing.T) {
 	t.Parallel()
 	const (

@@ -22,7 +22,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// Changed returns the fields whose values differ from before the change.
+// Changed returns the fields whose values the change modified.
 func (r Result) Changed() []revision.Field {
 	var changed []revision.Field
 	for i, f := range r.After {
@@ -34,9 +34,9 @@ func (r Result) Changed() []revision.Field {
 }
 
 // RolledOut returns the condition to wait for after a change. For built-in kinds and kinds that this
-// program reconciles, the status or labels show whether all pods are updated. For other kinds, and
-// for a restart time in the object's own annotations, all pods in before must be gone, except those
-// that already match the change.
+// program reconciles, the status or labels show whether all pods are updated. For other kinds, and for a
+// restart time in the object's own annotations, all pods in before must be gone, except pods that
+// already match the change.
 func RolledOut(ctx context.Context, client dynamic.Interface, t observe.Target, before status.Snapshot, done Result) observe.Condition {
 	if done.Change == "" || podtemplate.InPlace(t.Object) {
 		return observe.Ready()
@@ -63,9 +63,8 @@ func RolledOut(ctx context.Context, client dynamic.Interface, t observe.Target, 
 	return observe.Replaced(old)
 }
 
-// restartedBy returns a function that reports whether a pod has the new restart time, for a change
-// that only sets such a time in the object's own annotations, which its pods inherit. For any other
-// change, it returns nil.
+// restartedBy returns a function that reports whether a pod has the new restart time. It returns nil
+// unless the change only sets a restart time in the object's own annotations, which its pods inherit.
 func restartedBy(done Result) func(*corev1.Pod) bool {
 	at := ""
 	for _, f := range done.Changed() {
@@ -91,7 +90,7 @@ func MarkedFailed(t observe.Target, r revision.Revision) bool {
 	return t.Object.GetAnnotations()[apis.AnnotationFailedRevision] == strconv.FormatInt(r.Number, 10)
 }
 
-// revisionOf returns the revision that a change has created, if there is one.
+// revisionOf returns the revision that a change created, if there is one.
 func revisionOf(ctx context.Context, client dynamic.Interface, t observe.Target, done Result) (revision.Revision, bool) {
 	history, err := History(ctx, client, t)
 	if err != nil {
@@ -100,8 +99,8 @@ func revisionOf(ctx context.Context, client dynamic.Interface, t observe.Target,
 	return history.Find(done.After)
 }
 
-// made reports, by UID, which pods in a namespace already match the change in done, such as pods of
-// an earlier rollout. Their controller need not replace these pods.
+// made reports, by UID, which pods in a namespace already match the change in done, such as pods from an
+// earlier rollout. The controller does not have to replace these pods.
 func made(ctx context.Context, client dynamic.Interface, namespace string, done Result) (map[types.UID]bool, error) {
 	pods, err := follow.List(ctx, client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(namespace), metav1.ListOptions{})
 	if err != nil {
@@ -114,7 +113,8 @@ func made(ctx context.Context, client dynamic.Interface, namespace string, done 
 	return have, nil
 }
 
-// has reports whether a change wrote values and a pod has all of them.
+// has reports whether a pod has all values that a change wrote. It returns false if the change wrote
+// none.
 func has(pod map[string]any, done Result) bool {
 	changed := false
 	for i, after := range done.After {
@@ -130,7 +130,8 @@ func has(pod map[string]any, done Result) bool {
 	return changed
 }
 
-// inPod returns the value of a template field f in a pod made from the template, if that is known.
+// inPod returns the value in a pod that corresponds to the template field f. known is false if there is
+// no such value.
 func inPod(pod map[string]any, f revision.Field) (value any, known bool) {
 	content, _ := f.Value.(map[string]any)
 	switch {

@@ -56,8 +56,8 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// The status or the labels of some kinds show whether all pods are updated. For other kinds, the old
-// pods must go, unless they match the change already.
+// For some kinds, the status or labels show whether all pods are updated. For other kinds, the old pods
+// must be gone, except pods that already match the change.
 func TestRolledOut(t *testing.T) {
 	t.Parallel()
 	const sets = "apiVersion: example.com/v1, kind: Set, "
@@ -98,7 +98,6 @@ func TestRolledOut(t *testing.T) {
 	}
 }
 
-// The revision of a failed change is marked if its number is known.
 func TestMarkFailed(t *testing.T) {
 	t.Parallel()
 	target := targetOf(t, kindOf("apps", "deployments"), fmt.Sprintf(running, "b"))

@@ -16,8 +16,8 @@ import (
 
 // Request is a change of the fields that define the pods.
 type Request struct {
-	// Want returns the wanted fields for the current object and the cause of the change. If the cause
-	// is empty, a description of the change is recorded.
+	// Want returns the fields that the current object should have, and the cause of the change. If the
+	// cause is empty, a description of the change is recorded.
 	Want func(obj *unstructured.Unstructured) (want []revision.Field, cause string, err error)
 	// By is the user who makes the change, or "" if the user is unknown.
 	By string
@@ -33,8 +33,8 @@ type Result struct {
 	Change string
 }
 
-// Write changes only the wanted fields of an object and the annotations that record the author and
-// the cause.
+// Write changes only the wanted fields of an object, and the annotations that record the author and the
+// cause of the change.
 func Write(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, r Request) (Result, error) {
 	var done Result
 	var err error
@@ -67,7 +67,7 @@ func Write(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 	return done, err
 }
 
-// Annotations returns the edits that record the author and the cause of a change. If by is "", they
+// Annotations returns the edits that record the author and the cause of a change. If by is "", the edits
 // remove the previous author.
 func Annotations(cause, by string) []fieldpath.Edit {
 	who := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationChangedBy)}

@@ -21,7 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// serve returns a server with the Deployment web, which runs the image, its client, and its target.
+// serve returns a server, its client, and the target of a Deployment web that runs the image.
 func serve(t *testing.T, image string) (*apiserver.Server, dynamic.Interface, observe.Target) {
 	t.Helper()
 	target := targetOf(t, kindOf("apps", "deployments"), fmt.Sprintf(`{kind: Deployment, apiVersion: apps/v1, spec: {replicas: 3, selector: {matchLabels: {app: web}},
@@ -33,7 +33,6 @@ func serve(t *testing.T, image string) (*apiserver.Server, dynamic.Interface, ob
 
 func stored(s *apiserver.Server) *unstructured.Unstructured { return s.Get("deployments", "ns", "web") }
 
-// wanted returns a Want function for a template that runs an image.
 func wanted(t *testing.T, image, cause string) func(*unstructured.Unstructured) ([]revision.Field, string, error) {
 	t.Helper()
 	template := parse(t, fmt.Sprintf("{metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: %s}]}}", image)).Object
@@ -42,7 +41,6 @@ func wanted(t *testing.T, image, cause string) func(*unstructured.Unstructured) 
 	}
 }
 
-// imageOf returns the image that an object runs.
 func imageOf(obj *unstructured.Unstructured) string {
 	containers, _, _ := unstructured.NestedSlice(obj.Object, "spec", "template", "spec", "containers")
 	if len(containers) != 1 {
@@ -53,7 +51,6 @@ func imageOf(obj *unstructured.Unstructured) string {
 	return image
 }
 
-// Write changes the fields and records the author and the cause. It changes nothing else.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

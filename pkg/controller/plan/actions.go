@@ -10,21 +10,20 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// Actions lists what a reconcile does and remembers.
+// Actions is the result of a plan.
 type Actions struct {
 	// Operations are the writes of children, in order.
 	Operations []Operation
-	// NameTaken is a message about a child that has a wanted name but belongs to someone else, or
-	// "" if no such child exists.
+	// NameTaken is a message about a child that has a wanted name but belongs to someone else, or "".
 	NameTaken string
 	// Status is the status that the owner should have.
 	Status Status
 	// WriteStatus means that Status must be written now. StatusLater means that Status must be
 	// written after Recheck.
 	WriteStatus, StatusLater bool
-	// Recheck is the delay of the next plan if there is no event; zero means to wait for an event.
+	// Recheck is the delay until the next plan if there is no event. Zero means to wait for an event.
 	Recheck time.Duration
-	// Memory is the input of the next plan.
+	// Memory is the View.Memory of the next plan.
 	Memory Memory
 }
 
@@ -39,23 +38,23 @@ type Operation struct {
 	ResourceVersion string
 	// Slot is the slot of a pod.
 	Slot slots.Slot
-	// Replaces is the UID of the stuck pod that a new pod replaces. Node is the name of the node
-	// that a new pod is for.
+	// Replaces is the UID of the stuck pod that a new pod replaces. Node is the name of the node for a
+	// new pod.
 	Replaces types.UID
 	Node     string
-	// Optional means that later operations do not depend on this one.
+	// Optional means that later operations are executed even if this operation fails.
 	Optional bool
-	// Verb is the type of a write.
+	// Reason is the reason why a pod is deleted.
 	Reason Reason
 	// Fields holds the fields to apply.
 	Fields map[string]any
 	// Number is the new number of a revision.
 	Number int64
-	// Text describes the operation. If it is "", the verb, the kind, and the name describe it.
+	// Text describes the operation. If it is "", String uses the verb, the kind, and the name.
 	Text string
 }
 
-// Verb is what an operation does with a child.
+// Verb is the type of a write.
 type Verb string
 
 // The verbs of operations.
@@ -86,7 +85,7 @@ const (
 	Surplus Reason = "surplus"
 	// Finished pods do not run again. Those in wanted slots are replaced.
 	Finished Reason = "finished"
-	// Outdated pods have an older template or fill no wanted slot, and are replaced.
+	// Outdated pods have an older template or fill no wanted slot. They are replaced.
 	Outdated Reason = "outdated"
 )
 
@@ -102,7 +101,7 @@ func (o Operation) String() string {
 func (p Actions) Writes() bool { return len(p.Operations) > 0 }
 
 // Ready reports whether the owner has its desired state and nothing is left to do. An owner that is
-// being deleted counts as ready, because the loop does nothing for it.
+// being deleted counts as ready, because the controller does nothing for it.
 func (p Actions) Ready(v View) bool {
 	return v.Owner.Deleting || meta.IsStatusConditionTrue(p.Status.Conditions, apis.ConditionReady) && !p.Writes()
 }
@@ -117,9 +116,9 @@ func (p Actions) count(verb Verb) int {
 	return n
 }
 
-// Decide returns the actions for an owner. rules plans the children, and Decide puts the writes of
-// revisions first. For a paused owner, Decide keeps only the write of the status, and plans again
-// when the pause ends.
+// Decide returns the actions for an owner. It calls rules to plan the children, and puts the writes of
+// revisions before the other operations. For a paused owner, it keeps only the write of the status, and
+// plans again when the pause ends.
 func Decide(v View, rules func(View) Actions) Actions {
 	p := rules(v)
 	if history := Revisions(v); len(history) > 0 {

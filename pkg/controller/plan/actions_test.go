@@ -9,7 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// A failed deletion or restore of labels does not stop later operations. All others do.
+// If a deletion or the restoring of labels fails, later operations are still executed. Any other failure
+// stops the plan.
 func TestOptionalOperations(t *testing.T) {
 	pods := view(2, "0u 5")
 	old := with(deployment(3, "nginx"), func(d *Deployment) { d.Name, d.UID = "old", "o" })
@@ -30,7 +31,6 @@ func TestOptionalOperations(t *testing.T) {
 	}
 }
 
-// A dry run names all children, and the reason why an object does not get its desired state.
 func TestDryRun(t *testing.T) {
 	p := func(status bool, operations ...Operation) Actions {
 		return Actions{Operations: operations, Status: Status{Desired: 2}, WriteStatus: status}
@@ -73,7 +73,6 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// An object is ready if it has its desired state and nothing is left to do.
 func TestReady(t *testing.T) {
 	ready := metav1.Condition{Type: apis.ConditionReady, Status: metav1.ConditionTrue}
 	waiting := metav1.Condition{Type: apis.ConditionReady, Status: metav1.ConditionFalse}

@@ -17,25 +17,24 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// Deployment is a Deployment that the owner controls, or that has the name of the Deployment that
-// the owner wants.
+// Deployment is a Deployment that the owner controls, or whose name the owner wants.
 type Deployment struct {
 	Name            string
 	UID             types.UID
 	ResourceVersion string
-	// Controller is the UID of the object for which this program created the Deployment. It is ""
-	// for a Deployment of someone else. OwnedBy describes the Deployment's owner, or is "".
+	// Controller is the UID of the object for which this program created the Deployment, or "" if the
+	// Deployment belongs to someone else. OwnedBy describes the Deployment's owner, or is "".
 	Controller types.UID
 	OwnedBy    string
 	// Terminating means that the Deployment has a deletion timestamp.
 	Terminating bool
-	// Generation is the current generation. The status describes ObservedGeneration.
+	// Generation is the current generation. The status describes the generation ObservedGeneration.
 	Generation, ObservedGeneration int64
-	// Fields holds the spec, and those labels and annotations that an owner sets.
+	// Fields holds the spec, and the labels and annotations that the owner sets.
 	Fields map[string]any
 	// Current, Updated, Ready, and Available are the counts in the status.
 	Current, Updated, Ready, Available int32
-	// Fields holds the spec, and only those labels and annotations that an owner sets.
+	// Failure is the reason why the Deployment makes no progress, or nil.
 	Failure *metav1.Condition
 }
 
@@ -47,15 +46,15 @@ type Wanted struct {
 	Fields map[string]any
 }
 
-// Applied is a Deployment as sent by the loop and as stored by the server.
+// Applied is the last applied Deployment, as sent by the controller and as stored by the server.
 type Applied struct {
 	Wanted Wanted
 	UID    types.UID
 	Stored map[string]any
 }
 
-// drifted reports whether a patch with the wanted fields would change the Deployment. It returns
-// false if neither the Deployment nor the fields have changed since the last apply, because another
+// drifted reports whether a patch with the wanted fields would change the Deployment. It returns false
+// if neither the Deployment nor the wanted fields have changed since the last apply, because another
 // apply would have no effect.
 func (m Memory) drifted(d *Deployment, wanted Wanted) bool {
 	patched, err := strategicpatch.StrategicMergeMapPatch(runtime.DeepCopyJSON(d.Fields), wanted.Fields, appsv1.Deployment{})
@@ -66,12 +65,12 @@ func (m Memory) drifted(d *Deployment, wanted Wanted) bool {
 	return a == nil || a.UID != d.UID || !reflect.DeepEqual(a.Wanted, wanted) || !reflect.DeepEqual(a.Stored, d.Fields)
 }
 
-// Deployments plans an owner whose pods belong to one Deployment.
+// Deployments returns the plan for an owner whose pods belong to one Deployment.
 //
 //   - The Deployment is applied if fields that the owner wants are missing or different.
-//   - A Deployment that has the wanted name but belongs to someone else is not touched,
-//     and checked again from time to time.
-//   - The owner's Deployments with other names are deleted when the wanted one is
+//   - A Deployment that has the wanted name but belongs to someone else is not touched.
+//     It is checked again periodically.
+//   - The owner's Deployments with other names are deleted when the wanted Deployment is
 //     available.
 //   - Nothing is planned for an owner that is being deleted.
 func Deployments(v View) Actions {
@@ -111,7 +110,7 @@ func Deployments(v View) Actions {
 	}
 	if foreign {
 		p.NameTaken = NameTaken(v.Owner.Kind, "Deployment "+live.Name, live.OwnedBy)
-		p.Recheck = maxRefusalDelay // the deletion of that Deployment sends no event to the owner
+		p.Recheck = maxRefusalDelay // deleting that Deployment does not trigger a plan for this owner
 		live = nil
 	}
 	applies, complete := len(p.Operations) > 0, available(live, v.Owner.Desired)
@@ -149,8 +148,8 @@ func NameTaken(kind, child, ownedBy string) string {
 	return fmt.Sprintf("%s already exists and is %s", child, ownedBy)
 }
 
-// withSelectorOf returns the wanted Deployment with the immutable selector of an existing one, and
-// with the pod labels that this selector requires.
+// withSelectorOf returns the wanted Deployment with the immutable selector of the existing Deployment,
+// and with the pod labels that this selector requires.
 func (w Wanted) withSelectorOf(d *Deployment) Wanted {
 	selector, selects, _ := unstructured.NestedMap(d.Fields, "spec", "selector")
 	if !selects || w.Fields == nil {
@@ -165,8 +164,6 @@ func (w Wanted) withSelectorOf(d *Deployment) Wanted {
 	return w
 }
 
-// available reports whether the status of a Deployment is current, and all pods are updated and
-// available.
 func available(d *Deployment, desired int32) bool {
 	return d != nil && !d.Terminating && d.ObservedGeneration >= d.Generation &&
 		d.Current == desired && d.Updated == desired && d.Available == desired

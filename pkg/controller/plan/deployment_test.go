@@ -16,7 +16,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// wantedFields returns the fields of a Deployment that an owner wants.
 func wantedFields(replicas int64, image string) map[string]any {
 	return map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"owner": "foo"}},
@@ -27,7 +26,8 @@ func wantedFields(replicas int64, image string) map[string]any {
 	}
 }
 
-// liveFields returns the same fields as stored by the server, with defaults and foreign fields.
+// liveFields returns the fields of wantedFields as stored by the server, with defaults and fields that
+// others set.
 func liveFields(replicas int64, image string) map[string]any {
 	return map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"owner": "foo", "other": "x"}, "annotations": map[string]any{"revision": "1"}},
@@ -64,7 +64,8 @@ func deploymentView(desired int32, deployments ...Deployment) View {
 	return v
 }
 
-// deploymentDeeds describes a plan in words, such as "apply:d remove:old".
+// deploymentDeeds describes a plan in words, such as "apply:d7 remove:old", where d is the UID and 7 is
+// the version.
 func deploymentDeeds(p Actions) string {
 	var words []string
 	for _, o := range operations(p, Apply) {
@@ -139,8 +140,8 @@ func TestDeployments(t *testing.T) {
 	}
 }
 
-// If the server changes what the loop writes, the loop writes it again only after someone else
-// changes the Deployment.
+// If the server changes the fields that the controller applies, they are applied again only after
+// another change of the Deployment or of the owner.
 func TestDeploymentIsNotWrittenForEver(t *testing.T) {
 	v := deploymentView(3, deployment(3, "docker.io/nginx")) // the image after an admission webhook has changed it
 	p := Deployments(v)
@@ -187,8 +188,7 @@ func TestRefusedDeploymentWaits(t *testing.T) {
 	}
 }
 
-// The status names the pods of the owner's own Deployments, sorted, except terminating and finished
-// pods.
+// The status lists the sorted names of the active pods of the owner's own Deployments.
 func TestNamesOfPods(t *testing.T) {
 	v := deploymentView(3, deployment(3, "nginx"))
 	for i, of := range []string{"web", "web", "stranger", "web", "web"} {
@@ -199,7 +199,7 @@ func TestNamesOfPods(t *testing.T) {
 	}
 }
 
-// nested returns the object at a path of fields, without a copy.
+// nested returns the object at a path of fields, without copying it.
 func nested(fields map[string]any, path ...string) map[string]any {
 	for _, name := range path {
 		fields, _ = fields[name].(map[string]any)
@@ -207,8 +207,8 @@ func nested(fields map[string]any, path ...string) map[string]any {
 	return fields
 }
 
-// The selector of a Deployment is immutable. A Deployment of an earlier program or declaration
-// keeps its selector, and its pods keep the labels that match it.
+// A Deployment from an earlier version of the program or of the CRD keeps its immutable selector, and
+// its pods keep the labels that match the selector.
 func TestSelectorOfADeploymentStays(t *testing.T) {
 	v := deploymentView(2, deployment(3, "nginx"))
 	selected := func(d map[string]any) (selector, labels map[string]any) {
@@ -238,8 +238,8 @@ func TestSelectorOfADeploymentStays(t *testing.T) {
 	}
 }
 
-// A Deployment with a missing field has drifted. Fields that others add and defaults of the server
-// are no drift.
+// A Deployment with a missing or different field has drifted. Fields that others add and defaults that
+// the server sets are ignored.
 func TestDrifted(t *testing.T) {
 	list := func(all ...any) any { return all }
 	container := func(field string, value any) map[string]any { return map[string]any{"name": "app", field: value} }
@@ -272,7 +272,7 @@ func TestDrifted(t *testing.T) {
 	}
 }
 
-// If the template is invalid, no Deployment is created, and an existing one is not touched.
+// If the template is invalid, no Deployment is created, and an existing Deployment is not touched.
 func TestDeploymentWithAnInvalidTemplate(t *testing.T) {
 	live := deployment(5, "busybox")
 	spec := nested(live.Fields, "spec")
@@ -292,7 +292,6 @@ func TestDeploymentWithAnInvalidTemplate(t *testing.T) {
 	}
 }
 
-// The status of an invalid owner counts only the pods of the owner's own Deployment.
 func TestStatusOfAnInvalidOwnerCountsItsOwnDeployment(t *testing.T) {
 	for name, change := range map[string]func(*Deployment){
 		"somebody else's": func(d *Deployment) { d.Controller = "somebody" },
@@ -317,7 +316,6 @@ func TestNameTaken(t *testing.T) {
 	}
 }
 
-// The conditions report how many pods are missing or surplus, and the first reason.
 func TestMessagesOfADeployment(t *testing.T) {
 	refused := func(v *View) {
 		v.Memory = v.Memory.Refused(slots.None, Refusal{Reason: "QuotaExceeded", Message: "exceeded quota", Generation: 1, At: noon})

@@ -8,23 +8,23 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// DryRun describes what the loop would do for an object.
+// DryRun describes what the controller would do for an object.
 type DryRun struct {
 	// Pods is the number of active pods, and Desired is the number that the object wants.
 	Pods    int   `json:"pods"`
 	Desired int32 `json:"desired"`
-	// Create names the pods to create, and Label names the pods whose labels are restored.
+	// Create lists the pods to create, and Label lists the pods whose labels are restored.
 	Create []string    `json:"create"`
 	Delete []DryDelete `json:"delete"`
 	Label  []string    `json:"label,omitempty"`
-	// Apply is the name of the Deployment to write, and Remove names the Deployments to delete.
+	// Apply is the name of the Deployment to write. Remove lists the Deployments to delete.
 	Apply  string   `json:"apply,omitempty"`
 	Remove []string `json:"remove,omitempty"`
 	// History describes the writes of revisions, such as "create revision 3".
 	History     string `json:"history,omitempty"`
 	WriteStatus bool   `json:"writeStatus"`
-	// Blocked is the reason why the object does not get its desired state, such as a Deployment of
-	// someone else that has the wanted name.
+	// Blocked is the reason why the object does not get its desired state, such as a Deployment that has
+	// the wanted name but belongs to someone else.
 	Blocked string `json:"blocked,omitempty"`
 
 	// others describes the operations on Deployments and revisions.

@@ -10,34 +10,34 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// Memory is the state of the loop about one owner between plans. If a crash loses it, a back-off is
-// shorter and a status is written again, but no pod is affected.
+// Memory is what the controller remembers about one owner from plan to plan. Losing it in a crash only
+// shortens back-offs and repeats the last write of the status.
 type Memory struct {
-	// Failures holds the back-offs of the slots whose pods finished.
+	// Failures holds the back-offs after failures, by slot. A failure is a pod that finished.
 	Failures map[slots.Slot]Failure
-	// Ending holds the time at which this loop first saw each terminating pod, by the UID of the pod.
+	// Ending holds the time at which this controller first saw each terminating pod, by the pod's UID.
 	Ending map[types.UID]time.Time
 	// Refusals holds the creates that the server refused, by slot. A refusal under slots.None
 	// blocks all slots of the owner.
 	Refusals map[slots.Slot]Refusal
-	// Written is the last status that this loop wrote, if any.
+	// Written is the last status that this controller wrote, if any.
 	Written *Written
-	// Applied is the last Deployment that this loop wrote, if any.
+	// Applied is the last Deployment that this controller wrote, if any.
 	Applied *Applied
-	// Unrecorded is the template whose revision the server refused last.
+	// Unrecorded is the last template whose revision the server refused.
 	Unrecorded Unrecorded
 	// LabelRefused is the time of the last refused attempt to restore the labels of a pod.
 	LabelRefused time.Time
 }
 
-// Refusal is a rejected create for which an immediate retry is useless. Typical causes are a quota,
-// admission, missing permissions, or a name that is taken.
+// Refusal is a rejected create for which an immediate retry is useless. Typical causes are a quota, an
+// admission webhook, a missing permission, or a name that is taken.
 type Refusal struct {
 	// Reason and Message appear in the condition ReplicaFailure. A reason is a single word, such as
 	// QuotaExceeded.
 	Reason, Message string
-	// Generation is the generation of the owner at the refusal. If the owner changes, the create is
-	// retried immediately.
+	// Generation is the generation of the owner at the time of the refusal. If the owner changes, the
+	// create is retried immediately.
 	Generation int64
 	// At is the time of the last refusal, and Count is the number of refusals in a row.
 	At    time.Time
@@ -51,7 +51,7 @@ type Unrecorded struct {
 	Generation int64
 }
 
-// Refused returns the memory after a refusal for one slot, or for all slots if slot is slots.None.
+// Refused returns the memory with a refusal added for one slot, or for all slots if slot is slots.None.
 func (m Memory) Refused(slot slots.Slot, r Refusal) Memory {
 	r.Count = 1
 	if old := m.Refusals[slot]; old.Generation == r.Generation {
@@ -65,14 +65,13 @@ func (m Memory) Refused(slot slots.Slot, r Refusal) Memory {
 	return m
 }
 
-// Accepted returns the memory after a successful write. It drops the refusal under slots.None.
+// Accepted returns the memory after a successful write. It drops the refusal for all slots.
 func (m Memory) Accepted() Memory {
 	m.Refusals = maps.Clone(m.Refusals)
 	delete(m.Refusals, slots.None)
 	return m
 }
 
-// wait returns how long the create of a slot has to wait after a refusal.
 func (m Memory) wait(slot slots.Slot, v View) time.Duration {
 	var wait time.Duration
 	for _, r := range m.refusals(slot, v) {
@@ -92,8 +91,8 @@ func (m Memory) refusals(slot slots.Slot, v View) (all []Refusal) {
 	return all
 }
 
-// LowestRefusal returns the refusal for all slots or else for the lowest slot, and whether there is
-// one.
+// LowestRefusal returns the refusal for all slots if there is one, or else the refusal for the lowest
+// slot. It returns false if there are no refusals.
 func LowestRefusal(refusals map[slots.Slot]Refusal) (Refusal, bool) {
 	if len(refusals) == 0 {
 		return Refusal{}, false
@@ -106,32 +105,31 @@ const (
 	// failureDelay is how long the first finished pod of a slot is kept for inspection. The delay
 	// doubles with every failure.
 	failureDelay = time.Second
-	// maxFailureDelay is the maximum of this delay. The kubelet's back-off for restarts is the same.
+	// maxFailureDelay limits this delay. It is equal to the maximum back-off of the kubelet.
 	maxFailureDelay = 5 * time.Minute
-	// steadyAfter is how long a pod must have been ready to reset the failures of its slot.
+	// steadyAfter is how long a pod must be ready to reset the failures of its slot.
 	steadyAfter = time.Minute
-	// refusalDelay and maxRefusalDelay are the minimum and the maximum delay of a refused create.
+	// refusalDelay and maxRefusalDelay limit the delay before a refused create is retried.
 	refusalDelay    = time.Second
 	maxRefusalDelay = 10 * time.Second
 )
 
 // Failure is the back-off of one slot.
 type Failure struct {
-	// UID identifies the last counted finished pod. At is when this loop first saw it finished.
+	// UID identifies the last counted pod. At is when this controller first saw that pod finished.
 	UID types.UID
 	At  time.Time
-	// Count is the number of pods of the slot that finished in a row. All were created from the
-	// template with the hash Template.
+	// Count is how many pods of the slot finished in a row. All of them have the template hash Template.
 	Count    int
 	Template string
-	// ReadyAt is the time at which this loop first saw the slot's running pod ready, or zero if the
-	// pod is not ready. ReadySince is when the pod became ready by the node's clock. If ReadySince
-	// changes, the pod was not ready in between.
+	// ReadyAt is when this controller first saw the slot's running pod ready, or zero if the pod is not
+	// ready. ReadySince is when the pod became ready according to the node's clock. A change of
+	// ReadySince means that the pod was not ready in between.
 	ReadyAt, ReadySince time.Time
 }
 
-// seen returns the back-off, updated with the state of the slot's pod. Each finished pod counts
-// once, and a pod that was ready for long enough resets the count.
+// seen returns the back-off, updated with the state of the slot's pod. Each finished pod counts once. A
+// pod that was ready for long enough resets the count.
 func (f Failure) seen(pod Pod, now time.Time) Failure {
 	if !f.ReadyAt.IsZero() && now.Sub(f.ReadyAt) >= steadyAfter {
 		f = Failure{}
@@ -158,12 +156,12 @@ func (f Failure) left(now time.Time) time.Duration {
 	return left(f.At, doubled(failureDelay, maxFailureDelay, f.Count), now)
 }
 
-// left returns how much longer the refused create waits.
+// left returns how much longer the refused create has to wait.
 func (r Refusal) left(now time.Time) time.Duration {
 	return left(r.At, doubled(refusalDelay, maxRefusalDelay, r.Count), now)
 }
 
-// left returns the remaining part of a delay. It returns zero if begins is in the future, because
+// left returns the remaining part of a delay. It returns zero if the delay starts in the future, because
 // then the clock was set back.
 func left(begins time.Time, delay time.Duration, now time.Time) time.Duration {
 	if now.Before(begins) {
@@ -172,7 +170,7 @@ func left(begins time.Time, delay time.Duration, now time.Time) time.Duration {
 	return max(0, delay-now.Sub(begins))
 }
 
-// doubled doubles the first delay count-1 times, up to the limit.
+// doubled returns the first delay, doubled count-1 times, but at most limit.
 func doubled(first, limit time.Duration, count int) time.Duration {
 	d := first
 	for i := 1; i < count && d < limit; i++ {

@@ -13,13 +13,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// Nodes plans an owner that has one pod on every eligible node. It selects
-// the nodes as a DaemonSet does. The scheduler binds the pods.
+// Nodes returns the plan for an owner with one pod on every eligible node. It selects
+// the nodes like a DaemonSet. The scheduler binds the pods.
 //
 //   - An eligible node without a pod gets one.
-//   - The pod of a node that was removed or must not run it is deleted.
-//   - The pod of a node with a new NoSchedule taint stays, but is not replaced.
-//   - Pods in numbered slots stay. They are older than the kind's current strategy.
+//   - A pod is deleted if its node was removed or must not run it.
+//   - A pod on a node with a new NoSchedule taint stays, but is not replaced.
+//   - Pods in numbered slots stay. They are from the kind's previous strategy.
 //   - Pods with an older template are replaced as in Pods.
 func Nodes(v View) Actions { return fill(v, perNode(v)) }
 
@@ -46,7 +46,7 @@ func perNode(v View) slotSet {
 	}
 }
 
-// demand holds the requirements of a pod on its node.
+// demand holds the requirements of a pod for its node.
 type demand struct {
 	nodeName    string
 	affinity    nodeaffinity.RequiredNodeAffinity
@@ -57,7 +57,7 @@ func demandOf(spec corev1.PodSpec) demand {
 	return demand{spec.NodeName, nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: spec}), DaemonTolerations(spec)}
 }
 
-// runs reports whether a node should run the pod, and whether an existing pod can stay there.
+// runs reports whether a node should run the pod, and whether an existing pod can stay on the node.
 func (d demand) runs(node *corev1.Node) (should, may bool) {
 	if d.nodeName != "" && d.nodeName != node.Name {
 		return false, false
@@ -70,7 +70,6 @@ func (d demand) runs(node *corev1.Node) (should, may bool) {
 	return may && d.tolerates(node, corev1.TaintEffectNoSchedule), may
 }
 
-// tolerates reports whether the pod tolerates all taints of a node with the given effect.
 func (d demand) tolerates(node *corev1.Node, effect corev1.TaintEffect) bool {
 	relevant := func(taint *corev1.Taint) bool { return taint.Effect == effect }
 	_, untolerated := scheduling.FindMatchingUntoleratedTaint(logr.Discard(), node.Spec.Taints, d.tolerations, relevant, true)

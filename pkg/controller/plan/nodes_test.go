@@ -31,8 +31,8 @@ func node(words string) *corev1.Node {
 	return n
 }
 
-// nodesView returns a view with nodes and pods. The text "a" is a ready pod of node a, and "a:n" is
-// a pod that is not ready. The letters have the same meaning as for pods and rolling.
+// nodesView returns a view with nodes and pods. The text "a" means a ready pod on node a, and "a:n"
+// means a pod that is not ready. The functions pods and rolling explain the letters.
 func nodesView(template corev1.PodSpec, nodes, pods string) View {
 	v := View{Owner: Owner{Name: "foo", UID: uid, Generation: 1, Template: &corev1.PodTemplateSpec{Spec: template}, TemplateHash: "new"}, Now: noon}
 	for words := range strings.SplitSeq(nodes, ",") {
@@ -143,7 +143,7 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// Nodes does not recheck terminating pods, because it does not replace a lost pod.
+// Nodes does not recheck terminating pods, because it does not replace stuck pods.
 func TestEndingPodOfANodeIsNotRechecked(t *testing.T) {
 	if p := Nodes(nodesView(corev1.PodSpec{}, "a,b", "a b:t")); p.Recheck != 0 {
 		t.Errorf("looks again after %v", p.Recheck)
@@ -159,8 +159,8 @@ func TestNodesWithoutATemplate(t *testing.T) {
 	}
 }
 
-// Plans for any state of nodes and pods converge to one pod on each eligible node, and never create
-// a second pod for a node.
+// From any state of nodes and pods, plans converge to one pod on each eligible node. They never create a
+// second pod for a node.
 func TestPlansForNodesConverge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := []string{"a", "b", "c", "d", "e"}

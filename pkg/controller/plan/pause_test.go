@@ -57,8 +57,8 @@ func TestUnlessPaused(t *testing.T) {
 	}
 }
 
-// The status of a paused object stays accurate. It counts the pods, and Progressing is false. The
-// condition Paused changes when the pause ends.
+// During a pause, the status still counts the pods, and Progressing is false. When the pause ends, the
+// condition Paused changes.
 func TestConditionPaused(t *testing.T) {
 	rules := func(v View) Actions { return Decide(v, Pods) }
 	v := view(3, "0 1")
@@ -121,7 +121,7 @@ func TestPauseLeavesOtherConditions(t *testing.T) {
 	}
 }
 
-// While pods change, the status of a paused object is written at most once a second.
+// If pods change during a pause, the status is written at most once a second.
 func TestStatusOfWhatIsPausedIsNotUrgent(t *testing.T) {
 	rules := func(v View) Actions { return Decide(v, Pods) }
 	v := view(3, "0 1 2")
@@ -136,8 +136,8 @@ func TestStatusOfWhatIsPausedIsNotUrgent(t *testing.T) {
 	}
 }
 
-// In any state, a plan for a paused owner writes only the status, and the next plan is due at the
-// end of the pause or earlier. A second loop does the same.
+// In any state, a plan for a paused owner writes only the status. The next plan is due when the pause
+// ends or earlier. A second controller does the same.
 func TestNothingIsWrittenForWhatIsPaused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.SampledFrom([]string{"0", "1", "2n", "3t", "4l", "5f", "6", "0f", "1n", "x", "xf", "9t"}), 0, 8).Draw(t, "pods")
@@ -171,7 +171,7 @@ func TestNothingIsWrittenForWhatIsPaused(t *testing.T) {
 				t.Fatalf("%s: the conditions are %+v", name, p.Status.Conditions)
 			}
 			another := v
-			another.Memory = Memory{} // a loop that has just started
+			another.Memory = Memory{} // a controller that has just started
 			if q := Decide(another, rules); q.Writes() {
 				t.Fatalf("%s: another loop writes %q", name, deeds(q))
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// converged returns a view of an owner whose pods are all ready.
+// converged returns a view with an owner whose pods are all ready.
 func converged(desired int32) View {
 	v := view(desired, "")
 	v.Owner.TemplateHash = "new"
@@ -43,7 +43,6 @@ func BenchmarkPods(b *testing.B) {
 	}
 }
 
-// BenchmarkNodes plans for an owner with a pod on every node.
 func BenchmarkNodes(b *testing.B) {
 	for _, n := range []int{10, 1000} {
 		v := view(0, "")

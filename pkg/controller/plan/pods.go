@@ -11,24 +11,23 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// maxCreates limits the creates of one plan. Otherwise, a typo in a replica count could make a list
-// of two billion slots. The next plan follows when these pods exist.
+// maxCreates is the maximum number of creates in one plan. Without it, a typo in a replica count could
+// result in a list of two billion slots. The next plan follows when these pods exist.
 const maxCreates = 10_000
 
-// Pods plans an owner that controls its pods, one for each numbered slot.
+// Pods returns the plan for an owner that controls one pod in each numbered slot.
 //
 //   - A slot without a pod is filled if the owner has fewer live pods than slots.
 //     Terminating pods are live.
 //   - Removed slots are skipped, and higher slots are filled instead.
-//   - Surplus pods are deleted while at least Desired active pods remain: first the
-//     pods of removed slots, then the pods of the highest slots.
-//   - Other pods outside the slots are replaced one by one.
-//   - Pods with an older template are replaced a few at a time (roll).
-//   - Pods in slots of nodes stay. They are older than the kind's current strategy.
-//   - Finished pods are deleted after the back-off of their slot, which frees the
-//     name.
-//   - On pods that stay, the labels that selectors use are restored.
-//   - While the template is invalid, pods that need a replacement are not deleted.
+//   - Surplus pods are deleted, first from removed slots, then from the highest slots.
+//     At least Desired active pods remain.
+//   - Other pods outside the wanted slots are replaced one by one.
+//   - Pods with an older template are replaced a few at a time (see roll).
+//   - Pods in slots of nodes stay. They are from the kind's previous strategy.
+//   - Finished pods are deleted after the back-off of their slot, which frees their names.
+//   - If a pod that stays lacks an identity label, the label is restored.
+//   - As long as the template is invalid, pods that need a replacement are not deleted.
 //   - Nothing is planned for an owner that is being deleted, because the garbage
 //     collector removes its pods.
 //   - For an invalid owner, only the status is written.
@@ -77,8 +76,8 @@ func fill(v View, s slotSet) Actions {
 // RelabelInterval is the delay after a failed attempt to restore the labels of a pod.
 const RelabelInterval = 30 * time.Second
 
-// restoreLabels adds operations that restore the identity labels of the pods that stay. The loop
-// works without these labels, but users, Services, and the selector in the status need them.
+// restoreLabels adds operations that restore the identity labels of the pods that stay. Plans do not
+// need these labels, but users, Services, and the selector in the status do.
 func (p *Actions) restoreLabels(v View) {
 	var list []Operation
 	for _, pod := range v.Pods {
@@ -99,8 +98,8 @@ func (p *Actions) restoreLabels(v View) {
 	p.Operations = append(p.Operations, list...)
 }
 
-// relevant returns the pods that count towards the slots. It omits stuck pods, which the loop
-// cannot remove, and pods of the kind's other strategy, which stay.
+// relevant returns the pods that count toward the slots. It omits stuck pods, which the controller
+// cannot remove, and pods from the kind's previous strategy, which stay.
 func relevant(v View, s slotSet) []Pod {
 	ignored := func(p Pod) bool { return v.stuckTerminating(p) || s.ofOtherPlan(p.Slot) }
 	if !slices.ContainsFunc(v.Pods, ignored) {
@@ -109,7 +108,6 @@ func relevant(v View, s slotSet) []Pod {
 	return slices.DeleteFunc(slices.Clone(v.Pods), ignored)
 }
 
-// ending returns the time at which this loop first saw each terminating pod.
 func ending(v View) map[types.UID]time.Time {
 	since := map[types.UID]time.Time{}
 	for _, pod := range v.Pods {
@@ -120,8 +118,8 @@ func ending(v View) map[types.UID]time.Time {
 	return since
 }
 
-// missing returns creates for empty slots while there is room for another pod, lowest slot first.
-// The operations have no names yet, because fill can still drop them.
+// missing returns the creates for empty slots, lowest slot first, up to the number of pods that can be
+// added. fill sets the names, because it can drop some of the creates.
 func missing(v View, pods []Pod, s slotSet) []Operation {
 	live := int32(0)
 	taken := make(map[slots.Slot]bool, len(pods))
@@ -164,8 +162,8 @@ func stuckPods(v View) map[slots.Slot]types.UID {
 	return stuck
 }
 
-// remember returns the memory with new failures counted. It drops the failures of steady and
-// unwanted slots, and the refusals of filled slots.
+// remember returns the memory with new failures counted. It drops the failures of slots that are steady
+// or unwanted, and the refusals of slots that are filled.
 func remember(v View, pods []Pod, missing []Operation, s slotSet) Memory {
 	m := v.Memory
 	m.Failures = map[slots.Slot]Failure{} // clearing a map would not free its memory
@@ -192,14 +190,14 @@ func remember(v View, pods []Pod, missing []Operation, s slotSet) Memory {
 	return m
 }
 
-// deletions returns the operations that delete pods. recheck is the delay until a finished pod can be
-// deleted or a terminating pod counts as stuck, or zero if there is no such pod.
+// deletions returns the operations that delete pods. recheck is the shortest delay until a finished pod
+// can be deleted or a terminating pod counts as stuck, or zero if there is no such pod.
 func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, recheck time.Duration) {
 	var misplaced []Pod
 	filling := make([]Pod, 0, len(pods))
 	filled := fillers(pods, s)
 	moving, ready := false, true
-	held := 0 // terminating or finished pods with the name of a wanted slot
+	held := 0 // terminating or finished pods that occupy the name of a wanted slot
 	for _, pod := range pods {
 		if _, taken := filled[pod.Slot]; !taken && s.wants(pod.Slot) {
 			held++
@@ -209,7 +207,7 @@ func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, reche
 		}
 		switch {
 		case pod.Finished && pod.Terminating:
-			// The name becomes free when the pod ends.
+			// The name becomes free when the pod is gone.
 		case pod.Finished:
 			// Unwanted slots have no failures, so their finished pods are deleted immediately.
 			if wait := m.Failures[pod.Slot].left(v.Now); !v.outdated(pod) && wait > 0 {
@@ -232,7 +230,7 @@ func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, reche
 	// Do not count the outdated pods that are about to be deleted.
 	surplus := len(filling) - len(rolled) + len(misplaced) - int(s.count)
 	if s.nodes != nil {
-		surplus = len(misplaced) // a pod on another node is no replacement
+		surplus = len(misplaced) // pods on different nodes do not replace each other
 	}
 	// A misplaced pod is replaced only if a slot is free for its replacement.
 	moving = moving || surplus != 0 || len(rolled) > 0 || held >= len(misplaced)
@@ -240,8 +238,8 @@ func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, reche
 		list = append(list, pod.delete(Surplus))
 	}
 	if !moving {
-		// First delete a pod that is not ready. Delete the next one when this pod is gone and its
-		// replacement is ready.
+		// Delete one misplaced pod at a time. Delete a ready one only if all pods in wanted slots are
+		// ready, including the replacement of the previous one.
 		i := slices.IndexFunc(misplaced, func(p Pod) bool { return !p.Ready })
 		if i < 0 && ready {
 			i = 0
@@ -257,8 +255,8 @@ func (p Pod) delete(why Reason) Operation {
 	return Operation{Verb: Delete, Kind: KindPod, Name: p.Name, UID: p.UID, Slot: p.Slot, Reason: why, Optional: true}
 }
 
-// fillers returns, by slot, the UID of the active pod that fills a wanted slot. After the replacement
-// of a stuck pod, a slot can have two active pods. Then the pod with the ordinary name fills it.
+// fillers returns, by slot, the UID of the active pod that fills a wanted slot. If a slot has two active
+// pods after a stuck pod was replaced, the pod with the ordinary name fills it.
 func fillers(pods []Pod, s slotSet) map[slots.Slot]types.UID {
 	filled := make(map[slots.Slot]types.UID, len(pods))
 	for _, pod := range pods {
@@ -272,27 +270,27 @@ func fillers(pods []Pod, s slotSet) map[slots.Slot]types.UID {
 	return filled
 }
 
-// highestFirst sorts pods by slot in descending order. Pods without a slot are last.
+// highestFirst orders pods by descending slot. Pods without a slot are last.
 func highestFirst(a, b Pod) int {
 	return cmp.Or(cmp.Compare(b.Slot, a.Slot), cmp.Compare(a.Name, b.Name))
 }
 
-// maxUnavailable limits how many pods may be unavailable during a replacement: one in
-// maxUnavailable, but at least one in total. A quarter is also the default of a Deployment.
+// maxUnavailable means that one in maxUnavailable pods can be unavailable during a rolling update, but
+// at least one. A quarter is also the default of a Deployment.
 const maxUnavailable = 4
 
-// outdated reports whether the pod was not created from the owner's current template. Pods of the
-// first version of this program have no hash. They are never outdated, because an upgrade of the
-// program must not replace pods.
+// outdated reports whether the pod's template differs from the owner's current template. Pods from the
+// first version of this program have no hash. They are never outdated, because an upgrade of the program
+// must not replace pods.
 func (v View) outdated(p Pod) bool {
 	return p.Template != "" && v.Owner.TemplateHash != "" && p.Template != v.Owner.TemplateHash
 }
 
-// roll returns deletions of outdated pods that fill wanted slots, highest slot first. A replacement
-// has the same name, so it is created after the old pod is gone. The number of slots without a
-// ready pod is limited (maxUnavailable). Pods that are not ready already count, so outdated ones
-// are deleted immediately. New pods that do not become ready count, too. So a broken template takes
-// down only a limited number of pods, and they are replaced when the template is fixed.
+// roll returns deletions of outdated pods that fill wanted slots, highest slot first. A replacement has
+// the same name, so it is created after the old pod is gone. The number of slots without a ready pod is
+// limited (see maxUnavailable). An outdated pod that is not ready is deleted immediately, because its
+// slot already has no ready pod. A broken template takes down only a limited number of pods, because new
+// pods that are not ready count, too.
 func roll(v View, s slotSet, filling []Pod) []Operation {
 	room := max(1, int(s.count)/maxUnavailable) - int(s.count)
 	var outdated []Pod

@@ -19,7 +19,7 @@ import (
 
 const uid = types.UID("0d3f7c1e-0000-4000-8000-000000000001")
 
-// shown is the path of a field for kinds that have the field.
+// shown is the path of every status field in the tests. A nil path means that the kind lacks the field.
 var shown = []string{"status", "field"}
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -152,7 +152,7 @@ func TestPodThatCannotBeReplacedStays(t *testing.T) {
 	} {
 		v := view(test.desired, test.pods)
 		v.Memory = Pods(v).Memory
-		v.Owner.Problem, v.Now = "no image", v.Now.Add(maxFailureDelay) // finished pods are due
+		v.Owner.Problem, v.Now = "no image", v.Now.Add(maxFailureDelay) // the back-off of finished pods has ended
 		if got := deeds(Pods(v)); got != test.want {
 			t.Errorf("%s: planned %q, want %q", test.name, got, test.want)
 		}
@@ -172,8 +172,8 @@ func TestOwnerThatIsBeingDeletedGetsNothing(t *testing.T) {
 	}
 }
 
-// If a replacement is lost, too, another pod replaces it under a different name. The order of the
-// lost pods does not matter.
+// If a replacement is lost, too, another pod with a different name replaces it. The order of the lost
+// pods in the view does not matter.
 func TestLostBypassIsBypassed(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
 		v := view(1, "0l 0l 0l")
@@ -195,12 +195,12 @@ func TestLostBypassIsBypassed(t *testing.T) {
 	}
 }
 
-// If two pods are in one slot, the active pod fills it. If both are active, the pod with the
-// ordinary name fills it. The other pods are deleted. The order of the list does not matter.
+// If two pods are in one slot, the active pod fills it. If both are active, the pod with the ordinary
+// name fills it. All other pods are deleted. The order of the pods in the view does not matter.
 func TestWhichOfTwoPodsFillsTheSlot(t *testing.T) {
 	for _, test := range []struct {
 		name             string
-		ordinary, bypass string // in the notation of pods
+		ordinary, bypass string // in the notation of the function pods
 		want             string // the pods that are deleted immediately
 	}{
 		{"both are active", "0", "0", "bypass stray"},
@@ -229,7 +229,7 @@ func TestWhichOfTwoPodsFillsTheSlot(t *testing.T) {
 	}
 }
 
-// A terminating pod is checked again when it could count as stuck.
+// A terminating pod is checked again at the time at which it counts as stuck.
 func TestEndingPodIsRechecked(t *testing.T) {
 	if p := Pods(view(2, "0 1t")); p.Recheck != stuckTerminatingAfter {
 		t.Errorf("looks again after %v, want %v", p.Recheck, stuckTerminatingAfter)
@@ -266,7 +266,7 @@ func TestFailureBackoff(t *testing.T) {
 	}
 }
 
-// Failures count only for the template of the pod. A new template starts without failures.
+// Failures of pods with an earlier template do not count.
 func TestFailuresAreThoseOfATemplate(t *testing.T) {
 	v := view(1, "0f")
 	v.Owner.TemplateHash, v.Pods[0].Template = "new", "new"
@@ -280,9 +280,9 @@ func TestFailuresAreThoseOfATemplate(t *testing.T) {
 func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		looks   string // states of the slot's pod since noon: "ready at 0s, unready at 30s"
+		looks   string // states of the slot's pod, one per second, in the notation of the function pods
 		failsAt time.Duration
-		clock   time.Duration // of the node
+		clock   time.Duration // offset of the node's clock
 		want    time.Duration
 	}{
 		{"ready for a minute", "0", steadyAfter, 0, failureDelay},
@@ -365,7 +365,7 @@ func TestLabelsAreRestored(t *testing.T) {
 
 func TestRefusal(t *testing.T) {
 	v := view(3, "0")
-	refuse := func(slot slots.Slot) { // as the loop does when the server has refused a create
+	refuse := func(slot slots.Slot) { // like the controller when the server has refused a create
 		v.Memory = v.Memory.Refused(slot, Refusal{Reason: "QuotaExceeded", Message: "exceeded quota", Generation: v.Owner.Generation, At: v.Now})
 	}
 	for _, want := range []time.Duration{1, 2, 4, 8, 10, 10} {
@@ -434,7 +434,6 @@ func TestRefusalIsForgotten(t *testing.T) {
 	}
 }
 
-// A plan does not change its view.
 func TestPlanLeavesItsViewAsItIs(t *testing.T) {
 	memory := func() Memory {
 		return Memory{
@@ -471,7 +470,7 @@ func TestTakenNameHoldsUpOnlyItsSlot(t *testing.T) {
 	}
 }
 
-// A finished pod can keep its Ready condition. Its back-off must not restart in every reconcile.
+// A finished pod can keep its Ready condition. This must not restart its back-off in every reconcile.
 func TestFinishedPodIsNotReady(t *testing.T) {
 	v := view(1, "0f")
 	v.Pods[0].UID, v.Pods[0].Ready, v.Pods[0].ReadySince = "failed", true, noon.Add(-time.Hour)
@@ -486,8 +485,8 @@ func TestFinishedPodIsNotReady(t *testing.T) {
 	}
 }
 
-// If someone sets the clock back, delays do not grow by the difference. A terminating pod gets its
-// full time again, because it might still run.
+// If someone sets the clock back, delays do not become longer by the difference. A terminating pod gets
+// its full delay again, because it might still run.
 func TestClockThatIsSetBack(t *testing.T) {
 	v := view(3, "0f 1t")
 	v.Memory = Pods(v).Memory.Refused(2, Refusal{Generation: 1, At: noon})

@@ -13,7 +13,6 @@ func drawSlots(t *rapid.T, label string) []slots.Slot {
 	return rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 11), func(n int) slots.Slot { return slots.Slot(n) }), 0, 6).Draw(t, label)
 }
 
-// lowest returns the n lowest numbers that are not removed.
 func lowest(n int32, removed []slots.Slot) []slots.Slot {
 	list := []slots.Slot{}
 	for s := slots.Slot(0); len(list) < int(n); s++ {
@@ -76,7 +75,6 @@ func TestRemovedSlotIsForgotten(t *testing.T) {
 	}
 }
 
-// A failure in a slot above a removed slot counts.
 func TestFailureBesideARemovedSlot(t *testing.T) {
 	v := view(2, "0 1f 2")
 	v.Owner.Removed = slots.Removed{0}

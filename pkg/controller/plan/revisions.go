@@ -17,8 +17,7 @@ type Revision struct {
 	Name            string
 	UID             types.UID
 	ResourceVersion string
-	// Template is the hash of the template, which is part of the name, or "" if someone else
-	// created the revision.
+	// Template is the template hash in the name, or "" if someone else created the revision.
 	Template string
 	// Number orders the history. The newest revision has the highest number.
 	Number int64
@@ -27,14 +26,14 @@ type Revision struct {
 // templateHashLength is the number of hexadecimal digits in a template's hash.
 const templateHashLength = 16
 
-// RevisionName returns the name of the revision of a template. Like PodName, it depends only on the
-// owner and the hash of the template, so that a retried create does not create a second revision.
+// RevisionName returns the name of the revision of a template. The name depends only on the owner and
+// the hash of the template, so that a retried create does not create a second revision.
 func RevisionName(owner string, uid types.UID, template string) string {
 	return slots.ChildName(owner, uid, template, templateHashLength)
 }
 
-// RevisionTemplate returns the template hash in the name of a revision, or "" if the name is not
-// from RevisionName for this owner.
+// RevisionTemplate returns the template hash in the name of a revision. It returns "" if RevisionName
+// does not return that name for this owner.
 func RevisionTemplate(revision, owner string, uid types.UID) string {
 	hash := revision[strings.LastIndexByte(revision, '-')+1:]
 	if len(hash) != templateHashLength || RevisionName(owner, uid, hash) != revision {
@@ -43,14 +42,14 @@ func RevisionTemplate(revision, owner string, uid types.UID) string {
 	return hash
 }
 
-// Revisions returns the writes that keep the history of an owner's templates.
+// Revisions returns the writes that maintain the history of an owner's templates.
 //
 //   - The newest revision has the owner's current template. If an older revision has
-//     this template, it gets the next number, as for a StatefulSet.
-//   - Revisions whose template is current or has pods are kept. Of the others, the
-//     newest HistoryLimit are kept.
+//     this template, it gets the next number, as in a StatefulSet.
+//   - A revision is kept if its template is current or has pods. Of the other revisions,
+//     the newest are kept, up to HistoryLimit.
 //   - If the server rejects a write, nothing is written until the owner changes.
-//   - Revisions of someone else are not touched, but their numbers count.
+//   - Revisions that someone else created are not touched, but their numbers count.
 //   - Nothing is written for an owner that is paused, invalid, or being deleted.
 func Revisions(v View) []Operation {
 	o := v.Owner
@@ -109,8 +108,8 @@ func (v View) surplusRevisions() []Revision {
 	return old[:max(0, len(old)-v.Owner.HistoryLimit)]
 }
 
-// templatesKnown reports whether the templates of all pods are known. The pods of a Deployment have
-// no hash. All have the current template when the owner's only Deployment is up to date.
+// templatesKnown reports whether the templates of all pods are known. The pods of a Deployment have no
+// hash. They all have the current template if the owner's only Deployment is up to date.
 func (v View) templatesKnown() bool {
 	if v.Owner.Wanted.Name == "" {
 		return true

@@ -17,12 +17,12 @@ import (
 // templateOf returns a template hash made of a letter, or "" for "-".
 func templateOf(letter string) string {
 	if letter == "-" {
-		return "" // someone else's
+		return "" // a revision that someone else created
 	}
 	return strings.Repeat(letter, templateHashLength)
 }
 
-// revisions parses revisions from a text such as "a1 b2", which gives the templates and numbers.
+// revisions parses a text such as "a1 b2". Each word is a letter for the template and a number.
 func revisions(text string) []Revision {
 	var list []Revision
 	for word := range strings.FieldsSeq(text) {
@@ -38,8 +38,8 @@ func revisions(text string) []Revision {
 func TestRevisions(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		has  string // the revisions
-		now  string // the template
+		has  string // the existing revisions
+		now  string // the current template
 		with func(v *View)
 		want string
 	}{
@@ -95,7 +95,6 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// history describes a plan for revisions.
 func history(list []Operation) string {
 	var words []string
 	for _, o := range list {
@@ -136,9 +135,9 @@ func TestRevisionNameLeadsBackToItsTemplate(t *testing.T) {
 	}
 }
 
-// History converges from any state, even with template changes, crashes between writes, and plans
-// on stale views: the newest revision has the current template, each template has at most one
-// revision, no revision in use is deleted, and nothing is left to do.
+// From any state, plans converge, even with template changes, crashes between writes, and stale views.
+// In the end, the newest revision has the current template, and each template has at most one revision.
+// No revision in use is deleted.
 func TestHistoryConverges(t *testing.T) {
 	t.Parallel()
 	letters := []string{"a", "b", "c", "d", "e"}
@@ -147,8 +146,8 @@ func TestHistoryConverges(t *testing.T) {
 		letter := func() string { return templateOf(rapid.SampledFrom(letters).Draw(t, "template")) }
 		v.Owner.TemplateHash = letter()
 		writes := 0
-		// write executes the operations of a plan whose preconditions hold: the deletes or all
-		// others.
+		// write executes either the deletes of a plan or all its other operations, if their
+		// preconditions hold.
 		write := func(list []Operation, template string, deletes bool) {
 			for _, o := range list {
 				if deletes != (o.Verb == Delete) {
@@ -181,7 +180,7 @@ func TestHistoryConverges(t *testing.T) {
 				write(h, "", true)
 			case "half":
 				write(Revisions(view()), v.Owner.TemplateHash, false)
-			case "late": // a loop with an old view
+			case "late": // a controller with an old view
 				h := Revisions(old)
 				write(h, old.Owner.TemplateHash, false)
 				write(h, "", true)

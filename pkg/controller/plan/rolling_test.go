@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// rolling returns a view with the pods of a text, as in pods. Pods with an o have an older
-// template, and pods with a u have no template hash.
+// rolling returns a view with pods in the notation of the function pods. An "o" means an older template,
+// and a "u" means no template hash.
 func rolling(desired int32, words string) View {
 	plain := strings.NewReplacer("o", "", "u", "").Replace(words)
 	v := view(desired, plain)
@@ -73,7 +73,6 @@ func TestRolling(t *testing.T) {
 	}
 }
 
-// If the owner has no template hash, no pod is replaced.
 func TestNoTemplateHash(t *testing.T) {
 	v := rolling(2, "0o 1o")
 	v.Owner.TemplateHash = ""

@@ -8,24 +8,23 @@ import (
 
 // slotSet is the set of slots in which an owner wants pods.
 type slotSet struct {
-	// count is the number of slots.
 	count int32
-	// wants reports whether a slot is in the set. kept has the slots outside the set in which an
-	// existing pod may stay.
+	// wants reports whether a slot is in the set. kept contains the slots outside the set in which an
+	// existing pod can stay.
 	wants func(slots.Slot) bool
 	kept  map[slots.Slot]bool
-	// removed lists the slots that the owner has removed. Their pods are deleted first.
+	// removed lists the slots that the user has removed. Their pods are deleted first.
 	removed slots.Removed
 	// all lists the slots, lowest first.
 	all iter.Seq[slots.Slot]
-	// nodes maps the slots to the names of their nodes, or is nil if the slots are numbered.
-	// Numbered slots share one limit, the number of slots, and their stuck pods are replaced. The
-	// slot of a node waits only for its own previous pod. Its stuck pod is not replaced, because
-	// the node could not run another pod.
+	// nodes maps the slots to the names of their nodes, or is nil if the slots are numbered. For
+	// numbered slots, the total number of live pods is limited to count, and stuck pods are replaced.
+	// The slot of a node waits only for its own previous pod. A stuck pod on a node is not replaced,
+	// because the node could not run another pod.
 	nodes map[slots.Slot]string
 }
 
-// numbered returns the n lowest slots that are not removed.
+// numbered returns the set of the n lowest slots that are not removed.
 func numbered(n int32, removed slots.Removed) slotSet {
 	return slotSet{
 		count:   n,
@@ -35,13 +34,13 @@ func numbered(n int32, removed slots.Removed) slotSet {
 	}
 }
 
-// ofOtherPlan reports whether a slot belongs to the kind's other strategy: a numbered slot for a
-// set of nodes, or the slot of a node for a set of numbers.
+// ofOtherPlan reports whether a slot is from the kind's previous strategy: a numbered slot if this set
+// is for nodes, or the slot of a node if this set is numbered.
 func (s slotSet) ofOtherPlan(slot slots.Slot) bool {
 	return slot != slots.None && slot.IsNode() != (s.nodes != nil)
 }
 
-// firstToGo sorts pods outside the set for deletion. Those in removed slots come first.
+// firstToGo orders pods outside the set for deletion. Pods in removed slots come first.
 func (s slotSet) firstToGo(a, b Pod) int {
 	if removed := s.removed.Has(a.Slot); removed != s.removed.Has(b.Slot) {
 		if removed {

@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// Pods from the kind's other strategy stay in any state, and do not block other pods. The object is
+// Pods from the kind's previous strategy stay in any state, and do not block other pods. The object is
 // not ready while they exist.
 func TestPodsOfAnotherPlanStay(t *testing.T) {
 	numbered, ofNodes := view(3, "0 1 2n 3t 4f"), nodesView(corev1.PodSpec{}, "a,b,c", "a b c:n d:t e:f")

@@ -18,21 +18,21 @@ import (
 
 // Status is the status that a plan computes, independent of the kind's field names.
 type Status struct {
-	// ObservedGeneration is the generation that the plan is for.
+	// ObservedGeneration is the generation of the owner that the status describes.
 	ObservedGeneration int64
 	// Selector is the label selector of the pods, as text.
 	Selector string
-	// Desired is the wanted number of pods, and Current is the number of active pods. Updated
-	// counts the pods with the current template, Ready the ready pods, and Available the pods that
-	// have been ready for long enough.
+	// Desired is the wanted number of pods, and Current is the number of active pods. Updated counts the
+	// pods with the current template. Available is the count in the status of a Deployment. In other
+	// strategies, it is equal to Ready.
 	Desired, Current, Updated, Ready, Available int32
-	// PodNames are the sorted names of the Current pods, for kinds with a field for them.
+	// PodNames are the sorted names of the active pods, if the kind has a field for them.
 	PodNames []string
-	// Conditions are the conditions that plans write, without the conditions of others.
+	// Conditions are the conditions that plans write. Conditions from other programs are not included.
 	Conditions []metav1.Condition
 }
 
-// Masked returns the status without the parts that the kind has no field for.
+// Masked returns the status without the values for which the kind has no field.
 func (s Status) Masked(at kinds.StatusPaths) Status {
 	mask(&s.Selector, at.Selector)
 	mask(&s.Desired, at.Desired)
@@ -46,7 +46,6 @@ func (s Status) Masked(at kinds.StatusPaths) Status {
 	return s
 }
 
-// mask clears a value if its path is empty.
 func mask[T any](value *T, path []string) {
 	if len(path) == 0 {
 		*value = *new(T)
@@ -61,15 +60,15 @@ const StatusInterval = time.Second
 // changes are written immediately, but a status that keeps changing is written once per interval.
 const maxEarly = 4
 
-// Written is a status as sent by the loop and as stored by the server.
+// Written is the last status, as sent by the controller and as stored by the server.
 type Written struct {
 	// At is the time of the write.
 	At time.Time
-	// Status is the status that was sent. Parts can be missing in Stored, because a server drops
-	// fields that are not in the schema of the CRD.
+	// Status is the status that was sent. Stored can lack parts of it, because the server drops fields
+	// that are not in the schema of the CRD.
 	Status, Stored Status
-	// Early counts the writes that followed another write within StatusInterval. A gap of two
-	// StatusIntervals resets it.
+	// Early counts the writes that came less than StatusInterval after the previous write. A gap of two
+	// StatusIntervals resets the count.
 	Early int
 }
 
@@ -82,13 +81,13 @@ func (w *Written) Next(at time.Time, sent, stored Status) *Written {
 	switch since := at.Sub(w.At); {
 	case since < StatusInterval:
 		next.Early = w.Early + 1
-	case since < 2*StatusInterval: // keep counting without a gap
+	case since < 2*StatusInterval: // neither count this write nor reset the count
 		next.Early = w.Early
 	}
 	return next
 }
 
-// Refused returns the record after a conflict. The failed write counts, too.
+// Refused returns the record after a write failed with a conflict. The failed write counts, too.
 func (w *Written) Refused(at time.Time) *Written {
 	if w == nil {
 		return nil
@@ -96,8 +95,8 @@ func (w *Written) Refused(at time.Time) *Written {
 	return w.Next(at, w.Status, w.Stored)
 }
 
-// lastWrittenStatus returns the owner's stored status. If the stored status is from the last write,
-// lastWrittenStatus returns the status as sent, so that dropped fields are not written again.
+// lastWrittenStatus returns the owner's stored status. If this controller wrote that status, it returns
+// the status as sent. Otherwise, fields that the server drops would be written again.
 func (v View) lastWrittenStatus() Status {
 	if w := v.Memory.Written; w != nil && equality.Semantic.DeepEqual(w.Stored, v.Owner.Status) {
 		return w.Status
@@ -105,7 +104,7 @@ func (v View) lastWrittenStatus() Status {
 	return v.Owner.Status
 }
 
-// decideStatus sets Status to found with the conditions added, and decides when to write it.
+// decideStatus sets Status to found with the conditions added, and decides whether and when to write it.
 func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condition) {
 	stored := v.lastWrittenStatus()
 	found.ObservedGeneration = v.Owner.Generation
@@ -126,8 +125,8 @@ func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condit
 	var wait time.Duration
 	if w := v.Memory.Written; w != nil {
 		wait = left(w.At, StatusInterval, v.Now)
-		// A status that someone else changed after the last write is not urgent. Otherwise, two
-		// controllers that disagree would write all the time.
+		// Restoring a status that someone else has changed is not urgent. Otherwise, two controllers
+		// that disagree would write all the time.
 		urgent = urgent && w.Early < maxEarly && !equality.Semantic.DeepEqual(found.timeless(), w.Status.timeless())
 	}
 	if urgent || wait == 0 {
@@ -138,7 +137,6 @@ func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condit
 	p.Recheck = sooner(p.Recheck, wait)
 }
 
-// timeless returns the status without the times of its conditions.
 func (s Status) timeless() Status {
 	s.Conditions = slices.Clone(s.Conditions)
 	for i := range s.Conditions {
@@ -150,12 +148,11 @@ func (s Status) timeless() Status {
 const (
 	// maxMessage is the maximum length of a condition's message, in bytes.
 	maxMessage = 32768
-	// cut is the end of a message that was truncated.
-	cut = " … (cut)"
+	cut        = " … (cut)"
 )
 
-// storable returns the condition in a form that the server accepts. Its reason and message can come
-// from another program, and a rejected condition would block the whole status.
+// storable returns the condition in a form that the server accepts. The reason and the message can come
+// from another program. One rejected condition would block the whole status.
 func storable(c metav1.Condition) metav1.Condition {
 	for _, err := range validation.ValidateCondition(c, nil) {
 		switch err.Field {
@@ -172,17 +169,16 @@ func condition(name string, status metav1.ConditionStatus, reason, message strin
 	return metav1.Condition{Type: name, Status: status, Reason: reason, Message: message}
 }
 
-// progressing returns the condition Progressing of an owner that makes progress.
 func progressing(reason, message string) metav1.Condition {
 	return condition(apis.ConditionProgressing, metav1.ConditionTrue, reason, message)
 }
 
-// stopped returns the condition Progressing of an owner that has converged or cannot make progress.
+// stopped returns the condition Progressing for an owner that has converged or cannot make progress.
 func stopped(reason, message string) metav1.Condition {
 	return condition(apis.ConditionProgressing, metav1.ConditionFalse, reason, message)
 }
 
-// invalid returns the plan for an invalid owner, which writes only the status.
+// invalid returns the plan for an invalid owner. It writes only the status.
 func invalid(v View, found Status) Actions {
 	p := Actions{Memory: v.Memory}
 	found.Desired = v.lastWrittenStatus().Desired
@@ -195,7 +191,7 @@ func invalid(v View, found Status) Actions {
 }
 
 // countPods returns the counts and the names of active pods. It omits pods on nodes that are not
-// eligible. A pod of the kind's other strategy counts only as current, so that the object is not
+// eligible. A pod from the kind's previous strategy counts only as current, so that the object is not
 // ready while the pod exists.
 func countPods(v View, s slotSet) Status {
 	found := Status{Desired: s.count}
@@ -223,8 +219,8 @@ func countPods(v View, s slotSet) Status {
 	return found
 }
 
-// readyCondition returns the condition Ready. counted means that the owner has a replica count, so
-// that a count of zero is intended.
+// readyCondition returns the condition Ready. counted means that the owner has a replica count. In that
+// case, a count of zero is intended.
 func readyCondition(s Status, counted bool) metav1.Condition {
 	no := func(reason, format string, args ...any) metav1.Condition {
 		return condition(apis.ConditionReady, metav1.ConditionFalse, reason, fmt.Sprintf(format, args...))
@@ -244,7 +240,6 @@ func readyCondition(s Status, counted bool) metav1.Condition {
 	return condition(apis.ConditionReady, metav1.ConditionTrue, "PodsReady", message)
 }
 
-// podsProgress returns the condition Progressing, with the reason why pods are waiting.
 func (p *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition {
 	terminating, ofOtherPlan := 0, 0
 	for _, pod := range v.Pods {
@@ -279,15 +274,14 @@ func (p *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition
 	return stopped("Converged", "all pods are up to date")
 }
 
-// isNew reports whether the plan has an operation of a verb that was not refused before. A condition
-// that changed with each retry would be written twice each time.
+// isNew reports whether the plan has an operation with the verb that was not refused before. Retries do
+// not count, because a condition that changes with each retry would be written twice per retry.
 func (p *Actions) isNew(verb Verb, v View) bool {
 	return slices.ContainsFunc(p.Operations, func(o Operation) bool {
 		return o.Verb == verb && len(p.Memory.refusals(o.Slot, v)) == 0
 	})
 }
 
-// failureCondition returns the condition ReplicaFailure, with the reason why creates fail.
 func failureCondition(m Memory, invalidTemplate string) metav1.Condition {
 	r, refused := LowestRefusal(m.Refusals)
 	switch {
@@ -299,8 +293,8 @@ func failureCondition(m Memory, invalidTemplate string) metav1.Condition {
 	return condition(apis.ConditionReplicaFailure, metav1.ConditionFalse, "NoFailure", "no errors while creating pods")
 }
 
-// Paused reports whether only the status of the owner may be written. The loop's own clock
-// determines the end of the pause. An owner that is being deleted is not paused.
+// Paused reports whether the owner is paused, so that only its status may be written. The pause ends
+// according to the controller's own clock. An owner that is being deleted is not paused.
 func (v View) Paused() bool { return !v.Owner.Deleting && v.Owner.Pause.Active(v.Now) }
 
 // withPause adds the condition Paused if the owner is or was paused, or if its pause is invalid.

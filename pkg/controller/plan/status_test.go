@@ -145,7 +145,8 @@ func TestStatusOfAFlappingCount(t *testing.T) {
 	}
 }
 
-// Immediate writes are counted until two writes are far enough apart.
+// Writes that come less than a second after the previous write are counted until there is a gap of two
+// seconds.
 func TestWritesWithoutAPause(t *testing.T) {
 	for since, want := range map[time.Duration]int{
 		StatusInterval - 1: 4, StatusInterval: 3, 2*StatusInterval - 1: 3, 2 * StatusInterval: 0,
@@ -175,8 +176,8 @@ func TestRefusedStatusCounts(t *testing.T) {
 	}
 }
 
-// The controller corrects a status that someone else wrote. Two writers that disagree write at most
-// once a second each.
+// The controller corrects a status that someone else wrote. Two writers that disagree each write at most
+// once a second.
 func TestForeignStatusIsCorrected(t *testing.T) {
 	v := view(1, "0")
 	first := Pods(v)
@@ -197,15 +198,15 @@ func TestForeignStatusIsCorrected(t *testing.T) {
 		if p := Pods(v); !p.WriteStatus {
 			t.Errorf("%s: it stays", name)
 		}
-		v.Memory.Written = nil // a loop that has just started
+		v.Memory.Written = nil // a controller that has just started
 		if p := Pods(v); !p.WriteStatus {
 			t.Errorf("%s: it stays for a new loop", name)
 		}
 	}
 }
 
-// The selector in the status matches the owner's pods. Each condition has its generation and the
-// time of its last transition.
+// The selector in the status matches the owner's pods. Each condition has the generation that was
+// observed and the time of its last transition.
 func TestStatusSelectorAndGenerations(t *testing.T) {
 	v := view(1, "0")
 	v.Owner.Generation = 7
@@ -232,8 +233,8 @@ func TestStatusSelectorAndGenerations(t *testing.T) {
 	}
 }
 
-// The status counts and names running pods. It omits pods that are terminating, finished, lost, or
-// on a node that is not eligible.
+// The status contains the number and the names of active pods. It omits pods that are terminating,
+// finished, lost, or on a node that is not eligible.
 func TestCountedPods(t *testing.T) {
 	v := view(3, "2 0 1n 3t 4f 5l")
 	v.Owner.TemplateHash = "new"
@@ -254,8 +255,8 @@ func TestCountedPods(t *testing.T) {
 	}
 }
 
-// If a user sets the replica count, zero is intended. If the nodes determine it, zero means that no
-// node is eligible.
+// If a user sets the replica count, zero is intended. If the nodes determine the count, zero means that
+// no node is eligible.
 func TestScaledToZero(t *testing.T) {
 	for want, p := range map[string]Actions{
 		"scaled to zero":    Pods(view(0, "")),
@@ -268,7 +269,6 @@ func TestScaledToZero(t *testing.T) {
 	}
 }
 
-// The condition describes the progress and the reason for waiting.
 func TestMessagesOfProgress(t *testing.T) {
 	invalid := func(v *View) { v.Owner.Problem = "no image" }
 	for _, test := range []struct {
@@ -296,7 +296,6 @@ func TestMessagesOfProgress(t *testing.T) {
 	}
 }
 
-// The condition reports the refusal for all slots, or else the one for the lowest slot.
 func TestReportedRefusal(t *testing.T) {
 	for _, test := range []struct {
 		refused []slots.Slot
@@ -316,7 +315,6 @@ func TestReportedRefusal(t *testing.T) {
 	}
 }
 
-// Status fields that the kind does not have are not written.
 func TestMasked(t *testing.T) {
 	all := Status{
 		ObservedGeneration: 1, Selector: "a=b", Desired: 1, Current: 1, Updated: 1, Ready: 1, Available: 1,
@@ -334,7 +332,7 @@ func TestMasked(t *testing.T) {
 	}
 }
 
-// The status of an invalid owner has the reason, and no other action is planned.
+// The status of an invalid owner contains the reason. No other action is planned.
 func TestInvalidOwner(t *testing.T) {
 	for name, decide := range map[string]func(View) Actions{"pods": Pods, "nodes": Nodes, "deployment": Deployments} {
 		v := view(0, "0 1 2 5 x 3f 4t")
@@ -362,7 +360,7 @@ func TestInvalidOwner(t *testing.T) {
 	}
 }
 
-// The server must accept a condition with any text.
+// The server accepts the conditions, whatever text a refusal contains.
 func TestConditionsAreStorable(t *testing.T) {
 	for name, test := range map[string]struct{ reason, message, wantReason string }{
 		"as they are":      {"QuotaExceeded", "no", "QuotaExceeded"},
@@ -384,7 +382,7 @@ func TestConditionsAreStorable(t *testing.T) {
 	}
 }
 
-// A pod counts as lost five minutes after its own grace period.
+// A pod counts as lost five minutes after the end of its own grace period.
 func TestLostAfterGrace(t *testing.T) {
 	v := view(2, "0 1t")
 	v.Pods[1].Grace = time.Hour
@@ -403,7 +401,6 @@ func TestLostAfterGrace(t *testing.T) {
 	}
 }
 
-// A false Ready condition describes the missing pods.
 func TestReadyCondition(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -23,7 +23,7 @@ type world struct {
 	mem   Memory
 	now   time.Time
 	made  int
-	lost  map[types.UID]bool // pods on nodes that do not respond, which never end
+	lost  map[types.UID]bool // pods that never end, because their nodes do not respond
 	// prunes means that the CRD has no fields for most of the status.
 	prunes bool
 }
@@ -51,7 +51,6 @@ func (w *world) wants(slot slots.Slot) bool {
 	return slices.Contains(lowest(w.owner.Desired, w.owner.Removed), slot)
 }
 
-// remove adds slots to the removed slots of the owner.
 func (w *world) remove(given ...slots.Slot) {
 	removed, err := w.owner.Removed.With(given...)
 	if err != nil {
@@ -69,7 +68,7 @@ func (w *world) setTemplate(hash string) {
 	}
 }
 
-// writeStatus stores a status. The server can drop parts of it.
+// writeStatus stores the status of a plan. If prunes is set, the server drops parts of the status.
 func (w *world) writeStatus(p Actions) {
 	if !p.WriteStatus {
 		return
@@ -104,7 +103,7 @@ func (w *world) available() int32 {
 	return int32(len(ready))
 }
 
-// any returns the name of a matching pod, or "" if there is none.
+// any returns the name of a random matching pod, or "" if no pod matches.
 func (w *world) any(match func(Pod) bool) string {
 	var names []string
 	for name, p := range w.pods {
@@ -119,8 +118,8 @@ func (w *world) any(match func(Pod) bool) string {
 	return rapid.SampledFrom(names).Draw(w.t, "name")
 }
 
-// execute executes the deletes, patches, and creates of a plan in order, and checks the invariants
-// at every step. upTo limits the number of deletes and creates.
+// execute executes the deletes, patches, and creates of a plan in order, and checks the invariants at
+// every step. upTo is the maximum number of deletes and creates.
 func (w *world) execute(p Actions, upTo int) {
 	deletes, creates := operations(p, Delete), operations(p, Create)
 	for i, d := range deletes {
@@ -205,8 +204,8 @@ func (w *world) settle() {
 	w.now = w.now.Add(maxFailureDelay)
 }
 
-// From any state and after any change, plans converge in a bounded number of steps, and never
-// create or delete too many pods.
+// From any state and after any change, plans converge in a bounded number of steps. They never create or
+// delete too many pods.
 func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{
@@ -255,7 +254,7 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 				}
 			case "reuse":
 				n := rapid.Int32Range(0, 8).Draw(t, "desired")
-				if rapid.Bool().Draw(t, "all") { // as someone might write it by hand
+				if rapid.Bool().Draw(t, "all") { // as if a user had removed the annotation by hand
 					w.owner.Removed = nil
 				} else {
 					w.owner.Removed, _ = w.owner.Removed.Reuse(w.owner.Desired, n)

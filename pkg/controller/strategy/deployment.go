@@ -40,7 +40,8 @@ func appliedDeployment(u *unstructured.Unstructured) (map[string]any, error) {
 	return r.plan.Fields, nil
 }
 
-// completeDeployment sets the Deployment that an object wants, or the reason why it has none.
+// completeDeployment sets the Deployment that an object wants. If that fails, it sets Problem or
+// Invalid.
 func completeDeployment(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any) {
 	var err error
 	if v.Problem == "" {
@@ -59,16 +60,16 @@ func DeploymentResource() schema.GroupVersionResource {
 	return appsv1.SchemeGroupVersion.WithResource("deployments")
 }
 
-// deploymentSource watches all Deployments, because a Deployment of someone else can have a name
-// that an owner wants.
+// deploymentSource returns a source that watches all Deployments, because a Deployment that belongs to
+// someone else can have a name that an owner wants.
 func deploymentSource(c Clients) informer.Source {
 	s := childSource(c, DeploymentResource(), "deployment", func(u *unstructured.Unstructured) (any, error) { return newDeploymentRecord(u) })
 	s.Equal = informer.Equal(deploymentsEqual)
 	return s
 }
 
-// newDeploymentRecord returns the part of a Deployment to cache. For a Deployment of someone else,
-// this is only its identity and its owner.
+// newDeploymentRecord returns the part of a Deployment to cache. If the Deployment belongs to someone
+// else, this is only its identity and its owner.
 func newDeploymentRecord(u *unstructured.Unstructured) (*record[plan.Deployment], error) {
 	ref := metav1.GetControllerOfNoCopy(u)
 	r := &record[plan.Deployment]{
@@ -82,15 +83,15 @@ func newDeploymentRecord(u *unstructured.Unstructured) (*record[plan.Deployment]
 		return r, nil
 	}
 	d := &r.plan
-	// The immutable selector identifies the Deployments that this program created, for any kind.
+	// The selector is immutable, so its label shows whether this program created the Deployment.
 	selected, _, _ := unstructured.NestedStringMap(u.Object, "spec", "selector", "matchLabels")
 	if selected[apis.LabelOwner] != string(ref.UID) {
 		d.OwnedBy += ", but was not created by this program"
 		return r, nil
 	}
 	d.Controller = ref.UID
-	// Ignore labels and annotations that others set, such as the revision of a rollout. The labels
-	// that an owner sets are also in the pod template.
+	// Ignore labels and annotations that others set, such as the rollout's revision. The labels that an
+	// owner sets are also in the pod template.
 	ours, _, _ := unstructured.NestedMap(u.Object, "spec", "template", "metadata", "labels")
 	labels, annotations := map[string]any{}, map[string]any{}
 	for name := range ours {
@@ -138,9 +139,9 @@ func deploymentsEqual(before, after *record[plan.Deployment]) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// wantedFields returns the fields of the Deployment that an object wants. It adds the owner's
-// labels to the template in place, to find the pods. The selector is immutable, so it contains only
-// the owner's UID, which never changes. No Deployment of someone else has this selector.
+// wantedFields returns the fields of the Deployment that an object wants. It adds labels to template
+// that identify the owner's pods. The selector is immutable, so it contains only the owner's UID, which
+// never changes. No Deployment of someone else has this selector.
 func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32, template map[string]any, hash string) (map[string]any, error) {
 	ours := map[string]any{apis.LabelOwner: string(obj.GetUID())}
 	labels := maps.Clone(ours)
@@ -176,8 +177,8 @@ func deploymentName(kind kinds.Kind, obj *unstructured.Unstructured) (string, er
 	return obj.GetName(), nil
 }
 
-// readDeployments adds to a view the Deployments that the object controls, and the Deployment with
-// the name that the object wants.
+// readDeployments adds to a view the Deployments that the object controls, and any other Deployment with
+// the wanted name.
 func readDeployments(v *plan.View, object *unstructured.Unstructured, store cache.Indexer) {
 	for _, r := range childrenOf[*record[plan.Deployment]](object, store, ByOwner) {
 		if r.plan.Controller == object.GetUID() {

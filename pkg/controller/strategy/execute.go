@@ -24,14 +24,14 @@ import (
 )
 
 const (
-	// writeTimeout limits a write without a response. The loop completes a write even if it is
-	// stopped.
+	// writeTimeout is the time limit of one write. A write that has started is not canceled when the
+	// controller stops.
 	writeTimeout = 30 * time.Second
-	// Slice limits how long one plan is executed. A long slice delays retries and, if all workers
-	// are busy, other objects. Short slices waste time: after each slice, SlowStart begins again
+	// Slice is the time limit for the execution of one plan. A long slice delays retries and, if all
+	// workers are busy, other objects. Short slices waste time: after each slice, SlowStart begins again
 	// with one write, and the cache must catch up, which takes almost a second on a busy server.
 	Slice = 15 * time.Second
-	// sliceLeast is the number of writes that each batch may start even after the end of the slice,
+	// sliceLeast is the number of writes in each batch that can start even after the end of the slice,
 	// so that SlowStart can add parallel writes on a slow server.
 	sliceLeast = 2 * maxBatch
 )
@@ -39,7 +39,7 @@ const (
 // ErrConflict means that the object or a child has changed since the plan read it.
 var ErrConflict = errors.New("the object has changed")
 
-// errStopped ends a batch of operations. The outcome contains the reason.
+// errStopped ends a batch of operations. The Outcome contains the reason.
 var errStopped = errors.New("stopped")
 
 // Work executes the plan of one object.
@@ -61,20 +61,19 @@ type Work struct {
 	end time.Time // after this time, only the first sliceLeast operations of a batch start
 }
 
-// child describes how the loop writes children of one kind.
+// child describes how children of one kind are written.
 type child struct {
 	resource schema.GroupVersionResource
-	// kind is the kind in manifests and messages. For pods, it is "pod" and only used in messages,
-	// because a typed client creates them without a manifest.
+	// kind is the kind in manifests and messages. For pods, it is used only in messages, because a typed
+	// client creates them without a manifest.
 	kind string
 	// fields returns the fields to create, apply, or patch, without the name, the owner, and the
 	// preconditions.
 	fields func(*Work, plan.Operation) (map[string]any, error)
-	// applied returns the fields that plans compare. It is nil for a kind that is never applied.
+	// applied returns the stored fields that plans compare. It is nil for a kind that is never applied.
 	applied func(*unstructured.Unstructured) (map[string]any, error)
 }
 
-// describeOwner describes the owner of a child. It returns "" if ref is nil.
 func describeOwner(ref *metav1.OwnerReference) string {
 	if ref == nil {
 		return ""
@@ -82,8 +81,8 @@ func describeOwner(ref *metav1.OwnerReference) string {
 	return fmt.Sprintf("owned by %s %s", ref.Kind, ref.Name)
 }
 
-// Execute executes the operations of the plan in order. It returns when the server has responded to
-// all requests. done means that no operation was skipped.
+// Execute executes the operations of the plan in order. It returns after the server has responded to all
+// requests. done is true if no operation was skipped.
 func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
 	o = &Outcome{Written: map[string]string{}, Refused: map[slots.Slot]plan.Refusal{}, Declined: map[plan.Kind]string{}}
 	w.end = w.Clock.Now().Add(Slice)
@@ -106,8 +105,8 @@ func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
 	return o, done, errors.Join(o.failures...)
 }
 
-// batch returns how many operations at the start of the list run in parallel. They have the verb
-// and the kind of the first operation.
+// batch returns how many operations at the start of the list run in parallel: those with the same verb
+// and kind.
 func batch(operations []plan.Operation) int {
 	n := 1
 	for n < len(operations) && operations[n].Verb == operations[0].Verb && operations[n].Kind == operations[0].Kind {
@@ -187,14 +186,14 @@ func preconditions(op plan.Operation) *metav1.Preconditions {
 	return p
 }
 
-// meetHolder handles a create whose name already exists. If the existing child belongs to the
-// owner, an earlier attempt or another loop created it, and the cache does not have it yet. A child
-// of someone else is not touched, and the create counts as refused.
+// meetHolder handles a create whose name already exists. If the existing child belongs to the owner, an
+// earlier attempt or another controller created it, and the cache does not contain it yet. If the child
+// belongs to someone else, it is not touched, and the create counts as refused.
 func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) error {
 	holder, err := w.client(op.Kind).Get(ctx, op.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return ErrConflict // it was deleted in the meantime
+		return ErrConflict // the child was deleted in the meantime
 	case err != nil:
 		return w.failed(ctx, op, fmt.Errorf("read %s %s, which has the name of one to create: %w", op.Kind, op.Name, err), o)
 	}
@@ -212,8 +211,7 @@ func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) er
 	return nil
 }
 
-// takenBy returns a message about a child of someone else with the wanted name, or "" if the child
-// belongs to the owner.
+// takenBy returns a message if the child with the wanted name belongs to someone else, or "".
 func (w *Work) takenBy(op plan.Operation, holder *unstructured.Unstructured) string {
 	if ownerUID(holder) == w.Owner.UID {
 		return ""
@@ -221,14 +219,14 @@ func (w *Work) takenBy(op plan.Operation, holder *unstructured.Unstructured) str
 	return plan.NameTaken(w.Kind.Kind, children()[op.Kind].kind+" "+op.Name, describeOwner(metav1.GetControllerOfNoCopy(holder)))
 }
 
-// failed handles the error of an operation: a change since the plan, a terminating namespace, a
-// refusal, or a failure that is worth an early retry. It returns nil if the batch continues.
+// failed handles the error of an operation: a change since the plan, a terminating namespace, a refusal,
+// or a failure that is worth an early retry. It returns nil if the batch can continue.
 func (w *Work) failed(ctx context.Context, op plan.Operation, err error, o *Outcome) error {
 	creates := op.Verb == plan.Create || op.Verb == plan.Apply
 	reason, refused := RefusalReason(err)
 	switch {
 	case op.Verb == plan.Delete && apierrors.IsNotFound(err):
-		return nil // the cache will receive the deletion
+		return nil // the child is already gone
 	case namespaceEnds(err):
 		o.note(func() { o.Ending = true })
 		return errStopped
@@ -266,23 +264,22 @@ func (w *Work) client(kind plan.Kind) dynamic.ResourceInterface {
 	return w.Dynamic.Resource(children()[kind].resource).Namespace(w.Namespace)
 }
 
-// Finish returns a context for a write that has started. The context expires after writeTimeout,
-// but is not canceled when the loop stops.
+// Finish returns a context for a write that has started. The context expires after writeTimeout, but is
+// not canceled when the controller stops.
 func Finish(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 }
 
-// maxBatch is the maximum number of parallel writes. On a busy server, it determines the share of
-// requests that the loop gets, next to the scheduler and kubelets. The ReplicaSet controller has up
-// to 250. An HTTP/2 connection allows 100, so 128 writes need two connections. Higher values only
-// used more resources.
+// maxBatch is the maximum number of parallel writes. On a busy server, it determines how many requests
+// the controller gets through, compared with the scheduler and kubelets. The ReplicaSet controller sends
+// up to 250 in parallel. An HTTP/2 connection allows 100, so 128 writes need two connections. Higher
+// values used more resources without being faster.
 const maxBatch = 128
 
-// SlowStart calls do for each item in parallel. It starts with one call and allows one more after
-// every success, so the number of parallel calls doubles in the time of one call. SlowStart starts
-// no call after the first error, after ctx ends, or while proceed returns false, so that only the
-// calls in flight are wasted. It waits for all calls, and returns the number of calls and the first
-// error.
+// SlowStart calls do for each item in parallel. It starts with one call and allows one more after every
+// success, so the number of parallel calls doubles in the time of one call. It starts no call after the
+// first error, after ctx is done, or if proceed returns false. It waits for the calls in flight, and
+// returns the number of calls and the first error.
 func SlowStart[T any](ctx context.Context, items []T, proceed func() bool, do func(context.Context, T) error) (begun int, err error) {
 	results := make(chan error)
 	size, running := 1, 0
@@ -306,8 +303,8 @@ func SlowStart[T any](ctx context.Context, items []T, proceed func() bool, do fu
 	}
 }
 
-// Recover calls do, and converts a panic to an error, so that a problem with one object does not
-// stop the loop for others.
+// Recover calls do and converts a panic to an error, so that a problem with one object does not stop the
+// controller for other objects.
 func Recover(ctx context.Context, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -11,7 +11,7 @@ import (
 
 func always() bool { return true }
 
-// The number of parallel calls starts at one and doubles while calls succeed: after n successes, at
+// The number of parallel calls starts at one and doubles as long as calls succeed: after n successes, at
 // most n+1 calls are in flight.
 func TestSlowStartDoublesWhileItSucceeds(t *testing.T) {
 	items := make([]int, 200)
@@ -27,7 +27,7 @@ func TestSlowStartDoublesWhileItSucceeds(t *testing.T) {
 			t.Errorf("%d calls under way when %d had succeeded", running, done)
 		}
 		mu.Unlock()
-		<-next // one call ends at a time
+		<-next // the calls end one by one
 		mu.Lock()
 		running--
 		done++
@@ -43,8 +43,8 @@ func TestSlowStartDoublesWhileItSucceeds(t *testing.T) {
 	}
 }
 
-// After the first failure, no call starts. The number of calls in flight is at most one more than
-// the number of successes.
+// After the first failure, no call starts. The number of failed calls is at most one more than the
+// number of successes.
 func TestSlowStartStopsAtTheFirstFailure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 300).Draw(t, "items")

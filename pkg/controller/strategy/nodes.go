@@ -40,8 +40,8 @@ func trimNode(node *corev1.Node) (any, error) {
 	}, nil
 }
 
-// nodesEqual reports whether a node can run the same pods before and after an update. It ignores
-// the status, which changes all the time.
+// nodesEqual reports whether a node can run the same pods before and after an update. Most updates
+// change only the status, which is not compared.
 func nodesEqual(a, b *corev1.Node) bool {
 	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }
@@ -56,14 +56,15 @@ func readNodes(v *plan.View, _ *unstructured.Unstructured, store cache.Indexer) 
 	}
 }
 
-// forNode sets the affinity and the tolerations of a pod as a DaemonSet does, so that the pod runs
-// only on the node. The plan has already checked the node affinity of the template.
+// forNode sets the affinity and the tolerations of a pod like the DaemonSet controller, so that the pod
+// runs only on the node. It replaces the required node affinity of the template, which the plan has
+// already checked.
 func forNode(pod *corev1.Pod, node string) {
 	pod.Spec.Tolerations = plan.DaemonTolerations(pod.Spec)
 	only := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 		MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}},
 	}}}
-	affinity := pod.Spec.Affinity.DeepCopy() // the template is shared
+	affinity := pod.Spec.Affinity.DeepCopy() // other pods share the template
 	if affinity == nil {
 		affinity = &corev1.Affinity{}
 	}

@@ -15,25 +15,26 @@ import (
 // Outcome is the result of executing a plan.
 type Outcome struct {
 	mu sync.Mutex
-	// Created and Deleted count pods. Notes lists the events about other children.
+	// Created and Deleted are numbers of pods. Notes contains the events about other children.
 	Created, Deleted int
 	Notes            []Note
 	// Written holds the highest resourceVersion of the written children, by resource.
 	Written map[string]string
-	// Unanswered lists the pods that may exist, because the server neither accepted nor rejected
-	// their creates.
+	// Unanswered lists the pods that might exist, because the server neither accepted nor rejected their
+	// creates.
 	Unanswered []string
 	// Applied is the applied Deployment, if any.
 	Applied *plan.Applied
-	// Refused holds, by slot, the creates for which an immediate retry is useless. Only their
-	// reasons and messages are set.
+	// Refused holds, by slot, the creates for which an immediate retry is useless. Only Reason and
+	// Message are set.
 	Refused map[slots.Slot]plan.Refusal
 	// Declined holds the server's message about a refused write of a revision or of a pod's labels,
 	// by the kind of the child. Other operations continue.
 	Declined map[plan.Kind]string
-	// Failing means that the server failed a create or did not respond to a write of a revision.
+	// Failing means that the server failed while it processed a create, or did not answer a write of a
+	// revision.
 	Failing bool
-	// Ending means that the namespace is terminating, so that nothing is retried.
+	// Ending means that the namespace is terminating or missing, so that nothing is retried.
 	Ending bool
 
 	failures []error
@@ -59,7 +60,7 @@ func (o *Outcome) wrote(kind plan.Kind, child metav1.Object) {
 	o.note(func() { o.Written[resource] = informer.Later(o.Written[resource], child.GetResourceVersion()) })
 }
 
-// succeeded adds a successful operation. child is the child that the server returned, or nil.
+// succeeded records a successful operation. child is the child in the response, or nil.
 func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) error {
 	if child != nil {
 		o.wrote(op.Kind, child)
@@ -93,7 +94,7 @@ func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) error {
 	return nil
 }
 
-// refuse adds a refusal, and returns errStopped if other operations must stop. It keeps the first
+// refuse records a refusal. It returns errStopped if other operations must stop. It keeps the first
 // refusal of each slot. For revisions and labels, it keeps the message that sorts first.
 func (o *Outcome) refuse(op plan.Operation, slot slots.Slot, reason, message string) error {
 	o.mu.Lock()

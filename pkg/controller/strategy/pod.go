@@ -22,21 +22,22 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// PodRecord is the part of a pod to cache if the pod may belong to an owner. It is about a tenth of
-// the pod. For other pods, the cache has only a *metav1.ObjectMeta.
+// PodRecord is the cached part of a pod that might belong to an owner. It is about a tenth of the pod.
+// For any other pod, the cache contains only a *metav1.ObjectMeta.
 type PodRecord struct {
 	metav1.ObjectMeta
 	Pod plan.Pod
 	// Label is the UID in the identity label, which identifies the owner if a Deployment controls
 	// the pod.
 	Label types.UID
-	// Failure is the reason why the pod will not become ready without help, or "". FailureCode is
-	// its code.
+	// Failure is the reason why the pod will not become ready without intervention, or "". FailureCode
+	// is the code of this reason.
 	Failure     string
 	FailureCode problem.Code
 }
 
-// PodSource watches all pods, so that the loop also finds pods without labels.
+// PodSource returns a source that watches all pods, so that the controller also finds pods without
+// labels.
 func PodSource(c Clients) informer.Source {
 	s := informer.SourceOf("pods", c.Core.Pods(c.Namespace), &corev1.Pod{})
 	s.Singular = "pod"
@@ -78,8 +79,8 @@ func trimPod(pod *corev1.Pod) (any, error) {
 	return r, nil
 }
 
-// mayBeOurs reports whether a custom resource controls the pod, or the pod has the identity label.
-// It accepts any kind, because a CRD can be declared later.
+// mayBeOurs reports whether the pod has the identity label or is controlled by a custom resource. It
+// accepts any kind, because a CRD can be declared later.
 func mayBeOurs(pod *corev1.Pod) bool {
 	if _, labeled := pod.Labels[apis.LabelOwner]; labeled {
 		return true
@@ -89,21 +90,20 @@ func mayBeOurs(pod *corev1.Pod) bool {
 		return false
 	}
 	group, _, _ := strings.Cut(ref.APIVersion, "/")
-	return strings.Contains(group, ".") // like the groups of all CRDs
+	return strings.Contains(group, ".") // the group of a CRD always contains a dot
 }
 
 // podsEqual reports whether plans and the log can ignore the difference between two states of a pod.
 func podsEqual(before, after *PodRecord) bool {
 	a, b := before.Pod, after.Pod
 	if a.Deployment != "" && a.Deployment == b.Deployment {
-		a.Ready, b.Ready = false, false // the status of the Deployment has the count
+		a.Ready, b.Ready = false, false // ready pods are counted in the Deployment's status
 	}
 	a.ResourceVersion, b.ResourceVersion = "", ""
 	a.ReadySince, b.ReadySince = time.Time{}, time.Time{}
 	return a == b && before.FailureCode == after.FailureCode && ownerUID(before) == ownerUID(after)
 }
 
-// indexByLabel indexes the pods of Deployments by the UID in the identity label.
 func indexByLabel(obj any) ([]string, error) {
 	r, ok := obj.(*PodRecord)
 	if !ok || r.Pod.Deployment == "" {
@@ -112,8 +112,8 @@ func indexByLabel(obj any) ([]string, error) {
 	return []string{string(r.Label)}, nil
 }
 
-// newPod returns a pod to create from the owner's template. The identity labels override labels of
-// the template.
+// newPod returns a pod to create from the owner's template. The identity labels override the template's
+// labels.
 func (w *Work) newPod(op plan.Operation) *corev1.Pod {
 	template := w.Of.Template
 	labels := map[string]string{}
@@ -162,8 +162,8 @@ func identityFields(w *Work, op plan.Operation) (map[string]any, error) {
 	return pod.Object, nil
 }
 
-// sendPod creates or deletes a pod with the typed client, which uses protobuf. Unlike the Delete
-// method of this client, it returns the deleted pod.
+// sendPod creates or deletes a pod with the typed client, which uses protobuf. It does not call that
+// client's Delete method, because that method does not return the deleted pod.
 func (w *Work) sendPod(ctx context.Context, op plan.Operation) (metav1.Object, error) {
 	if op.Verb == plan.Create {
 		return w.Core.Pods(w.Namespace).Create(ctx, w.newPod(op), metav1.CreateOptions{FieldManager: kinds.FieldManager})

@@ -21,13 +21,14 @@ import (
 // strings, as if decoded from responses.
 func BenchmarkPodCache(b *testing.B) { benchmarkPodCache(b, 5000, func(*corev1.Pod) {}) }
 
-// BenchmarkForeignPodCache reports the heap for each pod of others, whose cache entry is a stub.
+// BenchmarkForeignPodCache reports the heap for each pod that no owner controls. The cache contains only
+// a stub of such a pod.
 func BenchmarkForeignPodCache(b *testing.B) {
 	benchmarkPodCache(b, 20_000, func(pod *corev1.Pod) { delete(pod.Labels, apis.LabelOwner); ofReplicaSet(pod) })
 }
 
 func benchmarkPodCache(b *testing.B, pods int, change func(*corev1.Pod)) {
-	const each = 5 // pods of an owner
+	const each = 5 // pods per owner
 	for b.Loop() {
 		before := heap()
 		store := cache.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, cache.Indexers{ByOwner: indexByOwner, ByLabel: indexByLabel})
@@ -51,7 +52,6 @@ func benchmarkPodCache(b *testing.B, pods int, change func(*corev1.Pod)) {
 	}
 }
 
-// heap returns the bytes in use after a garbage collection.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -115,7 +115,6 @@ func TestSlotOfRecord(t *testing.T) {
 	}
 }
 
-// A pod without a slot gets no label for a slot.
 func TestIdentityOfAPodWithoutASlot(t *testing.T) {
 	owner := metav1.OwnerReference{Name: "foo", UID: "u"}
 	for slot, want := range map[slots.Slot]string{slots.None: "", 0: "0", 3: "3"} {

@@ -11,12 +11,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// pods returns the strategy that runs a number of pods that the object itself controls.
+// pods returns the strategy that runs numbered pods, which the object itself controls.
 func pods() *Strategy {
 	return &Strategy{Plan: plan.Pods, PodIndex: ByOwner, complete: completePods}
 }
 
-// completePods sets the removed slots of the object. If they cannot be parsed, the object is
+// completePods sets the removed slots of the object. If the annotation is invalid, the object is
 // invalid, so that a typo neither deletes a pod nor fills a slot.
 func completePods(v *plan.Owner, _ kinds.Kind, obj *unstructured.Unstructured, _ map[string]any) {
 	var err error

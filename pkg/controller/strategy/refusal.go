@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RefusalReason reports whether the server refused a write for a reason that does not change soon,
-// and returns the reason for a condition. Other errors (a broken connection, a busy server, expired
-// credentials) are worth an early retry.
+// RefusalReason reports whether the server refused a write for a lasting reason, and returns this reason
+// for a condition. Other errors (a broken connection, a busy server, expired credentials) are worth an
+// early retry.
 func RefusalReason(err error) (reason string, refused bool) {
 	status := statusOf(err)
 	switch code := status.Code; {
@@ -21,7 +21,8 @@ func RefusalReason(err error) (reason string, refused bool) {
 		// The quota admission plugin returns no machine-readable cause.
 		return "QuotaExceeded", true
 	case code == http.StatusForbidden && strings.Contains(status.Message, "cannot find RESTMapping"):
-		// OwnerReferencesPermissionEnforcement discovers new kinds only every half minute.
+		// OwnerReferencesPermissionEnforcement discovers new kinds only every half minute, so a retry
+		// can succeed.
 		return "", false
 	case code == http.StatusForbidden:
 		return "Forbidden", true
@@ -38,7 +39,7 @@ func RefusalReason(err error) (reason string, refused bool) {
 // webhook. If the failure lasts, it is treated as a refusal.
 func serverFailed(err error) bool { return statusOf(err).Code >= http.StatusInternalServerError }
 
-// answered reports whether the server rejected a write. After any other error, the write may have
+// answered reports whether the server rejected a write. After any other error, the write might have
 // succeeded before the connection broke or the server failed.
 func answered(err error) bool { return statusOf(err).Code > 0 && !serverFailed(err) }
 

@@ -13,13 +13,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// RevisionResource returns the resource of ControllerRevisions. The loop creates a revision for
-// each template of an object, for every strategy.
+// RevisionResource returns the resource of ControllerRevisions. In every strategy, the controller
+// creates a revision for each template of an object.
 func RevisionResource() schema.GroupVersionResource {
 	return appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
 }
 
-// RevisionSource watches the revisions with the identity label.
+// RevisionSource returns a source that watches the revisions with the identity label.
 func RevisionSource(c Clients) informer.Source {
 	s := childSource(c, RevisionResource(), "revision", trimRevision)
 	s.Selector = apis.LabelOwner
@@ -33,7 +33,7 @@ func revisionsEqual(before, after *record[plan.Revision]) bool {
 	return a == b
 }
 
-// trimRevision drops the template of a revision.
+// trimRevision returns the part of a revision to cache. It omits the template.
 func trimRevision(u *unstructured.Unstructured) (any, error) {
 	r := &record[plan.Revision]{
 		ObjectMeta: trimMeta(u),
@@ -61,8 +61,8 @@ func ReadRevisions(v *plan.View, obj *unstructured.Unstructured, store cache.Ind
 	}
 }
 
-// revisionFields returns the fields of a revision, including the user and the reason of the change.
-// A patch removes the annotations that the owner does not have.
+// revisionFields returns the fields of a revision, including the author and the cause of the change. A
+// patch removes the annotations that the owner does not have.
 func revisionFields(w *Work, op plan.Operation) (map[string]any, error) {
 	annotations := map[string]any{}
 	for _, name := range []string{apis.AnnotationChangeCause, apis.AnnotationChangedBy} {

@@ -15,18 +15,18 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// counts returns the path to each count of a status.
+// counts maps each count of a status to its path.
 func counts(at kinds.StatusPaths, s *plan.Status) map[*int32][]string {
 	return map[*int32][]string{
 		&s.Desired: at.Desired, &s.Current: at.Current, &s.Updated: at.Updated, &s.Ready: at.Ready, &s.Available: at.Available,
 	}
 }
 
-// foreign is the decoded value of a count that no plan can have written.
+// foreign is the decoded value of a stored count that is invalid. No plan computes this value.
 const foreign = -1
 
-// DecodeStatus returns the part of a stored status that plans write. It replaces a value of the
-// wrong type with one that no plan computes, so that the status is written again.
+// DecodeStatus returns the part of a stored status that plans write. It replaces an invalid value with
+// one that no plan computes, so that the status is written again.
 func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Status {
 	var s plan.Status
 	if len(at.ObservedGeneration) > 0 {
@@ -87,7 +87,6 @@ func decodeConditions(stored []any) []metav1.Condition {
 	return list
 }
 
-// indexOfCondition returns the index of the first condition of a type, or -1.
 func indexOfCondition(stored []any, name string) int {
 	return slices.IndexFunc(stored, func(element any) bool {
 		fields, _ := element.(map[string]any)
@@ -95,8 +94,9 @@ func indexOfCondition(stored []any, name string) int {
 	})
 }
 
-// EncodeStatus returns the status of an object with a plan's status merged into it. It keeps all
-// other fields, even in a condition. A list of names is never null, because schemas reject null.
+// EncodeStatus merges a plan's status into the stored status of an object, and returns the result. It
+// keeps all other fields, even inside conditions. The list of pod names is never null, because schemas
+// reject null.
 func EncodeStatus(at kinds.StatusPaths, s plan.Status, obj *unstructured.Unstructured) (any, error) {
 	stored, _ := obj.Object["status"].(map[string]any)
 	object := map[string]any{}

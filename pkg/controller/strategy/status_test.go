@@ -46,8 +46,8 @@ func TestNamesOfNoPodsAreAListAllTheSame(t *testing.T) {
 	}
 }
 
-// The loop keeps everything that others have written to a status, even if it is invalid or inside a
-// condition of a plan.
+// Everything that others have written to a status is kept, even if it is invalid or inside a condition
+// that plans write.
 func TestStatusOfOthersStays(t *testing.T) {
 	at := kinds.ImoocPod().Mapping.Status
 	at.Empty = map[string]any{"phase": "", "names": []any{}}

@@ -1,5 +1,5 @@
-// Package strategy implements the ways to run the pods of a kind, one per file: the input of plans,
-// the plan, and the children. Package kinds defines which strategies a CRD can declare.
+// Package strategy implements the ways to run the pods of a kind, one per file. A strategy defines the
+// input of plans, the plan, and the children. Package kinds lists the strategies that a CRD can declare.
 package strategy
 
 import (
@@ -25,11 +25,11 @@ import (
 type Strategy struct {
 	// Plan returns the actions for a view of an object.
 	Plan func(plan.View) plan.Actions
-	// PodIndex is the index that maps the UID of an object to its pods.
+	// PodIndex is the name of the index that maps the UID of an object to its pods.
 	PodIndex string
-	// Input watches the input of plans other than pods, or is nil. A change of a cluster-scoped
-	// object triggers the plans of all owners. A change of a namespaced object triggers only the
-	// plan of its controller.
+	// Input returns a source of objects that plans need in addition to pods. It is nil if there are
+	// none. A change of a cluster-scoped object triggers the plans of all owners. A change of a
+	// namespaced object triggers only the plan of its controller.
 	Input func(Clients) informer.Source
 
 	// read adds the objects of Input to the view of an owner.
@@ -41,7 +41,8 @@ type Strategy struct {
 	pod func(*corev1.Pod, plan.Operation)
 }
 
-// Clients holds the clients of the loop, and its namespace; "" means all namespaces.
+// Clients holds the clients and the namespace of the controller or of one object; "" means all
+// namespaces.
 type Clients struct {
 	Core      corev1client.CoreV1Interface
 	Dynamic   dynamic.Interface
@@ -66,7 +67,7 @@ func children() map[plan.Kind]child {
 	}
 }
 
-// Read adds the pods and the inputs of an object to its view, from the caches.
+// Read adds an object's pods and the objects of Input to a view. It reads them from the caches.
 func (s *Strategy) Read(v *plan.View, obj *unstructured.Unstructured, pods, input cache.Indexer) {
 	if s.Input != nil {
 		s.read(v, obj, input)
@@ -90,9 +91,9 @@ type record[T any] struct {
 }
 
 // childrenOf returns the children of an object from an index by UID. It ignores children in other
-// namespaces, because anyone can refer to a UID there.
+// namespaces, because anyone can write the same UID there.
 func childrenOf[R metav1.Object](obj *unstructured.Unstructured, store cache.Indexer, index string) []R {
-	found, _ := store.ByIndex(index, string(obj.GetUID())) // no error, because the index exists
+	found, _ := store.ByIndex(index, string(obj.GetUID())) // cannot fail, because the index exists
 	children := make([]R, 0, len(found))
 	for _, child := range found {
 		if r, ok := child.(R); ok && r.GetNamespace() == obj.GetNamespace() {
@@ -102,7 +103,8 @@ func childrenOf[R metav1.Object](obj *unstructured.Unstructured, store cache.Ind
 	return children
 }
 
-// childSource watches unstructured children. trim returns the part of a child to cache.
+// childSource returns a source that watches children as unstructured objects. trim returns the part of a
+// child to cache.
 func childSource(c Clients, resource schema.GroupVersionResource, singular string, trim func(*unstructured.Unstructured) (any, error)) informer.Source {
 	s := informer.SourceOf(resource.Resource, c.Dynamic.Resource(resource).Namespace(c.Namespace), &unstructured.Unstructured{})
 	s.Singular = singular
@@ -111,8 +113,8 @@ func childSource(c Clients, resource schema.GroupVersionResource, singular strin
 	return s
 }
 
-// ByOwner and ByLabel are the names of indexes of children. ByOwner finds children by the UID of
-// their controller. ByLabel finds the pods of Deployments by the UID in the identity label.
+// ByOwner and ByLabel are the names of indexes for children. ByOwner finds children by the UID of their
+// controller. ByLabel finds the pods of Deployments by the UID in the identity label.
 const (
 	ByOwner = "owner"
 	ByLabel = "label"
@@ -129,7 +131,6 @@ func indexByOwner(obj any) ([]string, error) {
 	return nil, nil
 }
 
-// ownerUID returns the UID of an object's controller, or "".
 func ownerUID(obj metav1.Object) types.UID {
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 		return ref.UID
@@ -174,7 +175,8 @@ func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.O
 		v.Template, err = kinds.DecodeTemplate(template)
 	}
 	if err != nil {
-		// Without a hash, no pod is outdated. Deleted pods could not be created again.
+		// The hash stays empty, so that no pod is outdated. Otherwise, plans would delete pods that
+		// cannot be created again.
 		v.Problem, template = err.Error(), nil
 	} else {
 		v.TemplateHash = kinds.TemplateHash(kind, obj)
@@ -189,6 +191,6 @@ const maxTemplate = 256 << 10
 
 // Size returns the size of an object as JSON, in bytes.
 func Size(object map[string]any) int {
-	text, _ := json.Marshal(object) // it was decoded from JSON
+	text, _ := json.Marshal(object) // cannot fail, because the object was decoded from JSON
 	return len(text)
 }

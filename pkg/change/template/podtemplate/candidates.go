@@ -1,5 +1,5 @@
 // Package podtemplate searches a kind's schema and an object for the fields that define the pods. It
-// sets images, environments, and resources in them. It only computes values.
+// also sets images, environments, and resources in pod templates. It sends no requests.
 package podtemplate
 
 import (
@@ -12,10 +12,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// maxCandidates limits the number of candidates.
 const maxCandidates = 50
 
-// Form is the kind of content in a field.
+// Form is the type of content in a field.
 type Form int
 
 // The forms of fields that define pods.
@@ -25,13 +24,13 @@ const (
 	Parts                // several images, or an image in parts, such as a repository and a tag
 )
 
-// Candidate is a field that possibly defines the pods.
+// Candidate is a field that might define the pods.
 type Candidate struct {
 	Path fieldpath.Path
 	Form Form
-	// Pattern means that the object has no such element. Path shows how to select an element.
+	// Pattern means that Path contains a placeholder, because the object has no element to select.
 	Pattern bool
-	// Declared means that the schema has the field. If it is false, only the object has it.
+	// Declared means that the schema has the field. Otherwise, only the object has it.
 	Declared bool
 	// Value is the image in the object, or "".
 	Value string
@@ -67,8 +66,8 @@ func Candidates(schema, obj map[string]any) []Candidate {
 	return all
 }
 
-// Choose returns the field to write, and whether the choice is unambiguous. The only candidate must
-// be a pod template, or the string .spec.image in the schema.
+// Choose returns the field to write, and whether the choice is unambiguous. There must be only one
+// candidate, either a pod template or the string .spec.image in the schema.
 func Choose(all []Candidate) (Candidate, bool) {
 	if len(all) != 1 || all[0].Pattern {
 		return Candidate{}, false
@@ -76,7 +75,7 @@ func Choose(all []Candidate) (Candidate, bool) {
 	only := all[0]
 	path := only.Path.String()
 	if only.Form == Template {
-		// If only the object has the template, other objects of the kind can have several.
+		// If only the object has the template, another object of this kind can have several.
 		return only, only.Declared || path == ".spec.template"
 	}
 	// An image at a deeper level belongs to a component, such as a backup.
@@ -107,7 +106,6 @@ func isObject(n candidates.Node) bool {
 	return n.Schema["type"] == "object" || n.Schema["type"] == nil && object
 }
 
-// fieldsOf returns the sorted field names of an object.
 func fieldsOf(n candidates.Node) []string {
 	value, _ := n.Value.(map[string]any)
 	return sets.List(sets.KeySet(fieldpath.Object(n.Schema, "properties")).Union(sets.KeySet(value)))
@@ -120,7 +118,8 @@ func namesImage(name string) bool {
 	return strings.Contains(name, "image") && !strings.Contains(name, "pull") && !strings.Contains(name, "download")
 }
 
-// apart reports whether images in a field with this name do not belong to the kind's own containers.
+// apart reports whether to skip a field with this name. Its images do not belong to the kind's own
+// containers.
 func apart(name string) bool {
 	switch name = strings.ToLower(name); name {
 	case "containers", "initcontainers", "ephemeralcontainers", "sidecars", "extracontainers", "additionalcontainers",

@@ -20,7 +20,6 @@ func (c Candidate) text() string {
 	return s
 }
 
-// Candidates finds all forms of fields that define pods.
 func TestCandidates(t *testing.T) {
 	t.Parallel()
 	const text = "{type: string}"
@@ -29,7 +28,7 @@ func TestCandidates(t *testing.T) {
 	for name, row := range map[string]struct {
 		spec, obj string
 		want      []string
-		// chosen is the path that Choose returns, or "" if it returns an error.
+		// chosen is the path that Choose returns, or "" if the choice is ambiguous.
 		chosen string
 	}{
 		"one template":            {"template: " + podTemplate, "{}", []string{".spec.template template"}, ".spec.template"},

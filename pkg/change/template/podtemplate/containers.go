@@ -12,7 +12,7 @@ import (
 // AllContainers is the pattern that matches every container.
 const AllContainers = "*"
 
-// SeveralContainersError means that an image is given without a container name, but there are several
+// SeveralContainersError means that an image was given without a container name, but there are several
 // containers.
 type SeveralContainersError struct {
 	Names []string
@@ -22,7 +22,8 @@ func (e *SeveralContainersError) Error() string {
 	return fmt.Sprintf("it has %d containers: %s", len(e.Names), listed(e.Names))
 }
 
-// listed formats names for a message. It escapes them, because any writer of the object can choose them.
+// listed formats names for a message. It escapes them, because anyone who can write the object can
+// choose them.
 func listed(names []string) string { return escape.Cell(strings.Join(names, ", ")) }
 
 // containersOf returns the containers in a pod template without copying them. Init containers are last.
@@ -35,7 +36,7 @@ func list(template map[string]any, field string) []map[string]any {
 }
 
 // matching returns the containers whose name matches a pattern such as "*" or "web-*", as in "kubectl
-// set". It returns an error if no container matches.
+// set". No match is an error.
 func matching(template map[string]any, pattern string) ([]map[string]any, error) {
 	var found []map[string]any
 	all := containersOf(template)

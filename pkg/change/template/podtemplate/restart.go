@@ -26,8 +26,8 @@ var (
 	errInPlace     = errors.New("its strategy updates pods in place, so a changed annotation restarts nothing")
 )
 
-// RestartField returns the path of the field for the time of a restart. own is the path that is known
-// for the kind. If own is "", the field is the annotation of restartPath.
+// RestartField returns the path of the field that stores the time of a restart. own is the path that is
+// known for the kind. If own is "", the field is an annotation at the path that restartPath returns.
 func RestartField(kind kinds.Kind, obj *unstructured.Unstructured, schema map[string]any, own string) ([]string, error) {
 	if own != "" {
 		return fieldpath.FieldNames(own)
@@ -55,9 +55,9 @@ func InPlace(obj *unstructured.Unstructured) bool {
 	return false
 }
 
-// restartPath returns the path of annotations that cause the controller to replace the pods. Built-in
-// kinds and kinds that "run-controller" reconciles have such annotations. For other kinds, it assumes
-// the annotations of a pod template at .spec.template. Only other kinds need the schema.
+// restartPath returns the path of annotations whose change causes the controller to replace the pods.
+// Built-in kinds and kinds that "run-controller" reconciles have such annotations. For other kinds,
+// these are the annotations of the template at .spec.template, if it exists and the schema allows them.
 func restartPath(kind kinds.Kind, obj *unstructured.Unstructured, schema map[string]any) ([]string, error) {
 	template := []string{"spec", "template"}
 	switch {
@@ -90,8 +90,8 @@ func mayRollOut(kind kinds.Kind, obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// hasTemplate returns an error if an object of another kind cannot be restarted, because it has no
-// pod template, or because its schema does not allow annotations in the template.
+// hasTemplate returns an error if an object cannot be restarted, because it has no pod template, or
+// because its schema does not allow annotations in the template.
 func hasTemplate(obj *unstructured.Unstructured, schema map[string]any) error {
 	containers, _, err := unstructured.NestedSlice(obj.Object, "spec", "template", "spec", "containers")
 	if err != nil || len(containers) == 0 {

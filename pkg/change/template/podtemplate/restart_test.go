@@ -93,8 +93,8 @@ func TestRestartTime(t *testing.T) {
 	}
 }
 
-// A kind's own field takes precedence over the template. Pods that are updated in place are not
-// restarted by an annotation.
+// A kind's own field takes precedence over the template. An annotation does not restart pods that are
+// updated in place.
 func TestRestartField(t *testing.T) {
 	t.Parallel()
 	const (

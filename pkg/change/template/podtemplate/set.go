@@ -16,9 +16,9 @@ import (
 
 var errNoContainers = errors.New("its pod template has no containers")
 
-// ImageSetting is a new image of a container.
+// ImageSetting is the new image for one or more containers.
 type ImageSetting struct {
-	// Container is a name or a pattern. "" means the only container.
+	// Container is a name or a pattern. "" stands for the only container.
 	Container, Image string
 }
 
@@ -174,7 +174,7 @@ func envSource(from map[string]any) string {
 	return strings.Join(slices.Sorted(maps.Keys(from)), ", ")
 }
 
-// Quantities are amounts of resources by name, such as "cpu": "200m".
+// Quantities maps the names of resources to amounts, such as "cpu" to "200m".
 type Quantities map[string]string
 
 // ParseQuantities parses cpu=200m,memory=512Mi.
@@ -193,7 +193,7 @@ func ParseQuantities(word string) (Quantities, error) {
 	return all, nil
 }
 
-// String formats the amounts for ParseQuantities.
+// String formats the amounts so that ParseQuantities can parse them.
 func (q Quantities) String() string {
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(q)) {
@@ -202,7 +202,7 @@ func (q Quantities) String() string {
 	return strings.Join(pairs, ",")
 }
 
-// SetResources sets the requests and limits of the matching containers in a pod template. It keeps
+// SetResources sets the given requests and limits of the matching containers in a pod template. It keeps
 // the quantities of other resources. It modifies the template.
 func SetResources(template map[string]any, pattern string, requests, limits Quantities) error {
 	containers, err := matching(template, pattern)
@@ -219,7 +219,6 @@ func SetResources(template map[string]any, pattern string, requests, limits Quan
 	return nil
 }
 
-// object returns the object in a field. It creates the object if it is absent.
 func object(of map[string]any, field string) map[string]any {
 	in, is := of[field].(map[string]any)
 	if !is {

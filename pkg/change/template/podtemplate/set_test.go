@@ -137,7 +137,7 @@ func FuzzSettings(f *testing.F) {
 	})
 }
 
-// Errors escape the names of containers, because any writer of the object can choose them.
+// Errors escape the names of containers, because anyone who can write the object can choose them.
 func TestContainerNamesAreEscaped(t *testing.T) {
 	t.Parallel()
 	template := map[string]any{"spec": map[string]any{"containers": []any{

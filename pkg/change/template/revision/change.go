@@ -20,7 +20,7 @@ const (
 )
 
 // Change describes in one line the difference between fields at the same paths, such as "image
-// nginx:1.29 → nginx:1.30, env LOG=debug added". It is "" if both result in the same pods.
+// nginx:1.29 → nginx:1.30, env LOG=debug added". It returns "" if both result in the same pods.
 func Change(from, to []Field) string {
 	if Same(from, to) {
 		return ""
@@ -109,7 +109,7 @@ func changeOfTemplate(from, to map[string]any) []string {
 	return append(all, fieldsChanged("", from, to, "spec", "metadata")...)
 }
 
-// changeOfContainers describes the changes in a list of containers. one means that there is only one
+// changeOfContainers describes the changes in a list of containers. one means that the pod has only one
 // container, whose name is omitted.
 func changeOfContainers(from, to any, one bool) []string {
 	was, is := byName(from), byName(to)
@@ -198,7 +198,6 @@ func changeOfValue(name string, from, to any) string {
 	return name + " changed"
 }
 
-// fieldsChanged names the fields that changed, each with a prefix, but without values.
 func fieldsChanged(prefix string, from, to map[string]any, except ...string) []string {
 	var all []string
 	for _, key := range differing(from, to, except...) {
@@ -207,7 +206,6 @@ func fieldsChanged(prefix string, from, to map[string]any, except ...string) []s
 	return all
 }
 
-// differing returns the sorted names of the fields that differ between two objects.
 func differing(a, b map[string]any, except ...string) []string {
 	var names []string
 	for _, key := range sets.List(sets.KeySet(a).Union(sets.KeySet(b))) {
@@ -218,7 +216,7 @@ func differing(a, b map[string]any, except ...string) []string {
 	return names
 }
 
-// empty reports whether a field has no effect. The server adds such fields.
+// empty reports whether a value has no effect. The server adds fields with such values.
 func empty(value any) bool {
 	switch v := value.(type) {
 	case nil:
@@ -241,7 +239,6 @@ func byName(list any) map[string]map[string]any {
 	return all
 }
 
-// short truncates a text to maxValue.
 func short(text string) string {
 	if runes := []rune(text); len(runes) > maxValue {
 		return string(runes[:maxValue-1]) + "…"

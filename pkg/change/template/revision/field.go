@@ -1,6 +1,6 @@
-// Package revision handles revisions of an object's pod template. It reads them from
-// ControllerRevisions and ReplicaSets, finds the current revision, describes the differences, and
-// finds the revision to return to. It only computes values.
+// Package revision handles revisions of an object's pod template. It reads them from ControllerRevisions
+// and ReplicaSets, finds the current revision, describes the differences, and finds the revision to
+// return to. It sends no requests.
 package revision
 
 import (
@@ -43,8 +43,8 @@ func Paths(fields []Field) []fieldpath.Path {
 	return all
 }
 
-// Same reports whether a and b have the same paths and result in the same pods. Equal quantities,
-// such as 1 and 1000m, are the same.
+// Same reports whether a and b have the same paths and result in the same pods. Equal quantities in
+// different forms, such as 1 and 1000m, are the same.
 func Same(a, b []Field) bool {
 	return slices.EqualFunc(a, b, func(a, b Field) bool {
 		return a.Path.String() == b.Path.String() && sameValue(a.Value, b.Value)
@@ -63,7 +63,7 @@ func sameValue(a, b any) bool {
 	return err == nil && equality.Semantic.DeepEqual(was, is)
 }
 
-// decode decodes a pod template. It returns an error if the template has unknown fields.
+// decode decodes a pod template. Unknown fields are an error.
 func decode(value any) (*corev1.PodTemplateSpec, error) {
 	fields, is := value.(map[string]any)
 	if !is {

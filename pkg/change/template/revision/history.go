@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// mostRevisions is the maximum number of revisions in a history. The newest are kept. Controllers
+// mostRevisions is the maximum number of revisions in a history. Only the newest are kept. Controllers
 // usually keep ten.
 const mostRevisions = 1000
 
 // History contains the revisions of an object, newest first, and its current fields.
 type History struct {
 	Revisions []Revision
-	// Now contains the current fields of the object at the paths of the revisions.
+	// Now contains the object's current values of the fields in the revisions.
 	Now []Field
 }
 
-// NewHistory sorts revisions into a history. by and cause come from the object's annotations about
-// its last change.
+// NewHistory sorts revisions into a history. by and cause are the author and the cause of the last
+// change, from the object's annotations.
 func NewHistory(all []Revision, now []Field, by, cause string) History {
 	h := History{slices.Clone(all), now}
 	slices.SortFunc(h.Revisions, func(a, b Revision) int {
@@ -32,7 +32,7 @@ func NewHistory(all []Revision, now []Field, by, cause string) History {
 			r.Created = r.numbered // an old ReplicaSet is reused
 		}
 	}
-	// If a controller reuses an old revision under a new number, it keeps the old annotations.
+	// A controller that reuses an old revision under a new number keeps the old annotations.
 	if i := h.Current(); i >= 0 && (cause != "" || by != "") {
 		h.Revisions[i].By, h.Revisions[i].Cause = by, cause
 	}
@@ -45,9 +45,9 @@ func (h History) Current() int {
 	return slices.IndexFunc(h.Revisions, func(r Revision) bool { return Same(r.Fields, h.Now) })
 }
 
-// Change describes the change that made a revision: the difference from the previous revision, and
-// the cause if it adds information. If the previous revision is unknown, it returns the cause or,
-// without a cause, a summary.
+// Change describes the change that made a revision: the difference from the previous revision, and the
+// cause if it adds information. If the previous revision is unknown, it returns the cause or, if there
+// is none, a summary.
 func (h History) Change(i int) string {
 	r, before := h.Revisions[i], h.before(i)
 	if before == nil {
@@ -79,7 +79,7 @@ func (h History) stale(i int) bool {
 }
 
 // before returns the revision that the object had before revision i, or nil if it is unknown. If the
-// object has returned to that revision since, the revision now has a higher number.
+// object has returned to that revision since, that revision now has a higher number.
 func (h History) before(i int) *Revision {
 	r, next := h.Revisions[i], i+1
 	if next == len(h.Revisions) || h.Revisions[next].Number != r.Number-1 {
@@ -113,8 +113,8 @@ func (e *NoRevisionError) Error() string {
 	return fmt.Sprintf("unable to find revision %d in its history: it has %s", e.Number, strings.Join(words, ", "))
 }
 
-// Pick returns the revision with this number. If number is 0, it returns the newest revision that is
-// not current.
+// Pick returns the revision with a number. For number 0, it returns the newest revision that is not
+// current.
 func (h History) Pick(number int64) (Revision, error) {
 	known := make([]int64, 0, len(h.Revisions))
 	for _, r := range h.Revisions {
@@ -135,10 +135,10 @@ func (h History) Find(fields []Field) (Revision, bool) {
 	return h.Revisions[i], true
 }
 
-// RolledOutBefore returns the number of the oldest revision before newer that still has pods. Such
-// pods mean that the rollout of newer never completed, because the controller replaces all older
-// pods. If there are none, it is unknown whether the rollout completed, because the status describes
-// only the current revision. pods contains the labels of each pod.
+// RolledOutBefore returns the number of the oldest revision before newer that still has pods. Such pods
+// mean that the rollout of newer never completed, because a completed rollout replaces all older pods.
+// If there are none, it is unknown whether the rollout completed, because the status describes only the
+// current revision. pods contains the labels of each pod.
 func (h History) RolledOutBefore(newer Revision, pods []map[string]string) (older int64, found bool) {
 	for _, r := range slices.Backward(h.Revisions) {
 		if r.Number < newer.Number && slices.ContainsFunc(pods, r.Made) {

@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Overwriters returns a sentence about each program that can revert a change to some fields of an
-// object: its controller owner, a GitOps tool, and other managers that apply the fields.
+// Overwriters returns a sentence about each program that can revert a change of the fields at paths: the
+// controller that owns the object, a GitOps tool, and other managers that apply the fields.
 func Overwriters(obj *unstructured.Unstructured, paths []fieldpath.Path) []string {
 	var all []string
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {

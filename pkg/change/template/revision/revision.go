@@ -21,7 +21,7 @@ var (
 	errNoNumber   = errors.New("it has no revision number")
 )
 
-// The annotations with the revision numbers that controllers write to ReplicaSets.
+// The annotations in which controllers store the revision numbers of ReplicaSets.
 const (
 	annotationDeployment = "deployment.kubernetes.io/revision"
 	annotationRollout    = "rollout.argoproj.io/revision"
@@ -34,14 +34,14 @@ const (
 	labelController = "controller-revision-hash"
 )
 
-// Revision is a current or earlier state of the fields that define the pods.
+// Revision is the current state or an earlier state of the fields that define the pods.
 type Revision struct {
-	// Number orders the revisions. If an object returns to an old revision, its controller assigns a
-	// new number to that revision.
+	// Number orders the revisions. If an object returns to an old revision, its controller gives that
+	// revision a new number.
 	Number int64
 	// Name is the name of the ControllerRevision or ReplicaSet.
 	Name string
-	// Created is when the revision got its number, or zero if it is unknown.
+	// Created is when the revision got its number, or zero if this time is unknown.
 	Created time.Time
 	// By is the user who changed the object, and Cause is the reason. Both are "" if they are unknown.
 	By, Cause string
@@ -50,8 +50,8 @@ type Revision struct {
 	labels map[string]string
 	// first is when the revision was created with its first number.
 	first time.Time
-	// numbered is the last write of a ReplicaSet by the controller that numbers it. The ReplicaSet
-	// got its number at that time or earlier.
+	// numbered is when the controller that numbers a ReplicaSet last wrote to it. The ReplicaSet got its
+	// number at that time or earlier.
 	numbered time.Time
 }
 
@@ -88,8 +88,8 @@ func readReplicaSet(obj *unstructured.Unstructured) (Revision, error) {
 	return r, nil
 }
 
-// readControllerRevision reads the fields at paths. If there are no paths, the data is a patch with
-// directives that replace fields, and only pod templates are read.
+// readControllerRevision reads the fields at paths. Without paths, the data is a patch with directives
+// that replace fields, and only pod templates are read.
 func readControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Path) (Revision, error) {
 	number, found, err := unstructured.NestedInt64(obj.Object, "revision")
 	if err != nil || !found {
@@ -114,7 +114,7 @@ func readControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Pa
 			return Revision{}, fmt.Errorf("read .%s: %w", strings.Join(names, "."), err)
 		}
 		if !isTemplate(names, value) {
-			continue // the writer of a revision can choose any field
+			continue // the client that wrote the revision can choose any field
 		}
 		dropEncoded(value)
 		r.Fields = append(r.Fields, Field{fieldpath.Fields(names...), value})
@@ -139,7 +139,7 @@ func newRevision(obj *unstructured.Unstructured, number int64) Revision {
 	}
 }
 
-// replacePatch marks a part of a strategic merge patch that replaces the current value.
+// replacePatch is the key of the directive that makes a strategic merge patch replace a value.
 const replacePatch = "$patch"
 
 // replaced returns the sorted paths of the fields that a patch replaces.
@@ -178,7 +178,7 @@ func dropEncoded(template map[string]any) {
 	}
 }
 
-// Made reports whether a pod was made from the revision, according to the pod's labels.
+// Made reports whether a pod was created from the revision, according to the pod's labels.
 func (r Revision) Made(pod map[string]string) bool {
 	for _, label := range []string{labelDeployment, labelRollout, labelController, apis.LabelTemplateHash} {
 		hash := pod[label]

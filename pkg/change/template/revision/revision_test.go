@@ -216,7 +216,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// The age of a reused ReplicaSet starts when its controller wrote it.
+// The age of a reused ReplicaSet starts when its controller last numbered it.
 func TestReusedReplicaSet(t *testing.T) {
 	t.Parallel()
 	const noon = "2026-01-02T12:00:0"
@@ -315,7 +315,6 @@ func TestUndoGivesBack(t *testing.T) {
 	})
 }
 
-// A history is limited to the newest revisions.
 func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 	var all []Revision

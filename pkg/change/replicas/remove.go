@@ -157,9 +157,9 @@ func chooseBySlot(ctx context.Context, pods corev1client.PodsGetter, t observe.T
 		case slices.Contains(given, slot):
 			return fieldpath.Edit{}, fmt.Errorf("%w: two of the pods are in slot %s of %s: name one of them", outcome.ErrPrecondition, slot, t)
 		case removed.Has(slot):
-			return fieldpath.Edit{}, fmt.Errorf("%w: slot %s of %s, that of pod %s, is already removed", outcome.ErrPrecondition, slot, t, pod.Name)
+			return fieldpath.Edit{}, fmt.Errorf("%w: pod %s is in slot %s of %s, which is already removed", outcome.ErrPrecondition, pod.Name, slot, t)
 		case !removed.Wants(n, slot):
-			return fieldpath.Edit{}, fmt.Errorf("%w: the controller is about to delete pod %s: %s has %d replicas, and slot %s is above those", outcome.ErrPrecondition, pod.Name, t, n, slot)
+			return fieldpath.Edit{}, fmt.Errorf("%w: the controller is about to delete pod %s: %s has %d replicas, and the pod is in slot %s", outcome.ErrPrecondition, pod.Name, t, n, slot)
 		}
 		given = append(given, slot)
 	}

@@ -46,7 +46,7 @@ func house() []room {
 		{path: "pkg/inspect/observe", about: "reads an object and all below it, follows it, waits"},
 		{path: "pkg/inspect/observe/feeds", about: "one list and one watch of each type that targets share"},
 		{path: "pkg/inspect/facts", about: "what the status of a kind can say; profiles of others' kinds", pure: true},
-		{path: "pkg/inspect/grace", about: "how long a wait bears with an object that fails", pure: true},
+		{path: "pkg/inspect/grace", about: "how long a wait goes on while an object fails", pure: true},
 		{path: "pkg/inspect/status", about: "snapshot in, verdict and tree out", pure: true},
 
 		{path: "pkg/controller", about: "the loop: event → key → view → plan → apply → status"},

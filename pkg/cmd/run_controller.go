@@ -30,7 +30,7 @@ func newRunControllerCommand(common commonOptions) *cobra.Command {
 		Short: "Run the controller in the foreground until Ctrl-C",
 		Long: `Run the controller in the foreground, against the current context, until Ctrl-C. It
 creates and removes the pods and Deployments of the four shipped kinds, and with
---declared-kinds of every kind that a CRD declares. When it stops, the objects and
+--declared-kinds of every kind with a plan in its CRD. When it stops, the objects and
 their pods stay, and the next controller continues where it stopped.
 
 A lease allows one active controller at a time in a namespace, or in all of them. A
@@ -64,10 +64,10 @@ func (o *runControllerOptions) addFlags(cmd *cobra.Command) {
 	for _, kind := range kinds.Shipped() {
 		shipped = append(shipped, kind.Resource.Resource)
 	}
-	flags.StringSliceVar(&o.Kinds.Words, "kinds", nil, "Reconcile only these kinds, such as 'imoocpods,widgets.example.com'. By default, all built-in kinds.")
+	flags.StringSliceVar(&o.Kinds.Words, "kinds", nil, "Reconcile only these kinds, such as 'imoocpods,widgets.example.com'. By default, the four shipped kinds.")
 	completeFlag(cmd, "kinds", shipped...)
-	flags.BoolVar(&o.Kinds.Declared, "declared-kinds", false, "Also reconcile every kind that a CRD in the cluster declares, now or later.")
-	flags.StringSliceVar(&o.Kinds.Files, "kind-file", nil, "A file with CRDs whose kinds to reconcile, in addition to the built-in ones. '-' reads standard input.")
+	flags.BoolVar(&o.Kinds.Declared, "declared-kinds", false, "Also reconcile every kind whose CRD has the annotation imoocpod.dev/plan, now or later.")
+	flags.StringSliceVar(&o.Kinds.Files, "kind-file", nil, "A file with CRDs whose kinds to reconcile, in addition to the shipped ones. '-' reads standard input.")
 	addAllNamespacesFlag(cmd, &o.AllNamespaces)
 	addSelectorFlag(cmd, &o.Selector)
 

@@ -111,8 +111,8 @@ func restartMarks(c *changer, path []string, cause string) []fieldpath.Edit {
 	return template.Annotations(cause, c.user())
 }
 
-// restartRefused returns the error for an object that cannot be restarted. For an object of another
-// program, the error suggests restarting the owned objects, if the user can read them.
+// restartRefused returns the error for an object that cannot be restarted. If another program
+// reconciles it, the error suggests restarting the owned objects, if the user can read them.
 func restartRefused(ctx context.Context, c *changer, t *observe.Target, why error) error {
 	refused := fmt.Errorf("%s cannot be restarted: %w", t, why)
 	if errors.Is(why, podtemplate.ErrPaused) {

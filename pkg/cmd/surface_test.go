@@ -61,7 +61,7 @@ func TestFlagsAreTheSame(t *testing.T) {
 			}
 			is := flag{f.Value.Type(), f.DefValue, f.Usage, f.Shorthand}
 			if f.Name == "output" {
-				is.usage = "" // lists the formats of the verb
+				is.usage = "" // differs by verb
 			}
 			if was, seen := first[f.Name]; seen && was != is {
 				t.Errorf("%s: %+v, but %s: %+v", key, is, of[f.Name], was)

@@ -73,7 +73,7 @@ func TestScaffold(t *testing.T) {
 		if err != nil || !equality.Semantic.DeepEqual(got, want) {
 			t.Errorf("%s declares\n%+v (%v)\nwant\n%+v", crd.GetName(), got, err, want)
 		}
-		_ = crd.DeepCopy() // panics if the type of a value does not exist in JSON
+		_ = crd.DeepCopy() // panics if a value has a non-JSON type
 	}
 }
 

@@ -396,8 +396,8 @@ func lastLine(err error) string {
 	return err.Error()[strings.LastIndex(err.Error(), "\n")+1:]
 }
 
-// mustRun fails the test unless the requested number of pods run the requested containers. It skips
-// pause and resume, because the pods of a paused object can be older.
+// mustRun fails the test unless the requested number of pods run the requested containers. For
+// pause and resume, it does nothing, because the pods may have an older template.
 func (x *scene) mustRun(t *testing.T) {
 	t.Helper()
 	if x.pauses {

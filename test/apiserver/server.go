@@ -1,6 +1,6 @@
 // Package apiserver is an in-memory Kubernetes API server for tests: it stores objects, serves
 // watches, and responds like a real server. It has no sockets, and its goroutines end with their
-// requests, so it also runs in a bubble of testing/synctest, where delays pass instantly.
+// requests, so it also runs in a testing/synctest bubble, where delays pass instantly.
 //
 // The only controller in this package is the garbage collector. Package play has other controllers.
 // As on a real server, a request cannot create an object in a missing namespace. Actor.Create

@@ -29,7 +29,7 @@ func peak(t timing) float64 { return float64(t.Peak) / (1 << 20) }
 // counts the memory of the parent process for a new process, so the parent must be small.
 const timeVerb = "time-command"
 
-// timeCommand runs a command line, prints its timing, and returns the exit code.
+// timeCommand runs a command line and prints its timing. It returns 1 on failure.
 func timeCommand(line []string) int {
 	cmd := exec.Command(line[0], line[1:]...)
 	var said strings.Builder

@@ -53,7 +53,7 @@ func TestLostConnection(t *testing.T) {
 	piped.AwaitOutput("connected to the server again")
 }
 
-// On a terminal, a wait shows its progress, and in the end leaves only its result.
+// On a terminal, a wait shows its progress, and at the end leaves only its result.
 func TestProgressOnATerminal(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

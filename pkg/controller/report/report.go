@@ -58,7 +58,7 @@ func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 }
 
 // Plan logs the operations of a plan, such as "1 → 3 pods: creating 2", and clears rec.Logged. The
-// line has the names of children that are not pods. Plan ignores writes of revisions and labels.
+// line names the children that are not pods. Plan ignores writes of revisions and labels.
 func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions, rec *memory.Object) {
 	var deeds []string
 	pods := map[plan.Reason]int{}

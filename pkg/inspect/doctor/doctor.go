@@ -58,7 +58,7 @@ func (d *Doctor) Run(ctx context.Context, c *kube.Factory) ([]check.Result, erro
 	if err != nil {
 		return nil, err
 	}
-	cached.Invalidate() // the cache can lack new CRDs
+	cached.Invalidate() // the cache may lack new CRDs
 	d.discovery = cached
 	d.commands = c.ClusterContext()
 	d.user = cmp.Or(c.User(ctx), "you")

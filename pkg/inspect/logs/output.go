@@ -53,7 +53,7 @@ type entry struct {
 	Message   string     `json:"message"`
 }
 
-// lines collects lines of a container to write them together.
+// lines buffers log lines of a container for a single write.
 type lines struct {
 	output *Output
 	of     Container

@@ -223,8 +223,8 @@ func (f *Follower) watch(ctx context.Context, w WaitTarget, g Condition, see fun
 	return f.lookOn(ctx, w.Target, g, false, changes, see)
 }
 
-// lookOn is like watch, but the caller passes new versions of the target to the watcher. If watched is true,
-// observations are less frequent, and the first observation is retried after a transient error.
+// lookOn is like watch, but the caller passes new versions of the target to changes. For a followed object
+// (watched), observations are less frequent, and the first is retried after a transient error.
 func (f *Follower) lookOn(ctx context.Context, t Target, g Condition, watched bool, changes *watcher, see func(Observation) (done bool, again time.Duration, err error)) error {
 	var again <-chan time.Time
 	looked, rest := watched, leastRest

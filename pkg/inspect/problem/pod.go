@@ -16,9 +16,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
-// The reasons of the kubelet and the node controller that these rules read
-// (k8s.io/kubernetes/pkg/kubelet/images, /kuberuntime, /events, and /pkg/util/node). They are not
-// part of an API, but have been stable for years.
+// Reasons and messages that these rules match, mostly from the kubelet and the node controller
+// (k8s.io/kubernetes/pkg/kubelet and pkg/util/node). They are not part of an API, but have been
+// stable for years.
 const (
 	errImagePull      = "ErrImagePull"
 	imagePullBackOff  = "ImagePullBackOff"
@@ -74,7 +74,7 @@ func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 		f.Code, f.Message = CodePodEnded, "ended: "+ended
 		found = true
 	case ready:
-		// A container of a ready pod can have crashed or failed a probe a moment ago.
+		// A container of a ready pod may have crashed or failed a probe a moment ago.
 		found = f.crashedLately(pod, in.Now) || f.stopping(pod)
 	default:
 		found = f.unscheduled(pod) || f.lost(pod, in) || f.badContainer(pod, in.Now) || f.unmounted(pod) ||
@@ -243,7 +243,7 @@ func (f *Finding) unmounted(pod *corev1.Pod) bool {
 	return false
 }
 
-// incomplete sets the finding if only some containers of a pod are ready, or a readiness gate is not met.
+// incomplete sets the finding if a started pod has a container or a readiness gate that is not ready.
 func (f *Finding) incomplete(pod *corev1.Pod) bool {
 	var ready, all int
 	var not []string

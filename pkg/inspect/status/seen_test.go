@@ -78,8 +78,8 @@ func TestTimeOfAChange(t *testing.T) {
 	}
 }
 
-// A controller can write the desired counts before it does anything else. Shortly after a change of
-// the count, the children show whether the controller has acted.
+// A controller may write the desired count to the status before it acts. Shortly after a change,
+// the children show whether it has acted.
 func TestCountThatIsOnlyWritten(t *testing.T) {
 	t.Parallel()
 	now := lookedAt()

@@ -79,7 +79,7 @@ func Ships(kind string) bool {
 // a selector, and Covers parses it for each object.
 const longestSelector = 4096
 
-// Covers reports whether a loop of the scope reconciles an object with the given namespace, kind
+// Covers reports whether the scope includes an object with the given namespace, kind
 // (plural.group), and labels.
 func (s Scope) Covers(namespace, kind string, object map[string]string) bool {
 	if s.Namespace != "" && s.Namespace != namespace {

@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
@@ -104,43 +103,6 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// If pods cannot be created, the reason is a condition or an event of the object or of a child.
-// Equal reasons result in one problem.
-func TestRefusedPods(t *testing.T) {
-	t.Parallel()
-	const quota = `pods "web-5d9c-x2v" is forbidden: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2`
-	refused := []metav1.Condition{{Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: "FailedCreate", Message: quota}}
-	event := func(uid types.UID) corev1.Event {
-		return corev1.Event{InvolvedObject: corev1.ObjectReference{UID: uid}, Reason: "FailedCreate", Message: "Error creating: " + quota}
-	}
-	set := Child{Kind: "ReplicaSet", Name: "web-5d9c", UID: "set", Controller: "owner"}
-	failing := set
-	failing.Conditions = refused
-	for name, test := range map[string]struct {
-		conditions []metav1.Condition
-		children   []Child
-		events     []corev1.Event
-		code       problem.Code
-	}{
-		"by the object":                    {conditions: refused, code: problem.CodeQuotaExceeded},
-		"by the object and its ReplicaSet": {conditions: refused, children: []Child{failing}, code: problem.CodeQuotaExceeded},
-		"by the ReplicaSet":                {children: []Child{failing}, code: problem.CodeQuotaExceeded},
-		"in an event":                      {events: []corev1.Event{event("owner")}, code: problem.CodeQuotaExceeded},
-		"in an event of the ReplicaSet":    {children: []Child{set}, events: []corev1.Event{event("set")}, code: problem.CodeQuotaExceeded},
-		"in an event of another object":    {children: []Child{set}, events: []corev1.Event{event("other")}, code: problem.CodePodsMissing},
-	} {
-		o := Object{Identity: Identity{UID: "owner", Namespace: "shop"}, Counts: Counts{Desired: 3, Current: 2, Ready: 2}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1, Conditions: test.conditions}}
-		r := NewReport(Snapshot{Object: o, Children: test.children, Events: test.events, Now: lookedAt()})
-		verdict, problems := Failed, 1
-		if test.code == problem.CodePodsMissing {
-			verdict, problems = Progressing, 0
-		}
-		if r.Verdict != verdict || r.ReasonCode != test.code || len(r.Problems) != problems || problems > 0 && len(r.Problems[0].Pods) > 0 {
-			t.Errorf("%s: it is %s (%s): %s; %d problems", name, r.Verdict, r.ReasonCode, r.Reason, len(r.Problems))
-		}
-	}
-}
-
 // An exceeded deadline comes after other fatal problems, because the pods explain it.
 func TestOrderOfProblems(t *testing.T) {
 	t.Parallel()
@@ -156,39 +118,5 @@ func TestOrderOfProblems(t *testing.T) {
 	}
 	if want := []problem.Code{problem.CodeImagePullFailed, problem.CodeDeadlineExceeded, problem.CodeContainersNotReady}; !slices.Equal(codes, want) || r.ReasonCode != problem.CodeImagePullFailed {
 		t.Errorf("the problems are %v, want %v; the reason is %s", codes, want, r.ReasonCode)
-	}
-}
-
-// The report names what blocks the deletion of an object.
-func TestDeleting(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		ago        time.Duration
-		finalizers []string
-		verdict    Verdict
-		code       problem.Code
-		reason     string
-	}{
-		"just now":          {time.Second, nil, Progressing, problem.CodeDeleting, "it is being deleted"},
-		"in the foreground": {time.Hour, []string{metav1.FinalizerDeleteDependents}, Progressing, problem.CodeDeleting, "it is being deleted"},
-		"a finalizer at work": {time.Second, []string{"example.com/backup"}, Progressing, problem.CodeFinalizer,
-			"it is being deleted; a finalizer is still pending: example.com/backup"},
-		"a finalizer that nobody removes": {time.Hour, []string{metav1.FinalizerDeleteDependents, "example.com/backup", "example.com/x"}, Failed, problem.CodeFinalizer,
-			"it is being deleted; finalizers are still pending: example.com/backup, example.com/x"},
-	} {
-		o := Object{Identity: Identity{Type: "lamp.example.com", Name: "it", Namespace: "shop", UID: "it", Deleted: lookedAt().Add(-test.ago), Finalizers: test.finalizers}, Counts: Counts{Desired: 3}}
-		r := NewReport(Snapshot{Object: o, Now: lookedAt()})
-		if r.Verdict != test.verdict || r.ReasonCode != test.code || r.Reason != test.reason {
-			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
-		}
-		if hint := "kubectl patch lamp.example.com it -n shop "; test.code == problem.CodeFinalizer && !strings.Contains(r.Hint, hint) {
-			t.Errorf("%s: the hint is %q, want %q in it", name, r.Hint, hint)
-		}
-	}
-	// A pod that does not terminate blocks the foreground deletion of its owner.
-	e := recorded(t, "finalizer")
-	e.Object.Deleted = lookedAt().Add(-time.Hour)
-	if r := NewReport(e); r.Verdict != Failed || r.ReasonCode != problem.CodeFinalizer || !strings.HasPrefix(r.Reason, "it is being deleted; pod foo-2d5dfdbb-0: ") {
-		t.Errorf("held by a pod it is %s (%s): %s", r.Verdict, r.ReasonCode, r.Reason)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
@@ -64,15 +63,5 @@ func TestRelevantEvents(t *testing.T) {
 	}
 	if got := strings.Join(shown, " "); got != "/it /a /b /c /d /e" {
 		t.Errorf("it shows the events of %s", got)
-	}
-}
-
-func TestRecheckAtTheEndOfAPause(t *testing.T) {
-	t.Parallel()
-	for left, want := range map[time.Duration]time.Duration{0: 5 * time.Second, 3 * time.Second: 3 * time.Second, time.Hour: time.Hour} {
-		o := Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 5, 0)}, UserPause: apis.Pause{Until: lookedAt().Add(left)}}
-		if got := NewReport(Snapshot{Object: o, Now: lookedAt()}).Recheck; got != want {
-			t.Errorf("the pause ends in %s: it is looked at again in %s, want %s", left, got, want)
-		}
 	}
 }

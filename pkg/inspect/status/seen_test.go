@@ -58,7 +58,7 @@ func TestPodMadeSince(t *testing.T) {
 		"without an owner":   {changed.Add(time.Second), "", false},
 	} {
 		r := Report{Reconciler: by, Pods: []problem.Pod{{UID: "a", Owner: "it", Created: changed.Add(-time.Hour)}, {UID: "b", Owner: test.of, Created: test.made}}}
-		if got := (&view{Snapshot: Snapshot{Object: Object{Identity: Identity{UID: "it"}, Evidence: Evidence{Generation: 2, Managers: wrote("", 10, 0)}}}, report: r}).changeSeen(); got != test.want {
+		if got := (&view{Snapshot: Snapshot{Object: Object{Identity: Identity{UID: "it"}, Evidence: Evidence{Generation: 2, Managers: writes{Spec: 10}.managers()}}}, report: r}).changeSeen(); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
@@ -74,36 +74,6 @@ func TestTimeOfAChange(t *testing.T) {
 		o := Object{Identity: Identity{Created: made}, Evidence: Evidence{Generation: generation, Managers: managers}}
 		if since, known := (&view{Snapshot: Snapshot{Object: o, Now: lookedAt(), Since: lookedAt().Add(-time.Second)}}).sinceChange(); since != want || !known {
 			t.Errorf("generation %d: changed %s ago (%t), want %s", generation, since, known, want)
-		}
-	}
-}
-
-// A controller may write the desired count to the status before it acts. Shortly after a change,
-// the children show whether it has acted.
-func TestCountThatIsOnlyWritten(t *testing.T) {
-	t.Parallel()
-	now := lookedAt()
-	set := func(n int32) Child {
-		return Child{Kind: "Set", Name: "s", UID: "s", Controller: "it", Desired: &n, Current: &n, Ready: &n}
-	}
-	for name, test := range map[string]struct {
-		counted bool
-		below   bool
-		since   time.Duration
-		set     Child
-		want    problem.Code
-	}{
-		"the set has the old count":              {true, false, time.Second, set(4), problem.CodeChangeNotSeen},
-		"the set has none":                       {true, false, time.Second, set(0), problem.CodeChangeNotSeen},
-		"the set has the new count":              {true, false, time.Second, set(1), problem.CodeReady},
-		"the set has another count, and changed": {true, true, time.Second, set(4), problem.CodeReady},
-		"the set has another count for long":     {true, false, 11 * time.Second, set(4), problem.CodeReady},
-		"nobody changed the count":               {false, false, time.Second, set(4), problem.CodeReady},
-	} {
-		o := Object{Identity: Identity{UID: "it", Foreign: true}, Counts: Counts{Desired: 1, Current: 1, Ready: 1}, Evidence: Evidence{Generation: 2, ObservedGeneration: 2, Managers: wrote("", 3600, 1)}}
-		r := NewReport(Snapshot{Object: o, Pods: problem.Pods{}, Children: []Child{test.set}, Now: now, Since: now.Add(-test.since), Counted: test.counted, ActedBelow: test.below})
-		if r.ReasonCode != test.want || test.want == problem.CodeChangeNotSeen && r.Recheck != absentAfter-test.since {
-			t.Errorf("%s: %s (%s): %s, again after %s; want %s", name, r.Verdict, r.ReasonCode, r.Reason, r.Recheck, test.want)
 		}
 	}
 }
@@ -132,6 +102,43 @@ func TestCountBelow(t *testing.T) {
 		test.object.UID = "it"
 		if got := (&view{Snapshot: Snapshot{Object: test.object, Children: test.children}, report: Report{Pods: make([]problem.Pod, test.pods)}}).countBelow(); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}
+
+// Acted compares two snapshots. It detects actions of the controller that the times do not show.
+func TestActed(t *testing.T) {
+	t.Parallel()
+	seen := func(change func(*Snapshot)) Snapshot {
+		e := Snapshot{
+			Object:   Object{Identity: Identity{UID: "it"}, Counts: Counts{Current: 1}, Evidence: Evidence{Generation: 2, Managers: writes{Spec: 10, Status: 10}.managers()}},
+			Children: []Child{{UID: "s", Controller: "it", Generation: 1}, {UID: "far", Controller: "s", Generation: 1}},
+		}
+		change(&e)
+		return e
+	}
+	before := seen(func(*Snapshot) {})
+	for name, test := range map[string]struct {
+		change       func(*Snapshot)
+		acted, below bool
+	}{
+		"nothing":                    {func(*Snapshot) {}, false, false},
+		"the status, a second later": {func(e *Snapshot) { e.Object.Managers = writes{Spec: 10, Status: 9}.managers() }, true, false},
+		"the status, at once":        {func(e *Snapshot) { e.Object.Current = 2 }, true, false},
+		"another word":               {func(e *Snapshot) { e.Object.Word.Phase = "Sailing" }, true, false},
+		"its child":                  {func(e *Snapshot) { e.Children[0].Generation = 2 }, true, true},
+		"a child more":               {func(e *Snapshot) { e.Children = append(e.Children, Child{UID: "t", Controller: "it"}) }, true, true},
+		"a child of its child":       {func(e *Snapshot) { e.Children[1].Generation = 2 }, false, false},
+		"another's child":            {func(e *Snapshot) { e.Children = append(e.Children, Child{UID: "t", Controller: "other"}) }, false, false},
+		"the spec, too":              {func(e *Snapshot) { e.Object.Generation, e.Object.Current = 3, 2 }, false, false},
+		"the spec, and its child":    {func(e *Snapshot) { e.Object.Generation, e.Children[0].Generation = 3, 2 }, false, false},
+		"another object":             {func(e *Snapshot) { e.Object.UID, e.Object.Current = "that", 2 }, false, false},
+		"another object with a child": {func(e *Snapshot) {
+			e.Object.UID, e.Children[1].Controller, e.Children[1].Generation = "that", "that", 2
+		}, false, false},
+	} {
+		if acted, below := Acted(before, seen(test.change)); acted != test.acted || below != test.below {
+			t.Errorf("%s: %t, below: %t; want %t, %t", name, acted, below, test.acted, test.below)
 		}
 	}
 }

@@ -2,23 +2,23 @@ package facts
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 func kindNamed(resource, kind string) kinds.Kind {
@@ -81,187 +81,61 @@ func reported(t *testing.T, kind kinds.Kind, source kinds.Source, path string, o
 	return status.NewReport(status.Snapshot{Object: settled(t, kind, source, path, obj), Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
 }
 
-// A built-in object is ready when "kubectl rollout status" of Kubernetes 1.36 reports success
-// (k8s.io/kubectl/pkg/polymorphichelpers/rollout_status.go). The word "stricter" in a name marks the cases in
-// which only kubectl reports success.
-func TestBuiltInKindsAsRolloutStatus(t *testing.T) {
+// Each file in testdata/statuses lists objects with the reports that they get.
+func TestStatuses(t *testing.T) {
 	t.Parallel()
-	const (
-		done    = status.Ready
-		going   = status.Progressing
-		paused  = status.Paused
-		failed  = status.Failed
-		noCount = ""
-	)
-	for _, test := range []struct {
-		kind, name   string
-		spec, status string
-		// kubectl is true if kubectl considers the rollout done.
-		kubectl bool
-		want    status.Verdict
-	}{
-		{"Deployment", "all is done", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3}", true, done},
-		{"Deployment", "never seen", "{replicas: 3}", "{}", false, status.NotReconciled},
-		{"Deployment", "a change not seen", "{replicas: 3}", "{observedGeneration: 1, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3}", false, status.NotReconciled},
-		{"Deployment", "a new image, none updated", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, availableReplicas: 3}", false, going},
-		{"Deployment", "one of three updated", "{replicas: 3}", "{observedGeneration: 2, replicas: 4, updatedReplicas: 1, readyReplicas: 3, availableReplicas: 3}", false, going},
-		{"Deployment", "old pods still there", "{replicas: 3}", "{observedGeneration: 2, replicas: 4, updatedReplicas: 3, readyReplicas: 4, availableReplicas: 4}", false, going},
-		{"Deployment", "ready and not available", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3}", false, going},
-		{"Deployment", "two of three available", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 2}", false, going},
-		{"Deployment", "none ready", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3}", false, going},
-		{"Deployment", "none wanted", "{replicas: 0}", "{observedGeneration: 2}", true, done},
-		{"Deployment", "deadline passed", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 1, conditions: [{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded, message: m, lastTransitionTime: '2026-01-02T03:04:05Z'}]}", false, failed},
-		{"Deployment", "paused, a new image", "{replicas: 3, paused: true}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, availableReplicas: 3}", false, paused},
-		{"Deployment", "paused in the middle", "{replicas: 3, paused: true}", "{observedGeneration: 2, replicas: 4, updatedReplicas: 1, readyReplicas: 4, availableReplicas: 4}", false, paused},
-		{"Deployment", "paused, nothing to do", "{replicas: 3, paused: true}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3}", true, done},
-		{"Deployment", "paused, and scaled up", "{replicas: 5, paused: true}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3}", false, going},
-		{"Deployment", "scaled down, and pods still there (stricter)", "{replicas: 1}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3}", true, going},
-		{"StatefulSet", "all is done", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, currentReplicas: 3, updatedReplicas: 3, currentRevision: a, updateRevision: a}", true, done},
-		{"StatefulSet", "never seen", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{replicas: 0}", false, status.NotReconciled},
-		{"StatefulSet", "a new image, none updated", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, currentReplicas: 3, currentRevision: a, updateRevision: b}", false, going},
-		{"StatefulSet", "two of three updated", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 2, currentRevision: a, updateRevision: b}", false, going},
-		{"StatefulSet", "updated, one not ready", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 2, updatedReplicas: 3, currentRevision: a, updateRevision: b}", false, going},
-		{"StatefulSet", "revisions differ, no partition at all", "{replicas: 3, updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 3, currentRevision: a, updateRevision: b}", false, going},
-		{"StatefulSet", "revisions agree, no partition at all", "{replicas: 3, updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 3, currentRevision: b, updateRevision: b}", true, done},
-		{"StatefulSet", "partition reached", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 2}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 1, currentRevision: a, updateRevision: b}", true, done},
-		{"StatefulSet", "partition not reached", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 1, currentRevision: a, updateRevision: b}", false, going},
-		{"StatefulSet", "partition above all", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 7}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, currentRevision: a, updateRevision: b}", true, done},
-		{"StatefulSet", "partition above all, counted from the first ordinal", "{replicas: 3, ordinals: {start: 5}, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 7}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, currentRevision: a, updateRevision: b}", true, done},
-		{"StatefulSet", "partition reached, one not ready", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 2}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 2, updatedReplicas: 1}", false, going},
-		{"StatefulSet", "on delete (kubectl refuses), old pods", "{replicas: 3, updateStrategy: {type: OnDelete}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 1, currentRevision: a, updateRevision: b}", false, paused},
-		{"StatefulSet", "on delete (kubectl refuses), all deleted", "{replicas: 3, updateStrategy: {type: OnDelete}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 3, currentRevision: a, updateRevision: a}", false, done},
-		{"StatefulSet", "scaled up", "{replicas: 5, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 3, currentRevision: a, updateRevision: a}", false, going},
-		{"StatefulSet", "none wanted", "{replicas: 0, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{observedGeneration: 2, replicas: 0}", true, done},
-		{"DaemonSet", "all is done", "{updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, desiredNumberScheduled: 3, currentNumberScheduled: 3, numberReady: 3, numberAvailable: 3, updatedNumberScheduled: 3}", true, done},
-		{"DaemonSet", "two of three made", "{updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, desiredNumberScheduled: 3, currentNumberScheduled: 2, numberReady: 2, numberAvailable: 2, updatedNumberScheduled: 2}", false, going},
-		{"DaemonSet", "a new image, none updated", "{updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, desiredNumberScheduled: 3, currentNumberScheduled: 3, numberReady: 3, numberAvailable: 3}", false, going},
-		{"DaemonSet", "ready and not available", "{updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, desiredNumberScheduled: 3, currentNumberScheduled: 3, numberReady: 3, updatedNumberScheduled: 3}", false, going},
-		{"DaemonSet", "no node wants it", "{updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, desiredNumberScheduled: 0, currentNumberScheduled: 0, numberReady: 0}", true, done},
-		{"DaemonSet", "a change not seen", "{updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 1, desiredNumberScheduled: 3, currentNumberScheduled: 3, numberReady: 3, numberAvailable: 3, updatedNumberScheduled: 3}", false, status.NotReconciled},
-		{"DaemonSet", "on delete (kubectl refuses), old pods", "{updateStrategy: {type: OnDelete}}", "{observedGeneration: 2, desiredNumberScheduled: 3, currentNumberScheduled: 3, numberReady: 3, numberAvailable: 3, updatedNumberScheduled: 1}", false, paused},
-		{"ReplicaSet", "all is done", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, availableReplicas: 3}", true, done},
-		{"ReplicaSet", "none ready", "{replicas: 3}", "{observedGeneration: 2, replicas: 3}", false, going},
-	} {
-		t.Run(test.kind+": "+test.name, func(t *testing.T) {
-			t.Parallel()
-			obj := readObject(t, "{apiVersion: apps/v1, kind: "+test.kind+", metadata: {name: it, namespace: ns, generation: 2}, spec: "+test.spec+", status: "+test.status+"}")
-			containers := []any{map[string]any{"name": "main"}}
-			if err := unstructured.SetNestedSlice(obj.Object, containers, "spec", "template", "spec", "containers"); err != nil {
-				t.Fatal(err)
-			}
-			path := ".spec.replicas"
-			if test.kind == "DaemonSet" {
-				path = noCount
-			}
-			r := reported(t, kindNamed(strings.ToLower(test.kind)+"s.apps", test.kind), kinds.Source{}, path, obj)
-			if r.Verdict != test.want {
-				t.Errorf("it is %s (%s): %s; want %s", r.Verdict, r.ReasonCode, r.Reason, test.want)
-			}
-			if stricter := strings.Contains(test.name, "stricter"); (r.Verdict == done) != test.kubectl && !stricter && !strings.Contains(test.name, "kubectl refuses") {
-				t.Errorf("it is %s, and for kubectl done is %t", r.Verdict, test.kubectl)
-			}
-		})
+	for _, name := range []string{"built-in", "operators"} {
+		data, err := os.ReadFile(filepath.Join("testdata", "statuses", name+".yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var content struct {
+			// Given holds parts of several rows.
+			Given any
+			Rows  []statusRow
+		}
+		if err := yaml.Unmarshal(data, &content, yaml.DisallowUnknownFields); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, row := range content.Rows {
+			t.Run(row.Name, func(t *testing.T) {
+				t.Parallel()
+				row.check(t)
+			})
+		}
 	}
 }
 
-// Statuses from argo-rollouts, prometheus-operator, OpenKruise, and others have the verdicts that the authors
-// of these operators intend.
-func TestStatusesOfOperators(t *testing.T) {
-	t.Parallel()
-	rollout := kindNamed("rollouts.argoproj.io", "Rollout")
-	prometheus := kindNamed("prometheuses.monitoring.coreos.com", "Prometheus")
-	cloneSet := kindNamed("clonesets.apps.kruise.io", "CloneSet")
-	united := kindNamed("uniteddeployments.apps.kruise.io", "UnitedDeployment")
-	const template = "template: {spec: {containers: [{name: main}]}}"
-	const shards = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, shards: {type: integer}, paused: {type: boolean}}}, status: {type: object, properties: {" +
-		"shards: {type: integer}, replicas: {type: integer}, updatedReplicas: {type: integer}, availableReplicas: {type: integer}, selector: {type: string}, " +
-		"conditions: {type: array, items: {type: object, properties: {observedGeneration: {type: integer}}}}}}}}"
-	sharded := kinds.Source{Schema: parsed(t, shards), StatusServed: true,
-		SpecPath: ".spec.shards", StatusPath: ".status.shards", SelectorPath: ".status.selector"}
-	for name, test := range map[string]struct {
-		kind         kinds.Kind
-		source       kinds.Source
-		path         string
-		spec, status string
-		want         status.Verdict
-		code         problem.Code
-		reason       string
-	}{
-		"rollout, healthy": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 3, " + template + "}",
-			"{observedGeneration: '2', phase: Healthy, replicas: 3, readyReplicas: 3, updatedReplicas: 3, availableReplicas: 3}", status.Ready, problem.CodeReady, "3 of 3 pods ready"},
-		"rollout, a change not seen": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 3, " + template + "}",
-			"{observedGeneration: '1', phase: Healthy, replicas: 3, readyReplicas: 3, updatedReplicas: 3, availableReplicas: 3}", status.NotReconciled, problem.CodeGenerationNotSeen, "its controller has not seen the last change (generation 2, observed 1)"},
-		"rollout, aborted": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 8, " + template + "}",
-			"{observedGeneration: '2', phase: Degraded, abort: true, message: 'RolloutAborted: Rollout aborted update to revision 2', replicas: 8, readyReplicas: 8, availableReplicas: 8}",
-			status.Failed, problem.CodeReportedFailure, "its controller reports: Degraded: RolloutAborted"},
-		"rollout, invalid": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 8, " + template + "}",
-			"{observedGeneration: '2', phase: Degraded, message: 'InvalidSpec: no selector', conditions: [{type: InvalidSpec, status: 'True', reason: InvalidSpec, message: no selector}]}",
-			status.Failed, problem.CodeReportedFailure, "InvalidSpec: no selector"},
-		"rollout, at a step that waits for a person": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {}}]}}, " + template + "}",
-			"{observedGeneration: '2', phase: Paused, message: CanaryPauseStep, currentStepIndex: 1, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5}",
-			status.Paused, problem.CodeWaitingForPromotion, "it is waiting for a promotion: CanaryPauseStep"},
-		"rollout, at a step that ends by itself": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {duration: 1h}}]}}, " + template + "}",
-			"{observedGeneration: '2', phase: Paused, message: CanaryPauseStep, currentStepIndex: 1, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5}",
-			status.Progressing, problem.CodePodsOutdated, "4 not yet replaced"},
-		"rollout, blue-green": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 3, " + template + "}",
-			"{observedGeneration: '2', phase: Paused, message: BlueGreenPause, replicas: 6, readyReplicas: 6, updatedReplicas: 3, availableReplicas: 3}",
-			status.Paused, problem.CodeWaitingForPromotion, "it is waiting for a promotion: BlueGreenPause"},
-		"rollout, blue-green that goes on by itself": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 3, strategy: {blueGreen: {autoPromotionSeconds: 60}}, " + template + "}",
-			"{observedGeneration: '2', phase: Paused, message: BlueGreenPause, replicas: 6, readyReplicas: 6, updatedReplicas: 3, availableReplicas: 3}",
-			status.Progressing, problem.CodePodsSurplus, "3 too many"},
-		"rollout, whose condition is of the last step": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {duration: 1s}}]}}, " + template + "}",
-			"{observedGeneration: '2', phase: Progressing, message: more replicas need to be updated, currentStepIndex: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5, conditions: [{type: Paused, status: 'True', reason: RolloutPaused}]}",
-			status.Progressing, problem.CodePodsOutdated, "4 not yet replaced"},
-		"rollout, scaled while it is paused": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 5, " + template + "}",
-			"{observedGeneration: '1', phase: Paused, message: BlueGreenPause, replicas: 6, readyReplicas: 6, updatedReplicas: 3, availableReplicas: 3}",
-			status.NotReconciled, problem.CodeGenerationNotSeen, "its controller has not seen the last change (generation 2, observed 1)"},
-		"prometheus, its operator stopped": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 1}",
-			"{shards: 1, replicas: 2, updatedReplicas: 2, availableReplicas: 2, conditions: [{type: Available, status: 'True', observedGeneration: 1}, {type: Reconciled, status: 'True', observedGeneration: 1}]}",
-			status.NotReconciled, problem.CodeGenerationNotSeen, "its controller has not seen the last change (generation 2, observed 1)"},
-		"prometheus, a shard to be made": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 2}",
-			"{shards: 1, replicas: 2, updatedReplicas: 2, availableReplicas: 2, conditions: [{type: Available, status: 'True', observedGeneration: 2}]}",
-			status.Progressing, problem.CodePodsMissing, "1 of 2 shards exist"},
-		"prometheus, not reconciled": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 1}",
-			"{shards: 1, conditions: [{type: Available, status: 'True', observedGeneration: 2}, {type: Reconciled, status: 'False', reason: Broken, message: m, observedGeneration: 2}]}",
-			status.Progressing, problem.CodeConditionFalse, "its condition Reconciled is False: Broken: m"},
-		"prometheus, never seen": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 1}", "{}", status.NotReconciled, problem.CodeNeverSeen, "no controller has seen it yet"},
-		"prometheus, paused and not seen": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 2, paused: true}",
-			"{shards: 1, conditions: [{type: Available, status: 'True', observedGeneration: 1}]}", status.Paused, problem.CodePaused, "it is paused: {.spec.paused}=true"},
-		"clone set, all is done": {cloneSet, kinds.Source{}, ".spec.replicas", "{replicas: 5, " + template + "}",
-			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 5, availableReplicas: 5}", status.Ready, problem.CodeReady, "5 of 5 pods ready"},
-		"clone set, 60% kept": {cloneSet, kinds.Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
-			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 2, availableReplicas: 5}", status.Paused, problem.CodePartitioned, ".spec.updateStrategy.partition keeps 3 pods"},
-		"clone set, 60% kept, and one of the rest is not ready": {cloneSet, kinds.Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
-			"{observedGeneration: 2, replicas: 5, readyReplicas: 4, updatedReplicas: 2, availableReplicas: 4}", status.Progressing, problem.CodePodsOutdated, "4 of 5 pods ready"},
-		"united deployment, one kept in each subset": {united, kinds.Source{}, ".spec.replicas", "{replicas: 4, updateStrategy: {type: Manual, manualUpdate: {partitions: {a: 1, b: 1}}}}",
-			"{observedGeneration: 2, replicas: 4, readyReplicas: 4, updatedReplicas: 2}", status.Paused, problem.CodePartitioned, ".spec.updateStrategy.manualUpdate.partitions keeps 2 pods"},
-		"united deployment, one of them not yet": {united, kinds.Source{}, ".spec.replicas", "{replicas: 4, updateStrategy: {type: Manual, manualUpdate: {partitions: {a: 1, b: 1}}}}",
-			"{observedGeneration: 2, replicas: 4, readyReplicas: 4, updatedReplicas: 1}", status.Progressing, problem.CodePodsOutdated, "3 not yet replaced"},
-		"clone set, paused": {cloneSet, kinds.Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {paused: true}, " + template + "}",
-			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 0, availableReplicas: 5}", status.Paused, problem.CodePaused, ".spec.updateStrategy.paused is true"},
-		"clone set, paused and scaled": {cloneSet, kinds.Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {paused: true}, " + template + "}",
-			"{observedGeneration: 2, replicas: 4, readyReplicas: 4, updatedReplicas: 4, availableReplicas: 4}", status.Progressing, problem.CodePodsMissing, "1 not yet created"},
-		"a word of failure": {kindNamed("lamps.example.com", "Lamp"), kinds.Source{}, ".spec.replicas", "{replicas: 1}", "{observedGeneration: 2, phase: Failed, message: no oil, replicas: 1}",
-			status.Failed, problem.CodeReportedFailure, "its controller reports: Failed: no oil"},
-		"a word of progress": {kindNamed("lamps.example.com", "Lamp"), kinds.Source{}, ".spec.replicas", "{replicas: 2}", "{observedGeneration: 2, phase: expanding, replicas: 1, readyReplicas: 1}",
-			status.Progressing, problem.CodePodsMissing, "its controller reports: expanding"},
-		"annotated, not ready": {kindNamed("lamps.example.com", "Lamp"), kinds.Source{Annotations: map[string]string{annotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
-			"{observedGeneration: 2, light: 'off', replicas: 1, readyReplicas: 1}", status.Progressing, problem.CodeConditionFalse, "but its ready condition {.status.light}=on is not met (imoocpod.dev/ready-when)"},
-		"annotated, ready": {kindNamed("lamps.example.com", "Lamp"), kinds.Source{Annotations: map[string]string{annotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
-			"{observedGeneration: 2, light: 'on', replicas: 1, readyReplicas: 1}", status.Ready, problem.CodeReady, "1 of 1 pods ready"},
-		"annotated, failed": {kindNamed("lamps.example.com", "Lamp"), kinds.Source{Annotations: map[string]string{annotationFailedWhen: "{.status.light}=burnt"}}, ".spec.replicas", "{replicas: 1}",
-			"{observedGeneration: 2, light: burnt, replicas: 1, readyReplicas: 1}", status.Failed, problem.CodeReportedFailure, "its controller reports: {.status.light}=burnt"},
-		"suspended": {kindNamed("lamps.example.com", "Lamp"), kinds.Source{}, ".spec.replicas", "{replicas: 3, suspend: true}", "{observedGeneration: 2, replicas: 1, readyReplicas: 1}",
-			status.Paused, problem.CodePaused, "it is paused: {.spec.suspend}=true"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			obj := readObject(t, "{apiVersion: x/v1, kind: It, metadata: {name: it, namespace: ns, generation: 2}, spec: "+test.spec+", status: "+test.status+"}")
-			r := reported(t, test.kind, test.source, test.path, obj)
-			if r.Verdict != test.want || r.ReasonCode != test.code || !strings.Contains(r.Reason, test.reason) {
-				t.Errorf("it is %s (%s): %s; want %s (%s): %s", r.Verdict, r.ReasonCode, r.Reason, test.want, test.code, test.reason)
-			}
-		})
+// statusRow is an object, and the report that it gets.
+type statusRow struct {
+	Name, Resource, Kind string
+	Source               kinds.Source
+	// Count is the path of the count, by default .spec.replicas, or "" if the spec has no count.
+	Count        *string
+	Spec, Status json.RawMessage
+	// Report is the verdict, its code, and its reason.
+	Report, Hint string
+	// Kubectl is the result of "kubectl rollout status", or "" if the kind is not built in.
+	Kubectl string
+}
+
+func (row statusRow) check(t *testing.T) {
+	t.Helper()
+	obj := readObject(t, fmt.Sprintf("{apiVersion: x/v1, kind: %s, metadata: {name: it, namespace: ns, generation: 2}, spec: %s, status: %s}",
+		row.Kind, row.Spec, row.Status))
+	if row.Kubectl != "" {
+		containers := []any{map[string]any{"name": "main"}}
+		if err := unstructured.SetNestedSlice(obj.Object, containers, "spec", "template", "spec", "containers"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := reported(t, kindNamed(row.Resource, row.Kind), row.Source, ptr.Deref(row.Count, ".spec.replicas"), obj)
+	report := fmt.Sprintf("%s (%s): %s", r.Verdict, r.ReasonCode, r.Reason)
+	if report != row.Report || r.Hint != row.Hint {
+		t.Errorf("%s\nhint: %s\nwant %s\nhint: %s", report, r.Hint, row.Report, row.Hint)
+	}
+	if ready := r.Verdict == status.Ready; row.Kubectl == "done" && !ready || row.Kubectl == "going" && ready {
+		t.Errorf("it is %s, and for kubectl it is %s", r.Verdict, row.Kubectl)
 	}
 }
 

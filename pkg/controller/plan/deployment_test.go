@@ -3,17 +3,11 @@ package plan
 import (
 	"fmt"
 	"reflect"
-	"strings"
 	"testing"
-	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 func wantedFields(replicas int64, image string) map[string]any {
@@ -64,82 +58,6 @@ func deploymentView(desired int32, deployments ...Deployment) View {
 	return v
 }
 
-// deploymentDeeds describes a plan in words, such as "apply:d7 remove:old", where d is the UID and 7 is
-// the version.
-func deploymentDeeds(p Actions) string {
-	var words []string
-	for _, o := range operations(p, Apply) {
-		words = append(words, "apply:"+string(o.UID)+o.ResourceVersion)
-	}
-	for _, o := range operations(p, Delete) {
-		words = append(words, "remove:"+o.Name)
-	}
-	return strings.Join(words, " ")
-}
-
-func TestDeployments(t *testing.T) {
-	old := with(deployment(3, "nginx"), func(d *Deployment) { d.Name, d.UID = "old", "o" })
-	foreign := with(deployment(3, "nginx"), func(d *Deployment) { d.Controller, d.OwnedBy = "somebody", "owned by Other x" })
-	failed := func(d *Deployment) {
-		d.Available, d.Ready = 1, 1
-		d.Failure = &metav1.Condition{Reason: "ProgressDeadlineExceeded", Message: "too slow"}
-	}
-	for _, test := range []struct {
-		name                     string
-		desired                  int32
-		deployments              []Deployment
-		want                     string
-		ready                    metav1.ConditionStatus
-		progressing, why, failed string
-	}{
-		{"from nothing", 3, nil, "apply:", "False", "True", "WritingDeployment", ""},
-		{"as it is wanted", 3, []Deployment{deployment(3, "nginx")}, "", "True", "False", "Converged", ""},
-		{"nothing wanted", 0, []Deployment{deployment(0, "nginx")}, "", "True", "False", "Converged", ""},
-		{"scaled by somebody", 3, []Deployment{deployment(5, "nginx")}, "apply:d7", "False", "True", "WritingDeployment", ""},
-		{"its image is another", 3, []Deployment{deployment(3, "busybox")}, "apply:d7", "False", "True", "WritingDeployment", ""},
-		{"its label is gone", 3, []Deployment{with(deployment(3, "nginx"), func(d *Deployment) { d.Fields["metadata"] = nil })}, "apply:d7", "False", "True", "WritingDeployment", ""},
-		{"its container is gone", 3, []Deployment{with(deployment(3, "nginx"), func(d *Deployment) {
-			d.Fields["spec"] = map[string]any{"template": map[string]any{}}
-		})}, "apply:d7", "False", "True", "WritingDeployment", ""},
-		{"somebody else's", 3, []Deployment{foreign}, "", "False", "False", "NameTaken", "NameTaken"},
-		{"nobody's", 3, []Deployment{with(foreign, func(d *Deployment) { d.Controller = "" })}, "", "False", "False", "NameTaken", "NameTaken"},
-		{"somebody else's, unlike what is wanted", 3, []Deployment{with(foreign, func(d *Deployment) { d.Fields = liveFields(5, "busybox") })}, "", "False", "False", "NameTaken", "NameTaken"},
-		{"somebody else's of another name", 3, []Deployment{with(old, func(d *Deployment) { d.Controller = "somebody" }), deployment(3, "nginx")}, "", "True", "False", "Converged", ""},
-		{"renamed, and the new one is written again", 3, []Deployment{old, deployment(3, "busybox")}, "apply:d7", "False", "True", "WritingDeployment", ""},
-		{"renamed, and the new one is ending", 3, []Deployment{old, with(deployment(3, "nginx"), func(d *Deployment) { d.Terminating = true })}, "", "False", "True", "DeploymentEnding", ""},
-		{"ending", 3, []Deployment{with(deployment(5, "nginx"), func(d *Deployment) { d.Terminating = true })}, "", "False", "True", "DeploymentEnding", ""},
-		{"not yet seen by its controller", 3, []Deployment{with(deployment(3, "nginx"), func(d *Deployment) { d.ObservedGeneration-- })}, "", "False", "True", "DeploymentWritten", ""},
-		{"rolling", 3, []Deployment{with(deployment(3, "nginx"), func(d *Deployment) { d.Updated = 1 })}, "", "False", "True", "RollingOut", ""},
-		{"a pod too many", 3, []Deployment{with(deployment(3, "nginx"), func(d *Deployment) { d.Current = 4 })}, "", "False", "True", "DeletingPods", ""},
-		{"starting", 3, []Deployment{with(deployment(3, "nginx"), func(d *Deployment) { d.Available, d.Ready = 1, 2 })}, "", "False", "True", "PodsStarting", ""},
-		{"does not get on", 3, []Deployment{with(deployment(3, "nginx"), failed)}, "", "False", "False", "ProgressDeadlineExceeded", "ProgressDeadlineExceeded"},
-		{"renamed", 3, []Deployment{old}, "apply:", "False", "True", "WritingDeployment", ""},
-		{"renamed, the new one starts", 3, []Deployment{old, with(deployment(3, "nginx"), func(d *Deployment) { d.Available = 2 })}, "", "False", "True", "PodsStarting", ""},
-		{"renamed, the new one is available", 3, []Deployment{old, deployment(3, "nginx")}, "remove:old", "True", "True", "RemovingDeployment", ""},
-		{"renamed, the old one is going", 3, []Deployment{with(old, func(d *Deployment) { d.Terminating = true }), deployment(3, "nginx")}, "", "True", "False", "Converged", ""},
-		{"renamed to a name that is taken", 3, []Deployment{old, foreign}, "", "False", "False", "NameTaken", "NameTaken"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			p := Deployments(deploymentView(test.desired, test.deployments...))
-			if got := deploymentDeeds(p); got != test.want {
-				t.Errorf("planned %q, want %q", got, test.want)
-			}
-			ready := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady)
-			progressing := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionProgressing)
-			failure := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReplicaFailure)
-			if ready.Status != test.ready {
-				t.Errorf("Ready is %+v, want %s", ready, test.ready)
-			}
-			if string(progressing.Status) != test.progressing || progressing.Reason != test.why {
-				t.Errorf("Progressing is %+v, want %s, %s", progressing, test.progressing, test.why)
-			}
-			if got := failure.Reason; (failure.Status == metav1.ConditionTrue) != (test.failed != "") || (test.failed != "" && got != test.failed) {
-				t.Errorf("ReplicaFailure is %+v, want %q", failure, test.failed)
-			}
-		})
-	}
-}
-
 // If the server changes the fields that the controller applies, they are applied again only after
 // another change of the Deployment or of the owner.
 func TestDeploymentIsNotWrittenForEver(t *testing.T) {
@@ -150,7 +68,7 @@ func TestDeploymentIsNotWrittenForEver(t *testing.T) {
 	}
 	v.Memory.Applied = &Applied{Wanted: Wanted{Name: "web", Fields: p.Operations[0].Fields}, UID: "d", Stored: v.Deployments[0].Fields}
 	if p := Deployments(v); p.Writes() || p.Recheck != 0 {
-		t.Errorf("what was just written is written again (%q, recheck %v)", deploymentDeeds(p), p.Recheck)
+		t.Errorf("what was just written is written again (%q, recheck %v)", deeds(p), p.Recheck)
 	}
 	v.Deployments = []Deployment{deployment(3, "busybox")}
 	if p := Deployments(v); !p.Writes() {
@@ -164,27 +82,6 @@ func TestDeploymentIsNotWrittenForEver(t *testing.T) {
 	v.Memory.Applied = &Applied{Wanted: Wanted{Name: "web", Fields: wantedFields(3, "nginx")}, UID: "d", Stored: v.Deployments[0].Fields}
 	if p := Deployments(v); !p.Writes() {
 		t.Error("a change of the owner is not written")
-	}
-}
-
-func TestRefusedDeploymentWaits(t *testing.T) {
-	v := deploymentView(3)
-	v.Memory = v.Memory.Refused(slots.None, Refusal{Reason: "QuotaExceeded", Message: "no", Generation: 1, At: noon})
-	p := Deployments(v)
-	if p.Writes() || p.Recheck != time.Second {
-		t.Errorf("planned %q, recheck %v; want to wait a second", deploymentDeeds(p), p.Recheck)
-	}
-	v.Now = noon.Add(time.Second)
-	p = Deployments(v)
-	if !p.Writes() {
-		t.Error("it is not tried again")
-	}
-	if c := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionProgressing); c.Reason != "WaitingAfterRefusal" {
-		t.Errorf("Progressing is %+v during another attempt", c)
-	}
-	v.Deployments = []Deployment{deployment(3, "nginx")}
-	if p := Deployments(v); len(p.Memory.Refusals) > 0 {
-		t.Error("the refusal is remembered although the Deployment is there")
 	}
 }
 
@@ -272,39 +169,6 @@ func TestDrifted(t *testing.T) {
 	}
 }
 
-// If the template is invalid, no Deployment is created, and an existing Deployment is not touched.
-func TestDeploymentWithAnInvalidTemplate(t *testing.T) {
-	live := deployment(5, "busybox")
-	spec := nested(live.Fields, "spec")
-	spec["selector"] = map[string]any{"matchLabels": map[string]any{"owner": "foo"}}
-	for _, all := range [][]Deployment{nil, {live}} {
-		v := deploymentView(3, all...)
-		v.Owner.Wanted.Fields, v.Owner.Problem = nil, "no image"
-		p := Deployments(v)
-		if p.Writes() {
-			t.Errorf("planned %q, want nothing", deploymentDeeds(p))
-		}
-		progressing := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionProgressing)
-		failure := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReplicaFailure)
-		if progressing.Reason != "InvalidTemplate" || progressing.Status != metav1.ConditionFalse || failure.Message != "no image" {
-			t.Errorf("Progressing is %+v, ReplicaFailure is %+v", progressing, failure)
-		}
-	}
-}
-
-func TestStatusOfAnInvalidOwnerCountsItsOwnDeployment(t *testing.T) {
-	for name, change := range map[string]func(*Deployment){
-		"somebody else's": func(d *Deployment) { d.Controller = "somebody" },
-		"another":         func(d *Deployment) { d.Name = "old" },
-	} {
-		v := deploymentView(3, with(deployment(3, "nginx"), change))
-		v.Owner.Invalid = "-1 pods"
-		if got := Deployments(v).Status.Current; got != 0 {
-			t.Errorf("%s: counts %d pods, want 0", name, got)
-		}
-	}
-}
-
 func TestNameTaken(t *testing.T) {
 	for ownedBy, want := range map[string]string{
 		"":                   "Deployment web already exists and is not owned by this AppService",
@@ -312,43 +176,6 @@ func TestNameTaken(t *testing.T) {
 	} {
 		if got := NameTaken("AppService", "Deployment web", ownedBy); got != want {
 			t.Errorf("says %q, want %q", got, want)
-		}
-	}
-}
-
-func TestMessagesOfADeployment(t *testing.T) {
-	refused := func(v *View) {
-		v.Memory = v.Memory.Refused(slots.None, Refusal{Reason: "QuotaExceeded", Message: "exceeded quota", Generation: 1, At: noon})
-	}
-	stuck := func(d *Deployment) {
-		d.Failure = &metav1.Condition{Reason: "ProgressDeadlineExceeded", Message: "too slow"}
-	}
-	for _, test := range []struct {
-		name                     string
-		live                     Deployment
-		change                   func(*View)
-		ready, progress, failure string
-	}{
-		{"too many", with(deployment(3, "nginx"), func(d *Deployment) { d.Current = 5 }), nil, "PodsSurplus", "removing 2 pods", ""},
-		{"too few", with(deployment(3, "nginx"), func(d *Deployment) { d.Available, d.Ready = 1, 2 }), nil, "PodsNotReady", "waiting for 2 pods to become available", ""},
-		{"to be written, and not ready", with(deployment(3, "busybox"), func(d *Deployment) { d.Ready = 1 }), nil, "PodsNotReady", "writing Deployment web", ""},
-		{"ready, and not available yet", with(deployment(3, "nginx"), func(d *Deployment) { d.Available = 2 }), nil, "DeploymentNotReady", "waiting for 1 pod to become available", ""},
-		{"refused", deployment(5, "nginx"), refused, "PodsSurplus", "cannot write the Deployment; trying again later", "exceeded quota"},
-		{"refused, and stuck before", with(deployment(5, "nginx"), stuck), refused, "PodsSurplus", "cannot write the Deployment; trying again later", "exceeded quota"},
-	} {
-		v := deploymentView(3, test.live)
-		if test.change != nil {
-			test.change(&v)
-		}
-		conditions := Deployments(v).Status.Conditions
-		if c := meta.FindStatusCondition(conditions, apis.ConditionReady); c.Reason != test.ready {
-			t.Errorf("%s: Ready is %+v, want %s", test.name, c, test.ready)
-		}
-		if c := meta.FindStatusCondition(conditions, apis.ConditionProgressing); c.Message != test.progress {
-			t.Errorf("%s: Progressing is %+v, want %q", test.name, c, test.progress)
-		}
-		if c := meta.FindStatusCondition(conditions, apis.ConditionReplicaFailure); test.failure != "" && c.Message != test.failure {
-			t.Errorf("%s: ReplicaFailure is %+v, want %q", test.name, c, test.failure)
 		}
 	}
 }

@@ -17,46 +17,6 @@ func until(after time.Duration) apis.Pause {
 	return apis.Pause{Until: noon.Add(after), By: "alice", Reason: "INC-7"}
 }
 
-func TestUnlessPaused(t *testing.T) {
-	forever := apis.Pause{Forever: true}
-	for _, test := range []struct {
-		name    string
-		pause   apis.Pause
-		change  func(*View)
-		want    string
-		recheck time.Duration
-	}{
-		{"not paused", apis.Pause{}, nil, "+0 +1 +2", 0},
-		{"paused", until(time.Hour), nil, "", time.Hour},
-		{"forever", forever, nil, "", 0},
-		{"over", until(0), nil, "+0 +1 +2", 0},
-		{"in its last moment", until(time.Nanosecond), nil, "", time.Nanosecond},
-		{"an end that cannot be read", apis.Pause{Invalid: "it must be a time"}, nil, "+0 +1 +2", 0},
-		{"surplus pods", until(time.Hour), func(v *View) { v.Pods = pods("0 1 2 3") }, "", time.Hour},
-		{"a finished pod whose back-off ends before", until(time.Hour), func(v *View) { v.Pods = pods("0f 1 2") }, "", failureDelay},
-		{"an older template", until(time.Hour), func(v *View) {
-			v.Pods, v.Owner.TemplateHash = pods("0 1 2"), "new"
-			for i := range v.Pods {
-				v.Pods[i].Template = "old"
-			}
-		}, "", time.Hour},
-		{"being deleted", until(time.Hour), func(v *View) { v.Owner.Deleting = true }, "", 0},
-		{"invalid", until(time.Hour), func(v *View) { v.Owner.Invalid = "-1 pods" }, "", time.Hour},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			v := view(3, "")
-			v.Owner.Pause = test.pause
-			if test.change != nil {
-				test.change(&v)
-			}
-			p := Decide(v, Pods)
-			if got := deeds(p); got != test.want || p.Recheck != test.recheck {
-				t.Errorf("it does %q and looks again after %s, want %q and %s", got, p.Recheck, test.want, test.recheck)
-			}
-		})
-	}
-}
-
 // During a pause, the status still counts the pods, and Progressing is false. When the pause ends, the
 // condition Paused changes.
 func TestConditionPaused(t *testing.T) {
@@ -105,19 +65,8 @@ func TestConditionPaused(t *testing.T) {
 	if paused, _ = said(); paused == nil || paused.Status != metav1.ConditionFalse || paused.Reason != apis.ReasonInvalidPause || paused.Message != "it must be a time" {
 		t.Errorf("with an end that cannot be read, Paused is %+v", paused)
 	}
-}
-
-// During a pause, the conditions still report that all pods are ready and that the object has
-// converged.
-func TestPauseLeavesOtherConditions(t *testing.T) {
-	v := view(2, "0 1")
-	v.Owner.Pause = until(time.Hour)
-	conditions := Pods(v).Status.Conditions
-	if !meta.IsStatusConditionTrue(conditions, apis.ConditionReady) {
-		t.Errorf("ready pods are not, while they are paused: %+v", conditions)
-	}
-	if c := meta.FindStatusCondition(conditions, apis.ConditionProgressing); c.Reason != "Converged" {
-		t.Errorf("Progressing is %+v, want Converged", c)
+	if !rules(v).Writes() {
+		t.Error("with an end that cannot be read, nothing is done")
 	}
 }
 

@@ -24,24 +24,39 @@ var shown = []string{"status", "field"}
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// pods returns pods for a text such as "0" (slot 0, ready), "1n" (not ready), "2t" (terminating),
-// "3l" (lost), "4f" (finished), "5u" (unlabeled), "x" (no slot).
+// pods returns pods for a text. Each word is a slot and some letters, such as "0" (slot 0, ready), "a" (the
+// slot of node a), or "x" (no slot). The letters are n (not ready), t (terminating), l (lost), f (finished),
+// u (unlabeled), o (older template), and h (no template hash). After the name of a node, they follow a
+// colon.
 func pods(words string) []Pod {
 	var list []Pod
 	for i, word := range strings.Fields(words) {
-		p := Pod{UID: types.UID(fmt.Sprintf("pod-%d", i)), Slot: slots.None, Name: word, Ready: true, ReadySince: noon.Add(-time.Second)}
-		digits := strings.TrimRight(word, "ntfulx")
-		if digits != "" {
-			if _, err := fmt.Sscan(digits, &p.Slot); err != nil {
+		p := Pod{UID: types.UID(fmt.Sprintf("pod-%d", i)), Slot: slots.None, Name: word, ReadySince: noon.Add(-time.Second), Template: "new"}
+		name, flags, ofNode := strings.Cut(word, ":")
+		if digits := strings.TrimRight(name, "ntlfuoh"); digits != "" && !ofNode {
+			name, flags = digits, word[len(digits):]
+		}
+		switch {
+		case name[0] >= '0' && name[0] <= '9':
+			if _, err := fmt.Sscan(name, &p.Slot); err != nil {
 				panic(err)
 			}
+		case name != "x":
+			p.Slot = slots.OfNode(name)
+		}
+		if p.Slot != slots.None {
 			p.Name = slots.PodName("foo", uid, "", p.Slot)
 		}
-		flags := word[len(digits):]
 		p.Terminating = strings.ContainsAny(flags, "tl")
 		p.Finished = strings.Contains(flags, "f")
 		p.Unlabeled = strings.Contains(flags, "u")
 		p.Ready = !strings.ContainsAny(flags, "ntfl")
+		switch {
+		case strings.Contains(flags, "o"):
+			p.Template = "old"
+		case strings.Contains(flags, "h"):
+			p.Template = ""
+		}
 		list = append(list, p)
 	}
 	return list
@@ -49,9 +64,12 @@ func pods(words string) []Pod {
 
 func view(desired int32, words string) View {
 	v := View{
-		Owner: Owner{Name: "foo", UID: uid, Generation: 1, Desired: desired, StatusPaths: kinds.StatusPaths{Current: shown, Ready: shown, ObservedGeneration: shown, Conditions: shown}},
-		Pods:  pods(words),
-		Now:   noon,
+		Owner: Owner{
+			Name: "foo", UID: uid, Generation: 1, Desired: desired, TemplateHash: "new",
+			StatusPaths: kinds.StatusPaths{Current: shown, Ready: shown, ObservedGeneration: shown, Conditions: shown},
+		},
+		Pods: pods(words),
+		Now:  noon,
 	}
 	v.Memory.Ending = map[types.UID]time.Time{}
 	for i, word := range strings.Fields(words) {
@@ -62,101 +80,47 @@ func view(desired int32, words string) View {
 	return v
 }
 
-// deeds returns the operations of a plan as text, such as "+0 +1 -2:surplus".
+// deeds returns the operations of a plan as text, such as "+0 -1:surplus label:2", "+a", or
+// "apply:d7 remove:old". In "apply:d7", d is the UID and 7 is the resource version of the Deployment.
 func deeds(p Actions) string {
 	var words []string
 	for _, o := range operations(p, Create) {
-		words = append(words, fmt.Sprintf("+%d%s", o.Slot, o.Replaces))
+		words = append(words, "+"+slotText(o.Slot)+string(o.Replaces))
+		if o.Node != "" && o.Node != slotText(o.Slot) {
+			words = append(words, "on:"+o.Node)
+		}
 	}
 	for _, o := range operations(p, Delete) {
-		words = append(words, fmt.Sprintf("-%d:%s", o.Slot, o.Reason))
+		if o.Kind == KindDeployment {
+			words = append(words, "remove:"+o.Name)
+		} else {
+			words = append(words, "-"+slotText(o.Slot)+":"+string(o.Reason))
+		}
+	}
+	for _, o := range operations(p, Patch) {
+		words = append(words, "label:"+slotText(o.Slot))
+	}
+	for _, o := range operations(p, Apply) {
+		words = append(words, "apply:"+string(o.UID)+o.ResourceVersion)
 	}
 	return strings.Join(words, " ")
 }
 
-func operations(p Actions, verb Verb) []Operation {
-	return slices.DeleteFunc(slices.Clone(p.Operations), func(o Operation) bool { return o.Verb != verb })
-}
-
-func TestPods(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		desired int32
-		pods    string
-		want    string
-	}{
-		{"nothing wanted, nothing there", 0, "", ""},
-		{"from nothing", 3, "", "+0 +1 +2"},
-		{"converged", 3, "0 1 2", ""},
-		{"a pod was deleted", 3, "0 2", "+1"},
-		{"scale up", 4, "0 1", "+2 +3"},
-		{"scale down takes the highest slots, highest first", 1, "0 1 2 3", "-3:surplus -2:surplus -1:surplus"},
-		{"scale to nothing", 0, "0 1", "-1:surplus -0:surplus"},
-		{"a pod that is not ready is kept if its slot is wanted", 1, "0n 1", "-1:surplus"},
-		{"a terminating pod keeps its slot", 2, "0 1t", ""},
-		{"a terminating pod of a higher slot still takes room", 2, "0 5t", ""},
-		{"what is going already is not deleted again", 1, "0 1t 2t", ""},
-		{"scaled down and up while pods are ending", 3, "0 1t 2t", ""},
-		{"surplus is taken only down to the desired count", 3, "0 1 5", "-5:outdated"},
-		{"surplus is what is active", 2, "0 1t 2 3", "-3:surplus"},
-		{"as many stay active as are wanted", 3, "0t 1t 2 3 4", ""},
-		{"what is outside the slots moves when the others are gone", 3, "2 3 4", "-4:outdated"},
-		{"and when the pod in its place is ready", 3, "0n 2 3", ""},
-		{"then the next one", 3, "0 2 3", "-3:outdated"},
-		{"ended pods are not active", 3, "0f 1f 2 3 4", ""},
-		{"a pod outside the slots waits until the others are ready", 3, "0 1n 5", ""},
-		{"unless it is not ready itself", 3, "0 1n 5n", "-5:outdated"},
-		{"of several the one that is not ready goes first", 3, "0 4n 5", "-4:outdated"},
-		{"pods without a slot are replaced one by one", 3, "x x x", "-"},
-		{"and not while one is on its way", 3, "x x xt", ""},
-		{"nor while a slot is being filled", 3, "x x", "+0"},
-		{"pods without a slot go last when there are too many", 2, "0 1 7 x", "-7:surplus --1:surplus"},
-		{"a finished pod of a slot that is not wanted goes at once", 1, "0 4f", "-4:finished"},
-		{"a finished pod that is going is left", 1, "0 4tf", ""},
-		{"a pod outside the slots waits while a finished one holds the free slot", 2, "0 1f 5", ""},
-		{"but not for a finished pod outside the slots", 2, "0 4f 5", "-4:finished -5:outdated"},
-		{"nor for one whose slot another pod fills", 2, "0 0f 5", "-5:outdated"},
-		{"a lost pod is bypassed", 2, "0 1l", "+1pod-1"},
-		{"but only once", 2, "0 1l 1n", ""},
-		{"a lost pod of a slot that is not wanted is left", 1, "0 1l", ""},
-		{"of two pods in one slot one is surplus", 1, "0 0", "-0:surplus"},
-		{"also where another slot is empty", 2, "0 0", "-0:outdated"},
-		{"a lost pod without a slot holds up nothing", 2, "0 xl x", "--1:outdated"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			got := deeds(Pods(view(test.desired, test.pods)))
-			if test.want == "-" {
-				test.want = "--1:outdated"
-			}
-			if got != test.want {
-				t.Errorf("desired %d, pods %q: planned %q, want %q", test.desired, test.pods, got, test.want)
-			}
-		})
+// slotText returns the number of a slot, the name of its node, or "x" for slots.None.
+func slotText(s slots.Slot) string {
+	if s == slots.None {
+		return "x"
 	}
-}
-
-// If no pod can be created, a pod that needs a replacement is kept. Other pods are still deleted.
-func TestPodThatCannotBeReplacedStays(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		desired int32
-		pods    string
-		want    string
-	}{
-		{"outside the slots", 2, "0 2", ""},
-		{"outside the slots, and not ready", 2, "0 2n", ""},
-		{"finished", 2, "0 1f", ""},
-		{"finished, of a slot that is not wanted", 1, "0 1f", "-1:finished"},
-		{"surplus", 1, "0 1 2n", "-2:surplus -1:surplus"},
-		{"missing", 2, "0", ""},
-	} {
-		v := view(test.desired, test.pods)
-		v.Memory = Pods(v).Memory
-		v.Owner.Problem, v.Now = "no image", v.Now.Add(maxFailureDelay) // the back-off of finished pods has ended
-		if got := deeds(Pods(v)); got != test.want {
-			t.Errorf("%s: planned %q, want %q", test.name, got, test.want)
+	for _, n := range []string{"a", "b", "c", "d", "e", "gone"} {
+		if slots.OfNode(n) == s {
+			return n
 		}
 	}
+	return s.String()
+}
+
+func operations(p Actions, verb Verb) []Operation {
+	return slices.DeleteFunc(slices.Clone(p.Operations), func(o Operation) bool { return o.Verb != verb })
 }
 
 func TestOwnerThatIsBeingDeletedGetsNothing(t *testing.T) {
@@ -229,13 +193,6 @@ func TestWhichOfTwoPodsFillsTheSlot(t *testing.T) {
 	}
 }
 
-// A terminating pod is checked again at the time at which it counts as stuck.
-func TestEndingPodIsRechecked(t *testing.T) {
-	if p := Pods(view(2, "0 1t")); p.Recheck != stuckTerminatingAfter {
-		t.Errorf("looks again after %v, want %v", p.Recheck, stuckTerminatingAfter)
-	}
-}
-
 func TestHugeCountIsPlannedInParts(t *testing.T) {
 	p := Pods(view(1<<31-1, "0 1"))
 	if len(p.Operations) != maxCreates || p.Operations[0].Slot != 2 {
@@ -294,7 +251,7 @@ func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
 		{"never ready", "0n", 2 * steadyAfter, 0, 128 * time.Second},
 	} {
 		v := view(1, "")
-		v.Memory.Failures = map[slots.Slot]Failure{0: {UID: "earlier", Count: 7}}
+		v.Memory.Failures = map[slots.Slot]Failure{0: {UID: "earlier", Count: 7, Template: "new"}}
 		for word := range strings.FieldsSeq(test.looks) {
 			v.Pods = pods(word)
 			v.Pods[0].ReadySince = noon.Add(test.clock)
@@ -325,40 +282,6 @@ func TestSteadyPodIsReadyWithoutABreak(t *testing.T) {
 		pod.ReadySince = noon.Add(test.since)
 		if got := f.seen(pod, noon.Add(test.now)).ReadyAt; !got.Equal(noon.Add(test.want)) {
 			t.Errorf("%+v: ready since %s", test, got)
-		}
-	}
-}
-
-// The labels of pods that stay are restored, but not within half a minute after a refusal.
-func TestLabelsAreRestored(t *testing.T) {
-	for name, test := range map[string]struct {
-		desired int32
-		words   string
-		change  func(*View)
-		want    string
-		recheck time.Duration
-	}{
-		"all are labeled":         {2, "0 1", nil, "", 0},
-		"one is not":              {2, "0 1u", nil, slots.PodName("foo", uid, "", 1), 0},
-		"one in no slot":          {2, "0n xu", nil, "xu", 0},
-		"one that is ending":      {1, "0 1tu", nil, "", stuckTerminatingAfter},
-		"one that is deleted now": {1, "0 1u", nil, "", 0},
-		"after a refusal":         {1, "0u", func(v *View) { v.Memory.LabelRefused = noon.Add(-10 * time.Second) }, "", 20 * time.Second},
-		"long after a refusal":    {1, "0u", func(v *View) { v.Memory.LabelRefused = noon.Add(-RelabelInterval) }, slots.PodName("foo", uid, "", 0), 0},
-		"of an owner that ends":   {1, "0u", func(v *View) { v.Owner.Deleting = true }, "", 0},
-		"of a paused owner":       {1, "0u", func(v *View) { v.Owner.Pause.Until = noon.Add(time.Hour) }, "", time.Hour},
-	} {
-		v := view(test.desired, test.words)
-		if test.change != nil {
-			test.change(&v)
-		}
-		p := Decide(v, Pods)
-		var names []string
-		for _, o := range operations(p, Patch) {
-			names = append(names, o.Name)
-		}
-		if got := strings.Join(names, " "); got != test.want || p.Recheck != test.recheck || got != "" && !p.Writes() {
-			t.Errorf("%s: labels %q and plans again in %s, want %q and %s", name, got, p.Recheck, test.want, test.recheck)
 		}
 	}
 }
@@ -458,15 +381,6 @@ func TestSooner(t *testing.T) {
 		if got := sooner(test.a, test.b); got != test.want {
 			t.Errorf("of %d and %d, %d is sooner, want %d", test.a, test.b, got, test.want)
 		}
-	}
-}
-
-func TestTakenNameHoldsUpOnlyItsSlot(t *testing.T) {
-	v := view(3, "0")
-	v.Memory = v.Memory.Refused(1, Refusal{Reason: "NameTaken", Generation: 1, At: noon})
-	p := Pods(v)
-	if deeds(p) != "+2" || p.Recheck != time.Second {
-		t.Errorf("planned %q, recheck %v; want +2 and another look at slot 1 in a second", deeds(p), p.Recheck)
 	}
 }
 

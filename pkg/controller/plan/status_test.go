@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,51 +16,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
-
-func TestConditions(t *testing.T) {
-	for _, test := range []struct {
-		name                   string
-		desired                int32
-		pods                   string
-		refusal                string
-		current, readyCount    int32
-		ready                  metav1.ConditionStatus
-		progressing, why, fail string
-	}{
-		{"nothing wanted", 0, "", "", 0, 0, "True", "False", "Converged", "False"},
-		{"from nothing", 2, "", "", 0, 0, "False", "True", "CreatingPods", "False"},
-		{"starting", 2, "0 1n", "", 2, 1, "False", "True", "PodsStarting", "False"},
-		{"converged", 2, "0 1", "", 2, 2, "True", "False", "Converged", "False"},
-		{"too many", 1, "0 1", "", 2, 2, "False", "True", "DeletingPods", "False"},
-		{"ending", 1, "0 1t", "", 1, 1, "True", "True", "PodsEnding", "False"},
-		{"lost", 1, "0 1l", "", 1, 1, "True", "False", "Converged", "False"},
-		{"ended", 1, "0f", "", 0, 0, "False", "True", "WaitingToReplace", "False"},
-		{"refused", 2, "0", "QuotaExceeded", 1, 1, "False", "False", "WaitingAfterRefusal", "True"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			v := view(test.desired, test.pods)
-			if test.refusal != "" {
-				v.Memory = v.Memory.Refused(slots.None, Refusal{Reason: test.refusal, Message: "no", Generation: 1, At: noon})
-			}
-			s := Pods(v).Status
-			if s.Current != test.current || s.Ready != test.readyCount || s.ObservedGeneration != 1 {
-				t.Errorf("status %+v, want %d current and %d ready", s, test.current, test.readyCount)
-			}
-			ready := meta.FindStatusCondition(s.Conditions, apis.ConditionReady)
-			progressing := meta.FindStatusCondition(s.Conditions, apis.ConditionProgressing)
-			failure := meta.FindStatusCondition(s.Conditions, apis.ConditionReplicaFailure)
-			if ready.Status != test.ready {
-				t.Errorf("Ready is %+v, want %s", ready, test.ready)
-			}
-			if string(progressing.Status) != test.progressing || progressing.Reason != test.why {
-				t.Errorf("Progressing is %+v, want %s, %s", progressing, test.progressing, test.why)
-			}
-			if string(failure.Status) != test.fail {
-				t.Errorf("ReplicaFailure is %+v, want %s", failure, test.fail)
-			}
-		})
-	}
-}
 
 // The status is written immediately for a new generation and on convergence, otherwise at most once
 // a second, and never if it equals the stored status.
@@ -249,70 +203,6 @@ func TestCountedPods(t *testing.T) {
 	if s.Desired != 3 || s.Current != 3 || s.Updated != 2 || s.Ready != 2 || s.Available != 2 || fmt.Sprint(s.PodNames) != names {
 		t.Errorf("counts %+v", s)
 	}
-	nodes := Nodes(nodesView(corev1.PodSpec{}, "a,b !gpu:NoSchedule", "a b")).Status
-	if nodes.Desired != 1 || nodes.Current != 1 || nodes.Ready != 1 {
-		t.Errorf("of nodes it counts %+v", nodes)
-	}
-}
-
-// If a user sets the replica count, zero is intended. If the nodes determine the count, zero means that
-// no node is eligible.
-func TestScaledToZero(t *testing.T) {
-	for want, p := range map[string]Actions{
-		"scaled to zero":    Pods(view(0, "")),
-		"0 of 0 pods ready": Nodes(nodesView(corev1.PodSpec{}, "a !gpu:NoSchedule", "")),
-		"1 of 1 pods ready": Pods(view(1, "0")),
-	} {
-		if c := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady); c.Message != want || c.Status != metav1.ConditionTrue {
-			t.Errorf("Ready is %+v, want %q", c, want)
-		}
-	}
-}
-
-func TestMessagesOfProgress(t *testing.T) {
-	invalid := func(v *View) { v.Owner.Problem = "no image" }
-	for _, test := range []struct {
-		desired int32
-		pods    string
-		change  func(*View)
-		want    string
-	}{
-		{3, "0f 1f 2", nil, "waiting before replacing 2 pods that finished"},
-		{3, "0 1n 2n", nil, "waiting for 2 pods to become ready"},
-		{1, "0 1t 2t", nil, "waiting for 2 pods to terminate"},
-		{3, "0", nil, "creating 2 pods"},
-		{1, "0 1", nil, "deleting 1 pod"},
-		{3, "0", invalid, "the pod template is invalid"},
-		{1, "0", invalid, "all pods are up to date"},
-		{1, "0n", invalid, "waiting for 1 pod to become ready"},
-	} {
-		v := view(test.desired, test.pods)
-		if test.change != nil {
-			test.change(&v)
-		}
-		if c := meta.FindStatusCondition(Pods(v).Status.Conditions, apis.ConditionProgressing); c.Message != test.want {
-			t.Errorf("%d, pods %q: %q, want %q", test.desired, test.pods, c.Message, test.want)
-		}
-	}
-}
-
-func TestReportedRefusal(t *testing.T) {
-	for _, test := range []struct {
-		refused []slots.Slot
-		want    string
-	}{
-		{[]slots.Slot{2, 1, 4}, "slot 1"},
-		{[]slots.Slot{4, 3, 2, 1, slots.None}, "slot -1"},
-		{[]slots.Slot{3}, "slot 3"},
-	} {
-		v := view(5, "0")
-		for _, slot := range test.refused {
-			v.Memory = v.Memory.Refused(slot, Refusal{Reason: "QuotaExceeded", Message: "slot " + slot.String(), Generation: 1, At: noon})
-		}
-		if c := meta.FindStatusCondition(Pods(v).Status.Conditions, apis.ConditionReplicaFailure); c.Message != test.want {
-			t.Errorf("of the slots %v it tells %q, want %q", test.refused, c.Message, test.want)
-		}
-	}
 }
 
 func TestMasked(t *testing.T) {
@@ -342,7 +232,7 @@ func TestInvalidOwner(t *testing.T) {
 		v.Owner.Status.Desired = 3
 		p := decide(v)
 		if p.Writes() || p.Recheck != 0 {
-			t.Errorf("%s: planned %q, %q", name, deeds(p), deploymentDeeds(p))
+			t.Errorf("%s: planned %q", name, deeds(p))
 		}
 		if !p.WriteStatus || p.Status.Desired != 3 {
 			t.Errorf("%s: status written %v: %+v", name, p.WriteStatus, p.Status)
@@ -398,30 +288,5 @@ func TestLostAfterGrace(t *testing.T) {
 		if left := time.Hour + stuckTerminatingAfter - after; want == "" && p.Recheck != left {
 			t.Errorf("after %v: looks again in %v, want %v", after, p.Recheck, left)
 		}
-	}
-}
-
-func TestReadyCondition(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		status Status
-		want   string
-	}{
-		"none is ready":               {Status{Desired: 2, Current: 2, Updated: 2}, "False PodsNotReady: 0 of 2 pods ready"},
-		"some are missing":            {Status{Desired: 2, Current: 1, Updated: 1, Ready: 1}, "False PodsNotReady: 1 of 2 pods ready"},
-		"an old one is yet to go":     {Status{Desired: 2, Current: 3, Updated: 1, Ready: 2}, "False PodsOutdated: 1 of 2 pods updated"},
-		"old ones are to be replaced": {Status{Desired: 2, Current: 2, Updated: 0, Ready: 2}, "False PodsOutdated: 0 of 2 pods updated"},
-		"one is too many":             {Status{Desired: 2, Current: 3, Updated: 3, Ready: 3}, "False PodsSurplus: 3 pods, 2 desired"},
-		"one is to go":                {Status{Desired: 2, Current: 3, Updated: 2, Ready: 2}, "False PodsSurplus: 3 pods, 2 desired"},
-		"all are there":               {Status{Desired: 2, Current: 2, Updated: 2, Ready: 2}, "True PodsReady: 2 of 2 pods ready"},
-		"scaled to zero":              {Status{}, "True PodsReady: scaled to zero"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := readyCondition(test.status, true)
-			if got := fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
 	}
 }

@@ -1,0 +1,172 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
+)
+
+// planRow is a view, and the plan for it.
+type planRow struct {
+	Name string
+	Owner
+	// Pods and Nodes are texts for the functions pods and node.
+	Pods        string
+	Nodes       []string
+	Deployments []deploymentRow
+	Memory      Memory
+	// Refused maps slots to a reason and a message, such as "QuotaExceeded, no".
+	Refused map[slots.Slot]string
+	// After is the time since an earlier plan.
+	After metav1.Duration
+
+	// Plan is a text from the function deeds.
+	Plan    string
+	Recheck metav1.Duration
+	// Failure is the condition ReplicaFailure, or "" if it is not true.
+	Failure string
+	// Counts contains the counts in the status. Ready and Progressing are conditions. They are "" if they
+	// do not matter.
+	Counts, Ready, Progressing string
+}
+
+// UnmarshalJSON reads a row with an owner like that of the function view.
+func (row *planRow) UnmarshalJSON(data []byte) error {
+	type plain planRow
+	*row = planRow{Owner: view(0, "").Owner}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode((*plain)(row))
+}
+
+// deploymentRow is a Deployment like that of the function deployment, with some fields changed.
+type deploymentRow Deployment
+
+func (row *deploymentRow) UnmarshalJSON(data []byte) error {
+	made := struct {
+		Replicas int32
+		Image    string
+	}{3, "nginx"}
+	if err := json.Unmarshal(data, &made); err != nil {
+		return err
+	}
+	*row = deploymentRow(deployment(made.Replicas, made.Image))
+	type plain deploymentRow
+	return json.Unmarshal(data, (*plain)(row))
+}
+
+// decide returns the view of a row, and the plan for it.
+func (row planRow) decide() (View, Actions) {
+	rules, v := Pods, view(row.Desired, row.Pods)
+	switch {
+	case row.Nodes != nil:
+		rules = Nodes
+		for _, words := range row.Nodes {
+			v.Nodes = append(v.Nodes, node(words))
+		}
+	case row.Deployments != nil:
+		rules, v = Deployments, deploymentView(row.Desired)
+		row.Wanted, row.StatusPaths = v.Owner.Wanted, v.Owner.StatusPaths
+		for _, d := range row.Deployments {
+			v.Deployments = append(v.Deployments, Deployment(d))
+		}
+		if row.Problem != "" {
+			row.Wanted.Fields = nil
+		}
+	}
+	ending := v.Memory.Ending
+	v.Owner, v.Memory = row.Owner, row.Memory
+	v.Memory.Ending = ending
+	for slot, refusal := range row.Refused {
+		reason, message, _ := strings.Cut(refusal, ", ")
+		v.Memory = v.Memory.Refused(slot, Refusal{Reason: reason, Message: message, Generation: 1, At: noon})
+	}
+	if row.After.Duration > 0 {
+		v.Memory = Decide(v, rules).Memory
+		v.Now = v.Now.Add(row.After.Duration)
+	}
+	return v, Decide(v, rules)
+}
+
+// Each file in testdata/plans lists views with the plans for them. A time such as -10s is relative to
+// noon.
+func TestPlans(t *testing.T) {
+	files, err := filepath.Glob("testdata/plans/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	relative := regexp.MustCompile(`(until|labelRefused): [-+]\d+[smh]\b`)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = relative.ReplaceAllFunc(data, func(text []byte) []byte {
+			field, age, _ := bytes.Cut(text, []byte(": "))
+			d, err := time.ParseDuration(string(age))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Appendf(nil, `%s: "%s"`, field, noon.Add(d).Format(time.RFC3339))
+		})
+		var rows []planRow
+		if err := yaml.Unmarshal(data, &rows); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for _, row := range rows {
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml")+"/"+row.Name, row.check)
+		}
+	}
+}
+
+func (row planRow) check(t *testing.T) {
+	v, p := row.decide()
+	plan := deeds(p)
+	if v.Nodes != nil {
+		words := strings.Fields(plan)
+		slices.Sort(words)
+		plan = strings.Join(words, " ")
+	}
+	if plan != row.Plan || p.Recheck != row.Recheck.Duration {
+		t.Errorf("planned %q, and looks again in %s; want %q and %s", plan, p.Recheck, row.Plan, row.Recheck.Duration)
+	}
+	s := p.Status
+	failure := ""
+	if meta.IsStatusConditionTrue(s.Conditions, apis.ConditionReplicaFailure) {
+		failure = conditionText(s, apis.ConditionReplicaFailure)
+	}
+	if failure != row.Failure {
+		t.Errorf("failure: %q, want %q", failure, row.Failure)
+	}
+	for what, said := range map[string][2]string{
+		"counts":      {row.Counts, fmt.Sprintf("%d of %d pods, %d updated, %d ready", s.Current, s.Desired, s.Updated, s.Ready)},
+		"ready":       {row.Ready, conditionText(s, apis.ConditionReady)},
+		"progressing": {row.Progressing, conditionText(s, apis.ConditionProgressing)},
+	} {
+		if want, got := said[0], said[1]; want != "" && got != want {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+}
+
+func conditionText(s Status, name string) string {
+	c := meta.FindStatusCondition(s.Conditions, name)
+	if c == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%s, %s: %s", c.Status, c.Reason, c.Message)
+}

@@ -4,20 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
+	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
 // planRow is a view, and the plan for it.
@@ -102,35 +98,10 @@ func (row planRow) decide() (View, Actions) {
 	return v, Decide(v, rules)
 }
 
-// Each file in testdata/plans lists views with the plans for them. A time such as -10s is relative to
-// noon.
+// Each file in testdata/plans lists views with the plans for them.
 func TestPlans(t *testing.T) {
-	files, err := filepath.Glob("testdata/plans/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d files: %v", len(files), err)
-	}
-	relative := regexp.MustCompile(`(until|labelRefused): [-+]\d+[smh]\b`)
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		data = relative.ReplaceAllFunc(data, func(text []byte) []byte {
-			field, age, _ := bytes.Cut(text, []byte(": "))
-			d, err := time.ParseDuration(string(age))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return fmt.Appendf(nil, `%s: "%s"`, field, noon.Add(d).Format(time.RFC3339))
-		})
-		var rows []planRow
-		if err := yaml.Unmarshal(data, &rows); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		for _, row := range rows {
-			t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml")+"/"+row.Name, row.check)
-		}
-	}
+	t.Parallel()
+	rows.Run(t, "testdata/plans/*.yaml", noon, func(t *testing.T, row planRow) { row.check(t) })
 }
 
 func (row planRow) check(t *testing.T) {

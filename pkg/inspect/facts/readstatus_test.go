@@ -19,6 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
 func kindNamed(resource, kind string) kinds.Kind {
@@ -84,26 +85,7 @@ func reported(t *testing.T, kind kinds.Kind, source kinds.Source, path string, o
 // Each file in testdata/statuses lists objects with the reports that they get.
 func TestStatuses(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"built-in", "operators"} {
-		data, err := os.ReadFile(filepath.Join("testdata", "statuses", name+".yaml"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var content struct {
-			// Given holds parts of several rows.
-			Given any
-			Rows  []statusRow
-		}
-		if err := yaml.Unmarshal(data, &content, yaml.DisallowUnknownFields); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		for _, row := range content.Rows {
-			t.Run(row.Name, func(t *testing.T) {
-				t.Parallel()
-				row.check(t)
-			})
-		}
-	}
+	rows.Run(t, "testdata/statuses/*.yaml", time.Time{}, func(t *testing.T, row statusRow) { row.check(t) })
 }
 
 // statusRow is an object, and the report that it gets.

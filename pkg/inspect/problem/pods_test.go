@@ -2,15 +2,14 @@ package problem
 
 import (
 	"fmt"
-	"os"
-	"regexp"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
 func lookedAt() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
@@ -66,49 +65,27 @@ func (row podRow) pod() *corev1.Pod {
 // it is fatal.
 func TestPods(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("testdata/pods.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	data = regexp.MustCompile(`: -\d+[smh]\b`).ReplaceAllFunc(data, func(age []byte) []byte {
-		d, err := time.ParseDuration(string(age[2:]))
-		if err != nil {
-			t.Fatal(err)
+	rows.Run(t, "testdata/pods.yaml", lookedAt(), func(t *testing.T, row podRow) {
+		pod := row.pod()
+		p := NewPod(pod)
+		model := fmt.Sprintf("%s, %d of %d ready, %d restarts", p.Status, p.ReadyContainers, p.Containers, p.Restarts)
+		if model != row.Model || p.Reason != row.Reason || row.Ended != "" && p.Ended() != row.Ended {
+			t.Errorf("the model is %q: %q, ended %q; want %q: %q", model, p.Reason, p.Ended(), row.Model, row.Reason)
 		}
-		return fmt.Appendf(nil, ": %q", lookedAt().Add(d).Format(time.RFC3339))
+		if p.Ready != row.Ready || p.Probed != row.Probed {
+			t.Errorf("ready: %t, probed: %t", p.Ready, p.Probed)
+		}
+		f, found := OfPod(pod, p.Ended(), Context{Now: lookedAt(), Events: map[types.UID][]corev1.Event{"p": row.Events}})
+		problem := ""
+		if found {
+			problem = fmt.Sprintf("%s: %s", f.Code, f.Message)
+		}
+		if problem != row.Problem || f.Fatal != row.Fatal {
+			t.Errorf("the problem is %q, fatal: %t; want %q", problem, f.Fatal, row.Problem)
+		}
+		code, message := Lasting(pod)
+		if lasts := code != ""; lasts != f.Fatal || lasts && code != f.Code || lasts == (message == "") {
+			t.Errorf("the problem that lasts is %q: %q", code, message)
+		}
 	})
-	var content struct {
-		// Given holds parts of several rows.
-		Given any
-		Rows  []podRow
-	}
-	if err := yaml.Unmarshal(data, &content, yaml.DisallowUnknownFields); err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range content.Rows {
-		t.Run(row.Name, func(t *testing.T) {
-			t.Parallel()
-			pod := row.pod()
-			p := NewPod(pod)
-			model := fmt.Sprintf("%s, %d of %d ready, %d restarts", p.Status, p.ReadyContainers, p.Containers, p.Restarts)
-			if model != row.Model || p.Reason != row.Reason || row.Ended != "" && p.Ended() != row.Ended {
-				t.Errorf("the model is %q: %q, ended %q; want %q: %q", model, p.Reason, p.Ended(), row.Model, row.Reason)
-			}
-			if p.Ready != row.Ready || p.Probed != row.Probed {
-				t.Errorf("ready: %t, probed: %t", p.Ready, p.Probed)
-			}
-			f, found := OfPod(pod, p.Ended(), Context{Now: lookedAt(), Events: map[types.UID][]corev1.Event{"p": row.Events}})
-			problem := ""
-			if found {
-				problem = fmt.Sprintf("%s: %s", f.Code, f.Message)
-			}
-			if problem != row.Problem || f.Fatal != row.Fatal {
-				t.Errorf("the problem is %q, fatal: %t; want %q", problem, f.Fatal, row.Problem)
-			}
-			code, message := Lasting(pod)
-			if lasts := code != ""; lasts != f.Fatal || lasts && code != f.Code || lasts == (message == "") {
-				t.Errorf("the problem that lasts is %q: %q", code, message)
-			}
-		})
-	}
 }

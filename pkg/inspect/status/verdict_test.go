@@ -3,7 +3,6 @@ package status
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,11 +12,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
+	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
 // verdictRow is a snapshot, and the report that it gets.
@@ -120,51 +119,21 @@ func podIn(t *testing.T, state string, i int, e Snapshot) *problem.Pod {
 	return problem.NewPod(&pod)
 }
 
-// Each file in testdata/verdicts lists snapshots with the reports that they get. A time such as -10s
-// is relative to the time of the snapshot.
+// Each file in testdata/verdicts lists snapshots with the reports that they get.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/verdicts/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d files: %v", len(files), err)
-	}
-	relative := regexp.MustCompile(`: [-+]\d+[smh]\b`)
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	rows.Run(t, "testdata/verdicts/*.yaml", lookedAt(), func(t *testing.T, row verdictRow) {
+		e := row.snapshot(t)
+		mustCarryFlags(t, e)
+		r := NewReport(e)
+		row.check(t, r)
+		if active := e.Object.UserPause.Active(e.Now); (r.Pause != nil) != active {
+			t.Errorf("the report has the pause %+v", r.Pause)
 		}
-		data = relative.ReplaceAllFunc(data, func(age []byte) []byte {
-			d, err := time.ParseDuration(string(age[2:]))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return []byte(`: "` + lookedAt().Add(d).Format(time.RFC3339) + `"`)
-		})
-		var content struct {
-			// Given holds parts of several rows.
-			Given any
-			Rows  []verdictRow
+		if len(r.Pods) != len(e.Pods) {
+			t.Errorf("the report has %d pods, want %d", len(r.Pods), len(e.Pods))
 		}
-		if err := yaml.Unmarshal(data, &content, yaml.DisallowUnknownFields); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		for _, row := range content.Rows {
-			t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml")+"/"+row.Name, func(t *testing.T) {
-				t.Parallel()
-				e := row.snapshot(t)
-				mustCarryFlags(t, e)
-				r := NewReport(e)
-				row.check(t, r)
-				if active := e.Object.UserPause.Active(e.Now); (r.Pause != nil) != active {
-					t.Errorf("the report has the pause %+v", r.Pause)
-				}
-				if len(r.Pods) != len(e.Pods) {
-					t.Errorf("the report has %d pods, want %d", len(r.Pods), len(e.Pods))
-				}
-			})
-		}
-	}
+	})
 }
 
 func (row verdictRow) check(t *testing.T, r Report) {

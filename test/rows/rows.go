@@ -1,0 +1,64 @@
+// Package rows runs table tests whose rows are in YAML files.
+package rows
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Run calls check for each row in the files that match a pattern. Each row runs in a subtest with the
+// names of the file and of the row. A file can define parts of its rows under "given", for the anchors
+// of YAML. A time with a sign, such as -10s, is relative to now.
+func Run[T any](t *testing.T, pattern string, now time.Time, check func(*testing.T, T)) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	signed := regexp.MustCompile(`: [-+]\d+[smh]\b`)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = signed.ReplaceAllFunc(data, func(text []byte) []byte {
+			d, err := time.ParseDuration(string(text[2:]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Appendf(nil, ": %q", now.Add(d).Format(time.RFC3339))
+		})
+		var content struct {
+			Given any
+			Rows  []json.RawMessage
+		}
+		if err := yaml.Unmarshal(data, &content, yaml.DisallowUnknownFields); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for _, text := range content.Rows {
+			var named struct{ Name string }
+			var row T
+			decoder := json.NewDecoder(bytes.NewReader(text))
+			decoder.DisallowUnknownFields()
+			if err := json.Unmarshal(text, &named); err != nil || named.Name == "" {
+				t.Fatalf("%s: a row has no name: %v", file, err)
+			}
+			if err := decoder.Decode(&row); err != nil {
+				t.Fatalf("%s: %s: %v", file, named.Name, err)
+			}
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml")+"/"+named.Name, func(t *testing.T) {
+				t.Parallel()
+				check(t, row)
+			})
+		}
+	}
+}

@@ -24,7 +24,11 @@ type planRow struct {
 	Pods        string
 	Nodes       []string
 	Deployments []deploymentRow
-	Memory      Memory
+	// Revisions is a text for the function revisions. It means that TemplateHash is a letter for the
+	// function templateOf, and that only revisions are planned. Running lists the letters of pods.
+	Revisions *string
+	Running   string
+	Memory    Memory
 	// Refused maps slots to a reason and a message, such as "QuotaExceeded, no".
 	Refused map[slots.Slot]string
 	// After is the time since an earlier plan.
@@ -44,6 +48,7 @@ type planRow struct {
 func (row *planRow) UnmarshalJSON(data []byte) error {
 	type plain planRow
 	*row = planRow{Owner: view(0, "").Owner}
+	row.HistoryLimit = 10
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	return decoder.Decode((*plain)(row))
@@ -67,6 +72,9 @@ func (row *deploymentRow) UnmarshalJSON(data []byte) error {
 
 // decide returns the view of a row, and the plan for it.
 func (row planRow) decide() (View, Actions) {
+	if row.Revisions != nil {
+		row.Desired, row.TemplateHash = 3, templateOf(row.TemplateHash)
+	}
 	rules, v := Pods, view(row.Desired, row.Pods)
 	switch {
 	case row.Nodes != nil:
@@ -83,6 +91,13 @@ func (row planRow) decide() (View, Actions) {
 		if row.Problem != "" {
 			row.Wanted.Fields = nil
 		}
+	}
+	if row.Revisions != nil {
+		rules = func(View) Actions { return Actions{} }
+		v.HistoryKnown, v.Revisions = true, revisions(*row.Revisions)
+	}
+	for letter := range strings.FieldsSeq(row.Running) {
+		v.Pods = append(v.Pods, Pod{Template: templateOf(letter)})
 	}
 	ending := v.Memory.Ending
 	v.Owner, v.Memory = row.Owner, row.Memory
@@ -107,7 +122,10 @@ func TestPlans(t *testing.T) {
 func (row planRow) check(t *testing.T) {
 	v, p := row.decide()
 	plan := deeds(p)
-	if v.Nodes != nil {
+	switch {
+	case row.Revisions != nil:
+		plan = history(p.Operations)
+	case v.Nodes != nil:
 		words := strings.Fields(plan)
 		slices.Sort(words)
 		plan = strings.Join(words, " ")

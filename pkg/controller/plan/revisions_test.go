@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"pgregory.net/rapid"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
@@ -35,84 +34,12 @@ func revisions(text string) []Revision {
 	return list
 }
 
-func TestRevisions(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		has  string // the existing revisions
-		now  string // the current template
-		with func(v *View)
-		want string
-	}{
-		"the first template":        {"", "a", nil, "create revision 1"},
-		"nothing changed":           {"a1", "a", nil, ""},
-		"another template":          {"a1", "b", nil, "create revision 2"},
-		"the one before, again":     {"a1 b2", "a", nil, "renumber revision 1 to 3"},
-		"… which was done":          {"b2 a3", "a", nil, ""},
-		"two with the same number":  {"a2 b2", "b", nil, "renumber revision 2 to 3"},
-		"numbers with gaps":         {"a4 b9", "c", nil, "create revision 10"},
-		"somebody else's is newer":  {"a1 -7", "a", nil, "renumber revision 1 to 8"},
-		"… and has the last number": {"a1 -9223372036854775807", "a", nil, "renumber revision 1 to 9223372036854775807"},
-		"… which the present has":   {"a9223372036854775807 -9223372036854775807", "a", nil, ""},
-		"the limit":                 {"a1 b2 c3", "c", func(v *View) { v.Owner.HistoryLimit = 2 }, ""},
-		"more than the limit":       {"c3 a1 b2 d4", "d", func(v *View) { v.Owner.HistoryLimit = 2 }, "delete revision 1"},
-		"much more":                 {"a1 b2 c3 d4", "d", func(v *View) { v.Owner.HistoryLimit = 1 }, "delete revision 1; delete revision 2"},
-		"no limit but the present":  {"a1 b2", "b", func(v *View) { v.Owner.HistoryLimit = 0 }, "delete revision 1"},
-		"… and what pods run": {"a1 b2 c3", "c", func(v *View) {
-			v.Owner.HistoryLimit = 0
-			v.Pods = []Pod{{Template: templateOf("a"), Terminating: true}, {Template: templateOf("c")}}
-		}, "delete revision 2"},
-		"an old one is the present": {"a1 b2 c3", "a", func(v *View) { v.Owner.HistoryLimit = 1 }, "renumber revision 1 to 4; delete revision 2"},
-		"somebody else's stays":     {"-1 -2 a3", "a", func(v *View) { v.Owner.HistoryLimit = 0 }, ""},
-		"it is being deleted":       {"", "a", func(v *View) { v.Owner.Deleting = true }, ""},
-		"it is paused":              {"", "a", func(v *View) { v.Owner.Pause = apis.Pause{Forever: true} }, ""},
-		"it is invalid":             {"", "a", func(v *View) { v.Owner.Invalid = "wrong" }, ""},
-		"no pod can be made":        {"", "a", func(v *View) { v.Owner.Problem = "wrong" }, ""},
-		"templates have no hash":    {"", "-", nil, ""},
-		"revisions are not known":   {"", "a", func(v *View) { v.HistoryKnown = false }, ""},
-		"it was refused":            {"", "a", refused("a", 1), ""},
-		"… for another template":    {"", "b", refused("a", 1), "create revision 1"},
-		"… for another generation":  {"", "a", refused("a", 2), "create revision 1"},
-		"a Deployment rolls out":    {"a1 b2", "b", withDeployment(Deployment{Name: "web", Controller: uid, Current: 3, Updated: 1, Available: 3}), ""},
-		"… and has":                 {"a1 b2", "b", withDeployment(Deployment{Name: "web", Controller: uid, Current: 3, Updated: 3, Available: 3}), "delete revision 1"},
-		"… and one of another name is there": {"a1 b2", "b",
-			withDeployment(Deployment{Name: "web", Controller: uid, Current: 3, Updated: 3, Available: 3}, Deployment{Name: "old", Controller: uid}), ""},
-		"… and somebody else's is there": {"a1 b2", "b",
-			withDeployment(Deployment{Name: "web", Controller: uid, Current: 3, Updated: 3, Available: 3}, Deployment{Name: "old", Controller: "somebody"}), "delete revision 1"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			v := View{
-				HistoryKnown: true, Revisions: revisions(test.has),
-				Owner: Owner{Name: "foo", UID: uid, Generation: 1, Desired: 3, HistoryLimit: 10, TemplateHash: templateOf(test.now)},
-			}
-			if test.with != nil {
-				test.with(&v)
-			}
-			if got := history(Revisions(v)); got != test.want {
-				t.Errorf("planned %q, want %q", got, test.want)
-			}
-		})
-	}
-}
-
 func history(list []Operation) string {
 	var words []string
 	for _, o := range list {
 		words = append(words, o.String())
 	}
 	return strings.Join(words, "; ")
-}
-
-func refused(letter string, generation int64) func(*View) {
-	return func(v *View) {
-		v.Memory.Unrecorded = Unrecorded{Template: templateOf(letter), Generation: generation}
-	}
-}
-
-func withDeployment(all ...Deployment) func(*View) {
-	return func(v *View) {
-		v.Owner.HistoryLimit, v.Owner.Wanted.Name, v.Deployments = 0, "web", all
-	}
 }
 
 func TestRevisionNameLeadsBackToItsTemplate(t *testing.T) {

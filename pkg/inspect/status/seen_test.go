@@ -58,7 +58,7 @@ func TestPodMadeSince(t *testing.T) {
 		"without an owner":   {changed.Add(time.Second), "", false},
 	} {
 		r := Report{Reconciler: by, Pods: []problem.Pod{{UID: "a", Owner: "it", Created: changed.Add(-time.Hour)}, {UID: "b", Owner: test.of, Created: test.made}}}
-		if got := (&view{Snapshot: Snapshot{Object: Object{Identity: Identity{UID: "it"}, Evidence: Evidence{Generation: 2, Managers: writes{Spec: 10}.managers()}}}, report: r}).changeSeen(); got != test.want {
+		if got := (&view{Snapshot: Snapshot{Object: Object{Identity: Identity{UID: "it"}, Evidence: Evidence{Generation: 2, Managers: writes{Spec: ago(10)}.managers()}}}, report: r}).changeSeen(); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
@@ -111,7 +111,7 @@ func TestActed(t *testing.T) {
 	t.Parallel()
 	seen := func(change func(*Snapshot)) Snapshot {
 		e := Snapshot{
-			Object:   Object{Identity: Identity{UID: "it"}, Counts: Counts{Current: 1}, Evidence: Evidence{Generation: 2, Managers: writes{Spec: 10, Status: 10}.managers()}},
+			Object:   Object{Identity: Identity{UID: "it"}, Counts: Counts{Current: 1}, Evidence: Evidence{Generation: 2, Managers: writes{Spec: ago(10), Status: ago(10)}.managers()}},
 			Children: []Child{{UID: "s", Controller: "it", Generation: 1}, {UID: "far", Controller: "s", Generation: 1}},
 		}
 		change(&e)
@@ -123,7 +123,7 @@ func TestActed(t *testing.T) {
 		acted, below bool
 	}{
 		"nothing":                    {func(*Snapshot) {}, false, false},
-		"the status, a second later": {func(e *Snapshot) { e.Object.Managers = writes{Spec: 10, Status: 9}.managers() }, true, false},
+		"the status, a second later": {func(e *Snapshot) { e.Object.Managers = writes{Spec: ago(10), Status: ago(9)}.managers() }, true, false},
 		"the status, at once":        {func(e *Snapshot) { e.Object.Current = 2 }, true, false},
 		"another word":               {func(e *Snapshot) { e.Object.Word.Phase = "Sailing" }, true, false},
 		"its child":                  {func(e *Snapshot) { e.Children[0].Generation = 2 }, true, true},

@@ -68,29 +68,34 @@ func (row verdictRow) snapshot(t *testing.T) Snapshot {
 	return e
 }
 
-// writes describes the last writes of an object.
+// writes describes the last writes of the spec and of the status of an object. Status is nil if there is no
+// write of the status.
 type writes struct {
-	// Spec and Status are the ages of the writes of the spec and of the status in seconds. If Status
-	// is 0, there is no write of the status. Subresource is that of the write of the spec.
-	Spec, Status int
-	Subresource  string
+	Spec, Status *metav1.Time
+	// Subresource is that of the write of the spec.
+	Subresource string
 	// Scaled is set if a write through the /scale of a custom resource followed. This write has no time.
 	Scaled bool
 }
 
 func (w writes) managers() []metav1.ManagedFieldsEntry {
-	entry := func(manager, subresource string, ago int) metav1.ManagedFieldsEntry {
-		at := metav1.NewTime(lookedAt().Add(-time.Duration(ago) * time.Second))
-		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: subresource, Time: &at}
-	}
-	all := []metav1.ManagedFieldsEntry{entry("somebody", w.Subresource, w.Spec)}
-	if w.Status > 0 {
-		all = append(all, entry("operator", "status", w.Status))
+	update := metav1.ManagedFieldsEntry{Operation: metav1.ManagedFieldsOperationUpdate}
+	spec, status, scale := update, update, update
+	spec.Manager, spec.Subresource, spec.Time = "somebody", w.Subresource, w.Spec
+	status.Manager, status.Subresource, status.Time = "operator", "status", w.Status
+	scale.Manager, scale.Subresource = "kubectl", "scale"
+	all := []metav1.ManagedFieldsEntry{spec}
+	if w.Status != nil {
+		all = append(all, status)
 	}
 	if w.Scaled {
-		all = append(all, metav1.ManagedFieldsEntry{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "scale"})
+		all = append(all, scale)
 	}
 	return all
+}
+
+func ago(seconds int) *metav1.Time {
+	return new(metav1.NewTime(lookedAt().Add(-time.Duration(seconds) * time.Second)))
 }
 
 func podIn(t *testing.T, state string, i int, e Snapshot) *problem.Pod {

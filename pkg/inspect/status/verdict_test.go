@@ -29,7 +29,7 @@ type verdictRow struct {
 	Status map[string]any
 	Wrote  *writes
 	// Pods lists the states of the pods, such as "ready" or "ending". The object controls a pod
-	// unless its owner follows, such as in "ready of set".
+	// unless its owner follows, such as in "ready of set". A name can follow, such as in "ready as web-0".
 	Pods []string
 	// Recorded is the name of a file with pods (see recorded).
 	Recorded string
@@ -100,11 +100,15 @@ func ago(seconds int) *metav1.Time {
 
 func podIn(t *testing.T, state string, i int, e Snapshot) *problem.Pod {
 	t.Helper()
+	state, name, named := strings.Cut(state, " as ")
+	if !named {
+		name = fmt.Sprint("p", i)
+	}
 	state, owner, owned := strings.Cut(state, " of ")
 	if !owned {
 		owner = string(e.Object.UID)
 	}
-	pod := ownedPod(fmt.Sprint("p-", i), types.UID(owner))
+	pod := ownedPod(name, types.UID(owner))
 	pod.UID = types.UID(pod.Name)
 	ready := corev1.ConditionFalse
 	switch state {

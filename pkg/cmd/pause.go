@@ -166,15 +166,11 @@ func resume(ctx context.Context, c *changer, t *observe.Target) (*change, error)
 
 // pauseEdits returns the edits that set the annotations of a pause. An empty value removes the annotation.
 func pauseEdits(until, by, reason string) []fieldpath.Edit {
-	var edits []fieldpath.Edit
-	for _, a := range [][2]string{{apis.AnnotationPausedUntil, until}, {apis.AnnotationPausedBy, by}, {apis.AnnotationPausedReason, reason}} {
-		e := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", a[0])}
-		if a[1] != "" {
-			e.Value = a[1]
-		}
-		edits = append(edits, e)
+	return []fieldpath.Edit{
+		fieldpath.Annotate(apis.AnnotationPausedUntil, until),
+		fieldpath.Annotate(apis.AnnotationPausedBy, by),
+		fieldpath.Annotate(apis.AnnotationPausedReason, reason),
 	}
-	return edits
 }
 
 // editPause makes the edits, and fails if another object now has the name of the target. If edits is nil,

@@ -24,6 +24,15 @@ type Edit struct {
 	Value any
 }
 
+// Annotate returns the edit that sets an annotation. An empty value removes the annotation.
+func Annotate(key, value string) Edit {
+	e := Edit{Path: Annotation(key)}
+	if value != "" {
+		e.Value = value
+	}
+	return e
+}
+
 // Patch returns a JSON patch that makes the edits one after another. The patch also sets the
 // resourceVersion of obj, because list indexes can be wrong if the object has changed. In this case, the
 // server returns a conflict. A test operation would return another error.

@@ -55,6 +55,9 @@ func Fields(names ...string) Path {
 	return p
 }
 
+// Annotation returns the path of an annotation.
+func Annotation(key string) Path { return Fields("metadata", "annotations", key) }
+
 // String formats the path for ParsePath. It puts special names in double quotes, so that the path can
 // be single-quoted in a shell.
 func (p Path) String() string {

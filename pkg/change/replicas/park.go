@@ -35,7 +35,7 @@ type ParkPlan struct {
 	By string
 
 	path  fieldpath.Path
-	saved any // new value of the annotation: a string, or nil to remove the annotation
+	saved string // new value of the annotation, or "" to remove the annotation
 }
 
 // Park plans to set the count of an object to zero, and to record the count, the user, and the
@@ -154,8 +154,10 @@ func Send(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targ
 		if p, err = plan(obj); err != nil || p.Kept != "" {
 			return edit.Plan{}, err
 		}
-		saved := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationParked), Value: p.saved}
-		return edit.Plan{Edits: []fieldpath.Edit{{Path: p.path, Value: int64(p.After)}, saved}}, nil
+		return edit.Plan{Edits: []fieldpath.Edit{
+			{Path: p.path, Value: int64(p.After)},
+			fieldpath.Annotate(apis.AnnotationParked, p.saved),
+		}}, nil
 	}, o)
 	return p, w, refusal(t, p, err)
 }

@@ -166,7 +166,7 @@ func chooseBySlot(ctx context.Context, pods corev1client.PodsGetter, t observe.T
 	if removed, err = removed.With(given...); err != nil {
 		return fieldpath.Edit{}, outcome.WithAdvice(fmt.Errorf("cannot remove more slots of %s: %w", t, err), "scale up with --reuse to fill removed slots")
 	}
-	return removedSlotsChange(removed), nil
+	return fieldpath.Annotate(apis.AnnotationRemovedSlots, removed.String()), nil
 }
 
 func removedSlots(t observe.Target, obj *unstructured.Unstructured) (slots.Removed, error) {
@@ -175,16 +175,6 @@ func removedSlots(t observe.Target, obj *unstructured.Unstructured) (slots.Remov
 		return nil, fmt.Errorf("the annotation %s of %s cannot be read: %w", apis.AnnotationRemovedSlots, t, err)
 	}
 	return removed, nil
-}
-
-// removedSlotsChange returns the edit that writes the removed slots to the annotation. If removed is
-// empty, the edit removes the annotation.
-func removedSlotsChange(removed slots.Removed) fieldpath.Edit {
-	change := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationRemovedSlots)}
-	if len(removed) > 0 {
-		change.Value = removed.String()
-	}
-	return change
 }
 
 // reuseSlots returns a function whose edits let new pods fill the lowest removed slots of an object.
@@ -206,7 +196,8 @@ func reuseSlots(t observe.Target) beside {
 		if len(reused) > 1 {
 			note = "reusing slots "
 		}
-		return []fieldpath.Edit{removedSlotsChange(left)}, note + strings.ReplaceAll(reused.String(), ",", ", "), nil
+		change := fieldpath.Annotate(apis.AnnotationRemovedSlots, left.String())
+		return []fieldpath.Edit{change}, note + strings.ReplaceAll(reused.String(), ",", ", "), nil
 	}
 }
 
@@ -317,7 +308,7 @@ func setCost(ctx context.Context, pods dynamic.ResourceInterface, pod *corev1.Po
 		if obj.GetUID() != pod.UID {
 			return edit.Plan{}, fmt.Errorf("%w: another pod has the name %s now", outcome.ErrPrecondition, pod.Name)
 		}
-		cost := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", corev1.PodDeletionCost), Value: strconv.Itoa(math.MinInt32)}
+		cost := fieldpath.Annotate(corev1.PodDeletionCost, strconv.Itoa(math.MinInt32))
 		return edit.Plan{Edits: []fieldpath.Edit{cost}}, nil
 	}, edit.Options{FieldManager: kinds.FieldManager, DryRun: dryRun})
 	return err

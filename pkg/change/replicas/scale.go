@@ -142,7 +142,7 @@ func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 	if done.Object != nil {
 		var forget []fieldpath.Edit // a later undo must not restore the failed count
 		if t.Kind.Reconciled() {
-			forget = []fieldpath.Edit{{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationLastScale)}}
+			forget = []fieldpath.Edit{fieldpath.Annotate(apis.AnnotationLastScale, "")}
 		}
 		_, err := edit.Revert(ctx, objects, done.Written, forget, o)
 		return err

@@ -32,18 +32,17 @@ func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.P
 	if !t.Kind.Reconciled() || before != nil && *before == c.Replicas {
 		return nil, nil
 	}
-	edit := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationLastScale)}
 	if c.Began != nil {
 		before = c.Began
 	}
+	var text []byte
 	if before != nil {
-		text, err := json.Marshal(lastScale{From: before, To: &c.Replicas, Path: path.String()})
-		if err != nil {
+		var err error
+		if text, err = json.Marshal(lastScale{From: before, To: &c.Replicas, Path: path.String()}); err != nil {
 			return nil, fmt.Errorf("remember the count of %s: %w", t, err)
 		}
-		edit.Value = string(text)
 	}
-	return []fieldpath.Edit{edit}, nil
+	return []fieldpath.Edit{fieldpath.Annotate(apis.AnnotationLastScale, string(text))}, nil
 }
 
 // Undone returns the count that an object had before the last change by this program. If another user

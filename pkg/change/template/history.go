@@ -64,7 +64,7 @@ func History(ctx context.Context, client dynamic.Interface, t observe.Target) (r
 // changedSince reports whether a field was written after the annotations that record the last change.
 // Some tools do not update these annotations.
 func changedSince(obj *unstructured.Unstructured, fields []revision.Field) bool {
-	_, recorded := fieldpath.Fields("metadata", "annotations", apis.AnnotationChangeCause).Manager(obj)
+	_, recorded := fieldpath.Annotation(apis.AnnotationChangeCause).Manager(obj)
 	return !recorded.IsZero() && slices.ContainsFunc(fields, func(f revision.Field) bool {
 		_, written := f.Path.Manager(obj)
 		return written.After(recorded)

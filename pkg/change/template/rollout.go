@@ -82,7 +82,7 @@ func MarkFailed(ctx context.Context, client dynamic.Interface, t observe.Target,
 	if !known {
 		return nil
 	}
-	return []fieldpath.Edit{{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationFailedRevision), Value: strconv.FormatInt(failed.Number, 10)}}
+	return []fieldpath.Edit{fieldpath.Annotate(apis.AnnotationFailedRevision, strconv.FormatInt(failed.Number, 10))}
 }
 
 // MarkedFailed reports whether MarkFailed has marked a revision.

@@ -70,9 +70,8 @@ func Write(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 // Annotations returns the edits that record the author and the cause of a change. If by is "", the edits
 // remove the previous author.
 func Annotations(cause, by string) []fieldpath.Edit {
-	who := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationChangedBy)}
-	if by != "" {
-		who.Value = by
+	return []fieldpath.Edit{
+		fieldpath.Annotate(apis.AnnotationChangeCause, cause),
+		fieldpath.Annotate(apis.AnnotationChangedBy, by),
 	}
-	return []fieldpath.Edit{{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationChangeCause), Value: cause}, who}
 }

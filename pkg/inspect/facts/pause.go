@@ -67,7 +67,7 @@ func pauseNote(obj map[string]any, e fieldpath.Expression) string {
 	}
 	switchedBy, _ := path.Manager(u)
 	for _, annotation := range []string{apis.AnnotationPausedBy, apis.AnnotationPausedReason} {
-		if notedBy, _ := fieldpath.Fields("metadata", "annotations", annotation).Manager(u); u.GetAnnotations()[annotation] != "" && notedBy != switchedBy {
+		if notedBy, _ := fieldpath.Annotation(annotation).Manager(u); u.GetAnnotations()[annotation] != "" && notedBy != switchedBy {
 			return ""
 		}
 	}

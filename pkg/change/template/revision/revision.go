@@ -83,7 +83,7 @@ func readReplicaSet(obj *unstructured.Unstructured) (Revision, error) {
 	}
 	dropEncoded(template)
 	r := newRevision(obj, number)
-	_, r.numbered = fieldpath.Fields("metadata", "annotations", annotation).Manager(obj)
+	_, r.numbered = fieldpath.Annotation(annotation).Manager(obj)
 	r.Fields = []Field{{fieldpath.Fields("spec", "template"), template}}
 	return r, nil
 }

@@ -255,7 +255,8 @@ func (f *Finding) incomplete(pod *corev1.Pod) bool {
 			done++
 		case c.init && !c.sidecar && c.State.Running != nil:
 			f.Code, f.Container = CodeInitNotDone, c.Name
-			f.Message = fmt.Sprintf("%s is running, %d of %d done", c.title(), done, initCount(pod))
+			inits := Count(pod.Spec.InitContainers, func(c corev1.Container) bool { return !Sidecar(&c) })
+			f.Message = fmt.Sprintf("%s is running, %d of %d done", c.title(), done, inits)
 			f.Hint = f.showLogs("--failing", "-c", c.Name)
 			return true
 		case c.init && !c.sidecar:
@@ -281,16 +282,6 @@ func (f *Finding) incomplete(pod *corev1.Pod) bool {
 	}
 	f.Hint = f.showLogs("--failing", "-c", not[0])
 	return true
-}
-
-func initCount(pod *corev1.Pod) int {
-	n := 0
-	for i := range pod.Spec.InitContainers {
-		if !Sidecar(&pod.Spec.InitContainers[i]) {
-			n++
-		}
-	}
-	return n
 }
 
 func (f *Finding) gated(pod *corev1.Pod) bool {

@@ -180,6 +180,17 @@ func Quantity[N int | int32](n N, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
+// Count returns the number of elements for which is returns true.
+func Count[T any](all []T, is func(T) bool) int32 {
+	n := int32(0)
+	for _, element := range all {
+		if is(element) {
+			n++
+		}
+	}
+	return n
+}
+
 // OneLine joins the lines of a message.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 

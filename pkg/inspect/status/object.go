@@ -151,19 +151,8 @@ func (o Object) quantity(n int32) string { return problem.Quantity(n, cmp.Or(o.U
 // counted returns the object with the counts that the status lacks. It counts the pods or, if no
 // pods are visible, uses the count of /scale.
 func (o Object) counted(pods []problem.Pod, children []Child) Object {
-	current, ready, failed := int32(0), int32(0), int32(0)
-	for _, pod := range pods {
-		if !pod.Active() {
-			if pod.Phase == corev1.PodFailed && !pod.Ending && pod.Owner == o.UID {
-				failed++
-			}
-			continue
-		}
-		current++
-		if pod.Ready {
-			ready++
-		}
-	}
+	current := problem.Count(pods, problem.Pod.Active)
+	ready := problem.Count(pods, func(pod problem.Pod) bool { return pod.Active() && pod.Ready })
 	makers := workloads(children)
 	switch {
 	case o.Unit != "" && o.ReadyUnknown:
@@ -177,7 +166,9 @@ func (o Object) counted(pods []problem.Pod, children []Child) Object {
 	}
 	if o.NoCount {
 		// The desired count is unknown, so all existing pods are desired, including failed ones.
-		o.Desired = o.Current + failed
+		o.Desired = o.Current + problem.Count(pods, func(pod problem.Pod) bool {
+			return pod.Phase == corev1.PodFailed && !pod.Ending && pod.Owner == o.UID
+		})
 	}
 	return o
 }
@@ -185,20 +176,17 @@ func (o Object) counted(pods []problem.Pod, children []Child) Object {
 // updatedOf returns the object with Updated set to the number of active pods with the newest
 // template. Like the controller, it includes pods without the label.
 func (o Object) updatedOf(pods []problem.Pod) Object {
-	n := int32(0)
-	for _, pod := range pods {
-		if template := pod.Object.Labels[apis.LabelTemplateHash]; pod.Active() && (template == "" || template == o.Template) {
-			n++
-		}
-	}
-	o.Updated = &n
+	o.Updated = new(problem.Count(pods, func(pod problem.Pod) bool {
+		template := pod.Object.Labels[apis.LabelTemplateHash]
+		return pod.Active() && (template == "" || template == o.Template)
+	}))
 	return o
 }
 
 // doubted returns the object with its ready counts limited to the number of ready pods, and with a
 // note in the conditions. The status can be older than the pods.
 func (o Object) doubted(pods []problem.Pod) Object {
-	ready := Report{Pods: pods}.readyPods()
+	ready := Report{Pods: pods}.ReadyPods()
 	if o.indirect() || o.Ready <= ready {
 		return o
 	}
@@ -233,13 +221,7 @@ func howToResume(o Object) commandline.Command {
 
 // above returns the number of direct children that desire pods.
 func (o Object) above(children []Child) int32 {
-	n := int32(0)
-	for _, c := range children {
-		if c.Controller == o.UID && *c.Desired > 0 {
-			n++
-		}
-	}
-	return n
+	return problem.Count(children, func(c Child) bool { return c.Controller == o.UID && *c.Desired > 0 })
 }
 
 // inUnits counts units other than pods. If the number of children that desire pods is the desired
@@ -249,12 +231,11 @@ func (o Object) inUnits(children []Child) (current, ready int32) {
 	if o.ScaleCount != nil {
 		current = *o.ScaleCount
 	}
-	top, done := o.above(children), int32(0)
-	for _, c := range children {
-		if _, unsettled := c.unsettled(); c.Controller == o.UID && *c.Desired > 0 && !unsettled {
-			done++
-		}
-	}
+	top := o.above(children)
+	done := problem.Count(children, func(c Child) bool {
+		_, unsettled := c.unsettled()
+		return c.Controller == o.UID && *c.Desired > 0 && !unsettled
+	})
 	switch {
 	case top > 0 && top == o.Desired:
 		return top, done

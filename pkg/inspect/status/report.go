@@ -255,22 +255,9 @@ func (r Report) Gone() Report {
 }
 
 // ActivePods returns the number of pods that have not finished and are not being deleted.
-func (r Report) ActivePods() int {
-	n := 0
-	for _, pod := range r.Pods {
-		if pod.Active() {
-			n++
-		}
-	}
-	return n
-}
+func (r Report) ActivePods() int32 { return problem.Count(r.Pods, problem.Pod.Active) }
 
-func (r Report) readyPods() int32 {
-	n := int32(0)
-	for _, pod := range r.Pods {
-		if pod.Ready {
-			n++
-		}
-	}
-	return n
+// ReadyPods returns the number of pods that are ready.
+func (r Report) ReadyPods() int32 {
+	return problem.Count(r.Pods, func(pod problem.Pod) bool { return pod.Ready })
 }

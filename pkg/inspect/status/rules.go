@@ -137,7 +137,7 @@ func statusBehind(v *view) *ruling {
 	if !v.behind() {
 		return nil
 	}
-	return v.progressing(problem.CodeStatusBehind, "%d of %d pods ready, although its status counts %d", v.report.readyPods(), v.Object.Desired, v.Object.Ready)
+	return v.progressing(problem.CodeStatusBehind, "%d of %d pods ready, although its status counts %d", v.report.ReadyPods(), v.Object.Desired, v.Object.Ready)
 }
 
 // behind reports whether fewer pods are ready than the status counts. If another program reconciles
@@ -147,7 +147,7 @@ func (v *view) behind() bool {
 	if v.Pods == nil || !o.countsPods() || o.Foreign && len(v.report.Pods) == 0 {
 		return false
 	}
-	return v.report.readyPods() < min(o.Ready, o.Desired)
+	return v.report.ReadyPods() < min(o.Ready, o.Desired)
 }
 
 func childNotReady(v *view) *ruling {
@@ -219,7 +219,7 @@ func readyWhenUnmet(v *view) *ruling {
 }
 
 func surplusPods(v *view) *ruling {
-	own, desired := v.report.ActivePods(), int(v.Object.Desired)
+	own, desired := v.report.ActivePods(), v.Object.Desired
 	if v.Pods == nil || own <= desired {
 		return nil
 	}

@@ -134,7 +134,7 @@ func (v *view) countBelow() bool {
 		below++
 		sum += *c.Desired
 	}
-	return o.indirect() || o.NoCount || below+len(v.report.Pods) == 0 || below > 0 && sum == o.Desired || v.report.ActivePods() == int(o.Desired)
+	return o.indirect() || o.NoCount || below+len(v.report.Pods) == 0 || below > 0 && sum == o.Desired || v.report.ActivePods() == o.Desired
 }
 
 // byItself reports whether the controller made the last change of the spec.

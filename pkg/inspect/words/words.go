@@ -4,7 +4,8 @@ package words
 import (
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
 // Meaning is the state of an object that a word describes. A more serious meaning has a greater value.
@@ -77,20 +78,10 @@ func known(word string) bool {
 	return lexicon[word] > Nothing || negates(word) || slices.Contains(fillers(), word)
 }
 
-// Split returns the lower-case words of a name in any style, such as "NotReady" or "NOT_READY".
+// Split returns the lower-case words of a name in any style, such as "NotReady" or "NOT_READY". It
+// replaces phrases.
 func Split(name string) []string {
-	var b strings.Builder
-	runes := []rune(name)
-	for i, r := range runes {
-		separate := !unicode.IsLetter(r) && !unicode.IsDigit(r)
-		if separate || i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
-			b.WriteByte(' ')
-		}
-		if !separate {
-			b.WriteRune(unicode.ToLower(r))
-		}
-	}
-	return strings.Fields(phrases.Replace(" " + strings.Join(strings.Fields(b.String()), " ") + " "))
+	return strings.Fields(phrases.Replace(" " + strings.Join(candidates.Words(name), " ") + " "))
 }
 
 // longest is the maximum number of words in a state. A longer text is a message. Only its first word

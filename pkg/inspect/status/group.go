@@ -80,9 +80,6 @@ func (o Object) labeled(pods []problem.Pod) Object {
 
 // short returns a ruling on a group with too few or too many pods, or nil. The ruling has no verdict.
 func (g Group) short() *ruling {
-	off := func(code problem.Code, format string, words ...any) *ruling {
-		return &ruling{code: code, reason: fmt.Sprintf(format, words...)}
-	}
 	switch {
 	case g.label != "" && g.current < g.Pods:
 		return off(problem.CodePodsMissing, "group %s: %d of %d pods ready, %d not yet created", g.Name, g.ready, g.Pods, g.Pods-g.current)

@@ -98,9 +98,6 @@ func countsOff(v *view) *ruling {
 
 // shortfall returns a ruling on the first incorrect count of an object, or nil.
 func shortfall(o Object, counts string) *ruling {
-	off := func(code problem.Code, format string, numbers ...any) *ruling {
-		return &ruling{code: code, reason: fmt.Sprintf(format, numbers...)}
-	}
 	if o.ScaleCount != nil && o.indirect() && !o.NoCount && o.ReadyUnknown {
 		switch count := *o.ScaleCount; {
 		case count > o.Desired:

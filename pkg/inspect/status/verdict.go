@@ -171,6 +171,11 @@ func (v *view) progressing(code problem.Code, format string, words ...any) *ruli
 	return r
 }
 
+// off returns a ruling on a wrong count. The ruling has no verdict.
+func off(code problem.Code, format string, words ...any) *ruling {
+	return &ruling{code: code, reason: fmt.Sprintf(format, words...)}
+}
+
 // contradicted returns the ruling on an object that is not ready although its counts are correct.
 func (v *view) contradicted(format string, words ...any) *ruling {
 	return &ruling{verdict: Progressing, code: problem.CodeConditionFalse, reason: v.counts + ", but " + fmt.Sprintf(format, words...)}

@@ -41,6 +41,9 @@ func (e Expression) Plain() bool {
 // String returns the expression in its original form.
 func (e Expression) String() string { return e.text }
 
+// MarshalText returns the expression in its original form.
+func (e Expression) MarshalText() ([]byte, error) { return []byte(e.text), nil }
+
 // Holds reports whether the expression has the expected value in obj, or any value if none is expected.
 func (e Expression) Holds(obj map[string]any) (bool, error) {
 	path, err := ParseJSONPath(e.Path) // a JSONPath has state, so each call parses a new one

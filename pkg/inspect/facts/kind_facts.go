@@ -90,10 +90,10 @@ type Facts struct {
 	Restart string `json:"restart,omitempty"`
 	// ReadyWhen, FailedWhen, and PausedWhen list expressions. PausedHint is an instruction or a command to end a
 	// pause.
-	ReadyWhen  []string `json:"readyWhen,omitempty"`
-	FailedWhen []string `json:"failedWhen,omitempty"`
-	PausedWhen []string `json:"pausedWhen,omitempty"`
-	PausedHint string   `json:"pausedHint,omitempty"`
+	ReadyWhen  []fieldpath.Expression `json:"readyWhen,omitempty"`
+	FailedWhen []fieldpath.Expression `json:"failedWhen,omitempty"`
+	PausedWhen []fieldpath.Expression `json:"pausedWhen,omitempty"`
+	PausedHint string                 `json:"pausedHint,omitempty"`
 	// From names the sources of the facts.
 	From []string `json:"from"`
 
@@ -101,9 +101,6 @@ type Facts struct {
 	schema  map[string]any
 	// profiled is false if ReadyWhen comes from an annotation of the CRD.
 	profiled bool
-	readyIf  []fieldpath.Expression
-	failedIf []fieldpath.Expression
-	pausedIf []fieldpath.Expression
 }
 
 // New returns the facts of a kind, or an error if an annotation is invalid. count is the path of
@@ -146,7 +143,7 @@ func builtInFacts(kind kinds.Kind) Facts {
 	case kinds.Deployments:
 		f.Conditions = true
 		f.Updated, f.Available = []string{".status.updatedReplicas"}, []string{".status.availableReplicas"}
-		f.PausedWhen = []string{"{.spec.paused}=true"}
+		f.PausedWhen, _ = expressions("{.spec.paused}=true") // a test checks that it is valid
 		f.PausedHint = "kubectl imoocpod resume deployment/NAME"
 	case kinds.StatefulSets:
 		f.Updated = []string{".status.updatedReplicas"}
@@ -164,7 +161,6 @@ func builtInFacts(kind kinds.Kind) Facts {
 			Current: statusPaths("", currentFields()), Ready: statusPaths("", readyFields())}
 	}
 	f.Zero = slices.Concat(f.Desired, f.Current, f.Ready, f.Updated, f.Available)
-	f.pausedIf, _ = expressions(f.PausedWhen) // a test checks that the expressions are valid
 	return f
 }
 
@@ -236,7 +232,7 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	if !unnamed && source.StatusServed {
 		f.Zero = slices.Concat(f.Desired, f.Ready[:min(1, len(f.Ready))], f.Updated)
 	}
-	f.PausedWhen = []string{"{.spec.paused}=true", "{.spec.suspend}=true"}
+	f.PausedWhen, _ = expressions("{.spec.paused}=true\n{.spec.suspend}=true") // as above
 	f.OnDelete = ".spec.updateStrategy.type"
 }
 
@@ -332,42 +328,30 @@ func (f *Facts) fromAnnotations(said map[string]string) error {
 	if word, is := said[annotationPausedHint]; is {
 		f.PausedHint = word
 	}
-	for key, list := range map[string]struct {
-		lines  *[]string
-		parsed *[]fieldpath.Expression
-	}{
-		annotationReadyWhen:  {&f.ReadyWhen, &f.readyIf},
-		annotationFailedWhen: {&f.FailedWhen, &f.failedIf},
-		annotationPausedWhen: {&f.PausedWhen, &f.pausedIf},
+	for key, at := range map[string]*[]fieldpath.Expression{
+		annotationReadyWhen: &f.ReadyWhen, annotationFailedWhen: &f.FailedWhen, annotationPausedWhen: &f.PausedWhen,
 	} {
 		if word, is := said[key]; is {
-			*list.lines = lines(word)
-		}
-		var err error
-		if *list.parsed, err = expressions(*list.lines); err != nil {
-			return fmt.Errorf("annotation %s: %w", key, err)
+			var err error
+			if *at, err = expressions(word); err != nil {
+				return fmt.Errorf("annotation %s: %w", key, err)
+			}
 		}
 	}
 	return nil
 }
 
-func lines(text string) []string {
-	var all []string
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" {
-			all = append(all, line)
-		}
-	}
-	return all
-}
-
 // mostExpressions is the maximum number of expressions in an annotation.
 const mostExpressions = 20
 
-func expressions(words []string) ([]fieldpath.Expression, error) {
+// expressions parses a list with one expression per line.
+func expressions(text string) ([]fieldpath.Expression, error) {
 	var all []fieldpath.Expression
-	for _, word := range words {
-		e, err := fieldpath.ParseExpression(word)
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		e, err := fieldpath.ParseExpression(line)
 		switch {
 		case err != nil:
 			return nil, err

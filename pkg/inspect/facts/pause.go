@@ -20,7 +20,7 @@ import (
 
 // pause sets o.Pause if the object is paused or waits for a user.
 func (f Facts) pause(o *status.Object, obj map[string]any) {
-	for _, e := range f.pausedIf {
+	for _, e := range f.PausedWhen {
 		if holdsOf(e, obj) && !timedPause(obj) {
 			o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused" + cmp.Or(pauseNote(obj, e), ": "+e.String())}
 			o.Pause.Hint, o.Pause.Command = pausedBy(f, *o, e)
@@ -76,7 +76,7 @@ func pauseNote(obj map[string]any, e fieldpath.Expression) string {
 
 // reportedPause sets o.Pause and returns true if a well-known condition or phase reports a pause.
 func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
-	if slices.ContainsFunc(f.pausedIf, ofStatus) || o.BuiltIn || timedPause(obj) {
+	if slices.ContainsFunc(f.PausedWhen, ofStatus) || o.BuiltIn || timedPause(obj) {
 		return false // the kind reports pauses elsewhere, and conditions can be stale
 	}
 	if o.SwitchOff = switchedOff(obj); o.SwitchOff {

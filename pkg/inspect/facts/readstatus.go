@@ -166,20 +166,20 @@ func readWord(o *status.Object, obj map[string]any) {
 // do not write them.
 func (f Facts) judge(o *status.Object, obj map[string]any) {
 	reported := func(e fieldpath.Expression) bool { return valueAt(obj, fieldOf(e)) != nil }
-	if len(f.readyIf) > 0 && (!f.profiled || slices.ContainsFunc(f.readyIf, reported)) {
-		unmet := slices.IndexFunc(f.readyIf, func(e fieldpath.Expression) bool { return !holdsOf(e, obj) })
+	if len(f.ReadyWhen) > 0 && (!f.profiled || slices.ContainsFunc(f.ReadyWhen, reported)) {
+		unmet := slices.IndexFunc(f.ReadyWhen, func(e fieldpath.Expression) bool { return !holdsOf(e, obj) })
 		if o.Word.Ready = new(unmet < 0); unmet >= 0 {
-			o.Word.Unmet = f.readyIf[unmet].String()
+			o.Word.Unmet = f.ReadyWhen[unmet].String()
 		}
 	}
 	if unmet := lag(obj); unmet != "" {
 		o.Word.Ready, o.Word.Unmet = new(false), unmet
 		o.Claims = append(o.Claims, words.Claim{Text: unmet, Meaning: words.Working}) // without this claim, the object could count as complete
 	}
-	if len(f.failedIf) > 0 {
-		i := slices.IndexFunc(f.failedIf, func(e fieldpath.Expression) bool { return holdsOf(e, obj) })
+	if len(f.FailedWhen) > 0 {
+		i := slices.IndexFunc(f.FailedWhen, func(e fieldpath.Expression) bool { return holdsOf(e, obj) })
 		if o.Word.Failed = i >= 0; o.Word.Failed && o.Word.String() == "" {
-			o.Word.Phase = f.failedIf[i].String()
+			o.Word.Phase = f.FailedWhen[i].String()
 		}
 	}
 }

@@ -27,7 +27,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// maxParallel is the maximum number of kinds that are queried in parallel.
+// maxParallel is the maximum number of kinds or objects that are read in parallel.
 const maxParallel = 8
 
 type kindsOptions struct {

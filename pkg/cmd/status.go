@@ -183,20 +183,17 @@ func (o *statusOptions) wanted(reports []status.Report) []status.Report {
 	return slices.DeleteFunc(reports, func(r status.Report) bool { return !o.only.Wants(r) })
 }
 
-// reporters is the maximum number of objects that are read in parallel.
-const reporters = 8
-
 // reports returns the reports on the objects that can be read, and an error for each other object.
 func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) ([]status.Report, []error) {
 	all, errs := make([]status.Report, len(targets)), make([]error, len(targets))
-	reader, err := observe.NewReader(ctx, o.cluster.clients, len(targets) > reporters)
+	reader, err := observe.NewReader(ctx, o.cluster.clients, len(targets) > maxParallel)
 	if err != nil {
 		return nil, []error{err}
 	}
 	defer reader.Stop()
 	// ParallelizeUntil skips the remaining items when its context ends, but each object must have a report
 	// or an error.
-	workqueue.ParallelizeUntil(context.WithoutCancel(ctx), reporters, len(targets), func(i int) {
+	workqueue.ParallelizeUntil(context.WithoutCancel(ctx), maxParallel, len(targets), func(i int) {
 		all[i], errs[i] = o.report(ctx, reader, targets[i])
 		errs[i] = kube.Explain(targets[i].Kind, errs[i])
 	})

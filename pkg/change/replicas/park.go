@@ -20,6 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
@@ -47,7 +48,7 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 	if p, parked, err := saved(t, obj); err != nil {
 		return ParkPlan{}, err
 	} else if p != nil {
-		if count, err := countAt(t, obj, parked); err != nil || count != 0 {
+		if count, err := countAt(t, obj, *parked); err != nil || count != 0 {
 			return ParkPlan{}, scaledSince(t, *p, count, err)
 		}
 		if parked.String() == path.String() {
@@ -83,30 +84,23 @@ func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (
 	if err != nil || p == nil {
 		return ParkPlan{Kept: "not parked"}, err
 	}
-	if count, err := countAt(t, obj, path); err != nil || count != 0 {
+	if count, err := countAt(t, obj, *path); err != nil || count != 0 {
 		return ParkPlan{}, scaledSince(t, *p, count, err)
 	}
 	if !slices.Contains(counts, path.String()) {
 		err := fmt.Errorf("%w: %s was parked with %d replicas by %s, which is not the field of its count", outcome.ErrRefused, t, p.Replicas, escape.Cell(path.String()))
 		return ParkPlan{}, wayBack(err, t, *p)
 	}
-	return ParkPlan{After: p.Replicas, By: p.By, path: path}, nil
+	return ParkPlan{After: p.Replicas, By: p.By, path: *path}, nil
 }
 
-// saved returns the parked count of an object and its field, or nil if the object is not parked.
-func saved(t observe.Target, obj *unstructured.Unstructured) (*apis.ParkedCount, fieldpath.Path, error) {
-	p, err := apis.ReadParked(obj.GetAnnotations())
-	if p == nil && err == nil {
-		return nil, fieldpath.Path{}, nil
-	}
-	var path fieldpath.Path
-	if err == nil {
-		path, err = fieldpath.ParsePath(p.Path)
-	}
+// saved is like facts.Parked, but its error has a hint.
+func saved(t observe.Target, obj *unstructured.Unstructured) (*apis.ParkedCount, *fieldpath.Path, error) {
+	p, path, err := facts.Parked(obj)
 	if err != nil {
-		return nil, path, outcome.WithHint(fmt.Errorf("%s: %s", t, escape.Line(err.Error())), "to forget it", forget(t))
+		err = outcome.WithHint(fmt.Errorf("%s: %s", t, escape.Line(err.Error())), "to forget it", forget(t))
 	}
-	return p, path, nil
+	return p, path, err
 }
 
 func countAt(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {

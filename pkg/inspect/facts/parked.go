@@ -7,32 +7,29 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// ParkedPath returns the path of the parked count, or nil if no valid annotation records one.
-func ParkedPath(obj *unstructured.Unstructured) *fieldpath.Path {
-	if obj == nil {
-		return nil
-	}
+// Parked returns the parked count of an object and the path of its field. Both are nil if the object is not
+// parked. If the annotation is invalid, Parked returns an error.
+func Parked(obj *unstructured.Unstructured) (*apis.ParkedCount, *fieldpath.Path, error) {
 	p, err := apis.ReadParked(obj.GetAnnotations())
-	if err != nil || p == nil {
-		return nil
+	if p == nil || err != nil {
+		return nil, nil, err
 	}
 	path, err := fieldpath.ParsePath(p.Path)
 	if err != nil {
-		return nil
+		return nil, nil, err
 	}
-	return &path
+	return p, &path, nil
 }
 
 // parked returns the count that an object had before it was parked. It returns nil if the object is not
 // parked, or was scaled afterwards.
 func parked(obj *unstructured.Unstructured) *apis.ParkedCount {
-	path := ParkedPath(obj)
-	if path == nil {
+	p, path, err := Parked(obj)
+	if p == nil || err != nil {
 		return nil
 	}
 	if n, found, err := path.Get(obj.Object); err != nil || !found || n != 0 {
 		return nil
 	}
-	p, _ := apis.ReadParked(obj.GetAnnotations()) // ParkedPath has checked the annotation
 	return p
 }

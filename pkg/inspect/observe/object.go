@@ -35,7 +35,7 @@ func readObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, 
 	if err != nil && !errors.As(err, &unknown) {
 		return status.Object{}, err
 	}
-	if path := facts.ParkedPath(t.Object); unknown != nil && path != nil {
+	if _, path, _ := facts.Parked(t.Object); unknown != nil && path != nil {
 		field, unknown = discover.Field{Path: path}, nil
 	}
 	known, err := StatusFacts(ctx, finder, t.Kind, field.Path)

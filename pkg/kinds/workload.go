@@ -34,9 +34,14 @@ func workloads() map[string]workload {
 	}
 }
 
-// BuiltInTemplate returns the path of the pod template of a built-in workload. For other kinds, it
-// returns nil.
-func (k Kind) BuiltInTemplate() []string { return workloads()[k.CRD()].template }
+// TemplatePath returns the path of the pod template of a reconciled kind or a built-in workload. It returns
+// nil if the kind has no template, and for other kinds.
+func (k Kind) TemplatePath() []string {
+	if k.Reconciled() {
+		return k.Mapping.TemplatePath
+	}
+	return workloads()[k.CRD()].template
+}
 
 // RollsOut reports whether the kind is a built-in workload whose controller replaces pods when the
 // template changes.

@@ -66,20 +66,15 @@ func FindPlaces(f *discover.Finder, t observe.Target, images bool) (Places, erro
 
 // knownPlaces returns the fields that are known for a kind, and whether this program knows the kind.
 func knownPlaces(t observe.Target, images bool) (Places, bool, error) {
-	template := func(names ...string) (Places, bool, error) {
-		return Places{Template: new(fieldpath.Fields(names...))}, true, nil
-	}
 	switch m := t.Kind.Mapping; {
-	case t.Kind.Reconciled() && len(m.TemplatePath) > 0:
-		return template(m.TemplatePath...)
+	case len(t.Kind.TemplatePath()) > 0:
+		return Places{Template: path(t.Kind.TemplatePath())}, true, nil
 	case t.Kind.Reconciled():
 		p := Places{Image: path(m.ImagePath), Env: path(m.EnvPath)}
 		if images && p.Image == nil {
 			return p, true, fmt.Errorf("%s has no field for an image: its pods run %s", t, m.Image)
 		}
 		return p, true, nil
-	case len(t.Kind.BuiltInTemplate()) > 0:
-		return template(t.Kind.BuiltInTemplate()...)
 	case t.Kind.BuiltIn():
 		return Places{}, true, fmt.Errorf("%s has no pod template", t)
 	}

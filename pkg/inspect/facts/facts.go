@@ -139,10 +139,7 @@ func Pods(n int64) int32 {
 // images returns the image of each container in the pod template, by container name. It returns nil if the
 // path of the template is unknown.
 func images(k kinds.Kind, obj *unstructured.Unstructured) map[string]string {
-	path := []string{"spec", "template"}
-	if k.Reconciled() {
-		path = k.Mapping.TemplatePath
-	}
+	path := k.TemplatePath()
 	if !setsImage(k) || len(path) == 0 {
 		return nil
 	}

@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/csaupgrade"
 
@@ -24,13 +22,10 @@ import (
 const clientSideManager = "kubectl-client-side-apply"
 
 type applier struct {
-	client dynamic.Interface
-	dryRun dryRun
-	print  *genericclioptions.PrintFlags
-	out    io.Writer
-
-	// printer is nil until the first object is printed in an output format, and prints all later objects.
-	printer printers.ResourcePrinter
+	client  dynamic.Interface
+	dryRun  dryRun
+	printer *objectPrinter
+	out     io.Writer
 }
 
 // objectsLike returns the client for the kind and the namespace of a manifest. It can guess the resource,
@@ -72,21 +67,8 @@ func (a *applier) takeOver(ctx context.Context, objects dynamic.ResourceInterfac
 	return nil
 }
 
-// say prints an object in the output format. Without a format, it prints the name and the deed, such as
-// "created".
 func (a *applier) say(obj *unstructured.Unstructured, deed string) error {
-	if a.printer != nil {
-		return a.printer.PrintObj(obj, a.out)
-	}
-	a.print.NamePrintFlags.Operation = a.dryRun.mark(deed)
-	printer, err := linePrinter(a.print)
-	if err != nil {
-		return err
-	}
-	if *a.print.OutputFormat != "" {
-		a.printer = printer // a YAML printer separates documents only if it is reused
-	}
-	return printer.PrintObj(obj, a.out)
+	return a.printer.print(a.out, obj, a.dryRun.mark(deed))
 }
 
 func applyDeed(before, after *unstructured.Unstructured) string {

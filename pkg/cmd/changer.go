@@ -13,12 +13,11 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
@@ -31,8 +30,10 @@ type changeFlags struct {
 	common  commonOptions
 	targets targetFlags
 	print   *genericclioptions.PrintFlags
+	// done, such as "scaled", is printed after the name of a changed object.
+	done string
 	// printer prints changed objects. validate sets it.
-	printer printers.ResourcePrinter
+	printer *objectPrinter
 	dryRun  dryRun
 	wait    changeWaitFlags
 	// manager is the field manager. Only verbs that call addManagerFlag have a flag for it.
@@ -41,10 +42,8 @@ type changeFlags struct {
 	reason string
 }
 
-// newChangeFlags returns the flags of a verb. done, such as "scaled", is printed after the name of a
-// changed object.
 func newChangeFlags(common commonOptions, done string) changeFlags {
-	return changeFlags{common: common, print: genericclioptions.NewPrintFlags(done), manager: kinds.FieldManager}
+	return changeFlags{common: common, print: genericclioptions.NewPrintFlags(""), done: done, manager: kinds.FieldManager}
 }
 
 func (f *changeFlags) addFlags(cmd *cobra.Command) {
@@ -90,8 +89,7 @@ func (f *changeFlags) complete(args []string) error {
 // validate checks the wait flags, and sets the printer of the output format. waits means that the flags
 // request a wait.
 func (f *changeFlags) validate(waits bool) (err error) {
-	operation := f.print.NamePrintFlags.Operation
-	f.printer, err = linePrinter(withOperation(f.print, f.dryRun.mark(operation)))
+	f.printer, err = newObjectPrinter(f.print)
 	return cmp.Or(f.wait.limits.validate(waits), err)
 }
 
@@ -104,7 +102,7 @@ type changer struct {
 	waits bool
 	// reports is the output format of the reports during the wait.
 	reports string
-	printer printers.ResourcePrinter
+	printer *objectPrinter
 	loops   *loopWarner
 	// user returns the name of the user, which the server reports, or "" if the name is unknown.
 	user func() string
@@ -117,8 +115,8 @@ func newChanger(ctx context.Context, on *cluster, flags *changeFlags, waits bool
 		printer: flags.printer,
 		user:    sync.OnceValue(func() string { return on.clients.User(ctx) }),
 	}
-	if c.waits {
-		c.printer = onOneLine(c.printer, flags.print)
+	if c.waits && c.reports == "json" {
+		c.printer = &objectPrinter{format: onOneLine(c.printer.format)}
 	}
 	if flags.dryRun == "none" {
 		c.loops = newLoopWarner(ctx, on)
@@ -214,13 +212,13 @@ func (c *changer) make(ctx context.Context, all []planned, errs []error) error {
 
 func (c *changer) report(made *change) error {
 	t := &made.Target
-	p := c.printer
-	if made.unchanged && c.format() == "" {
-		p, _ = linePrinter(withOperation(c.flags.print, c.flags.dryRun.mark("unchanged"))) // validate has checked the format
+	deed := c.flags.done
+	if made.unchanged {
+		deed = "unchanged"
 	}
 	var err error
 	if made.object != nil {
-		err = p.PrintObj(made.object, c.streams.Out) // returned only at the end, because the change was made
+		err = c.print(made.object, deed) // returned only at the end, because the change was made
 	}
 	if made.said != "" {
 		c.tell("%s: %s", t, c.flags.dryRun.mark(made.said))
@@ -232,6 +230,10 @@ func (c *changer) report(made *change) error {
 		c.tell("%s", note)
 	}
 	return err
+}
+
+func (c *changer) print(obj *unstructured.Unstructured, deed string) error {
+	return c.printer.print(c.streams.Out, obj, c.flags.dryRun.mark(deed))
 }
 
 func (c *changer) format() string { return *c.flags.print.OutputFormat }

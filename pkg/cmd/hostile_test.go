@@ -35,15 +35,15 @@ func TestErrorsEscape(t *testing.T) {
 func TestLinesOfObjectsEscape(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"", "name"} {
-		flags := genericclioptions.NewPrintFlags("scaled")
+		flags := genericclioptions.NewPrintFlags("")
 		*flags.OutputFormat = format
-		p, err := linePrinter(flags)
+		p, err := newObjectPrinter(flags)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var w strings.Builder
 		obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": strings.ReplaceAll(escapetest.Hostile, "\n", "")}}}
-		if err := p.PrintObj(obj, &w); err != nil {
+		if err := p.print(&w, obj, "scaled"); err != nil {
 			t.Fatal(err)
 		}
 		escapetest.MustBeHarmless(t, "the line of an object", w.String())

@@ -27,6 +27,7 @@ type installOptions struct {
 	print   *genericclioptions.PrintFlags
 	dryRun  dryRun
 	timeout time.Duration
+	printer *objectPrinter
 
 	// controller means that the controller is also installed, with these settings.
 	controller bool
@@ -81,8 +82,8 @@ controller needs in the current namespace. It binds them to nobody.`,
 	return command(cmd, o.complete, o.run)
 }
 
-func (o *installOptions) complete(args []string) error {
-	if err := noArgs("install", args); err != nil {
+func (o *installOptions) complete(args []string) (err error) {
+	if err = noArgs("install", args); err != nil {
 		return err
 	}
 	if o.timeout == 0 {
@@ -96,7 +97,7 @@ func (o *installOptions) complete(args []string) error {
 	if o.controller && !o.given("image") && !o.dryRun.client() && !isRelease(o.common.version) {
 		return usageErrorf("--image is required: version %[1]s is not a release, so no image of it is published; build one with \"docker build --build-arg VERSION=%[1]s --tag REGISTRY/kubectl-imoocpod:%[1]s .\" and push it", o.common.version)
 	}
-	_, err := linePrinter(o.print)
+	o.printer, err = newObjectPrinter(o.print)
 	return err
 }
 
@@ -109,7 +110,7 @@ func (o *installOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a := &applier{dryRun: o.dryRun, print: o.print, out: o.common.streams.Out}
+	a := &applier{dryRun: o.dryRun, printer: o.printer, out: o.common.streams.Out}
 	if o.dryRun.client() {
 		for _, obj := range append(crds, objs...) {
 			if err := a.say(obj, "applied"); err != nil {

@@ -23,12 +23,13 @@ type kindsNewOptions struct {
 	scaffold kinds.Scaffold
 	install  bool
 
-	crd *unstructured.Unstructured
+	crd     *unstructured.Unstructured
+	printer *objectPrinter
 }
 
 func newKindsNewCommand(common commonOptions) *cobra.Command {
 	o := &kindsNewOptions{
-		common: common, print: genericclioptions.NewPrintFlags("created"),
+		common: common, print: genericclioptions.NewPrintFlags(""),
 		scaffold: kinds.Scaffold{Plan: kinds.StrategyPods, Image: "nginx"},
 	}
 	cmd := &cobra.Command{
@@ -79,14 +80,13 @@ func (o *kindsNewOptions) complete(args []string) (err error) {
 	if o.crd, err = o.scaffold.CRD(); err != nil {
 		return usageErrorf("%w", err)
 	}
-	_, err = linePrinter(o.print)
+	o.printer, err = newObjectPrinter(o.print)
 	return err
 }
 
 func (o *kindsNewOptions) run(ctx context.Context) error {
-	said := &applier{print: o.print, out: o.common.streams.Out}
 	if !o.install {
-		return said.say(o.crd, "created")
+		return o.printer.print(o.common.streams.Out, o.crd, "created")
 	}
 	client, err := o.common.clients.Dynamic()
 	if err != nil {
@@ -108,7 +108,7 @@ func (o *kindsNewOptions) run(ctx context.Context) error {
 	if err := awaitEstablished(ctx, crds, created, time.Minute); err != nil {
 		return err
 	}
-	if err := said.say(created, deed); err != nil {
+	if err := o.printer.print(o.common.streams.Out, created, deed); err != nil {
 		return err
 	}
 	reconcile := commandline.Plugin("run-controller", "--kinds", o.crd.GetName())

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/run"
@@ -22,7 +21,7 @@ type kindsRBACOptions struct {
 	file   string
 	// commented means that the commands that bind the roles are printed as comments.
 	commented bool
-	printer   printers.ResourcePrinter
+	printer   *objectPrinter
 }
 
 func newKindsRBACCommand(common commonOptions) *cobra.Command {
@@ -57,7 +56,7 @@ func (o *kindsRBACOptions) complete(args []string) (err error) {
 	if o.commented = *o.print.OutputFormat == ""; o.commented {
 		*o.print.OutputFormat = "yaml"
 	}
-	o.printer, err = linePrinter(o.print)
+	o.printer, err = newObjectPrinter(o.print)
 	return err
 }
 
@@ -102,7 +101,7 @@ func (o *kindsRBACOptions) run(ctx context.Context) error {
 			}
 		}
 		for _, role := range roles {
-			if err := o.printer.PrintObj(role, o.common.streams.Out); err != nil {
+			if err := o.printer.print(o.common.streams.Out, role, ""); err != nil {
 				return err
 			}
 		}

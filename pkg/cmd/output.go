@@ -20,40 +20,43 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// withOperation returns a copy of the flags whose printer adds an operation, such as "scaled", to a name.
-func withOperation(flags *genericclioptions.PrintFlags, operation string) *genericclioptions.PrintFlags {
-	with, names := *flags, *flags.NamePrintFlags
-	names.Operation = operation
-	with.NamePrintFlags = &names
-	return &with
+// objectPrinter prints objects in the format of -o.
+type objectPrinter struct {
+	format printers.ResourcePrinter
+	// lines means that the output is a line for each object.
+	lines bool
 }
 
-// linePrinter returns the printer for the flags, or a usage error if the format is unknown. The printer
-// escapes lines with names, but not objects in other formats. It buffers each line, because kubectl's name
-// printer ignores errors of its writer.
-func linePrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePrinter, error) {
+// newObjectPrinter returns the printer for the flags, or a usage error if the format is unknown.
+func newObjectPrinter(flags *genericclioptions.PrintFlags) (*objectPrinter, error) {
 	p, err := flags.ToPrinter()
 	if err != nil {
 		return nil, usageErrorf("%w", err)
 	}
-	if format := *flags.OutputFormat; format != "" && format != "name" {
-		return p, nil
-	}
-	return printers.ResourcePrinterFunc(func(obj runtime.Object, w io.Writer) error {
-		var line bytes.Buffer
-		if err := p.PrintObj(obj, escape.Writer(&line)); err != nil {
-			return err
-		}
-		_, err := line.WriteTo(w)
-		return err
-	}), nil
+	return &objectPrinter{p, *flags.OutputFormat == "" || *flags.OutputFormat == "name"}, nil
 }
 
-// onOneLine makes a JSON printer print each object on one line, like the reports during a wait.
-func onOneLine(p printers.ResourcePrinter, flags *genericclioptions.PrintFlags) printers.ResourcePrinter {
-	if *flags.OutputFormat != "json" {
-		return p
+// print prints an object. Without a format, it prints the name and the deed, such as "scaled". It escapes
+// lines with names, but not objects in other formats. It buffers each line, because kubectl's name printer
+// ignores errors of its writer.
+func (p *objectPrinter) print(w io.Writer, obj runtime.Object, deed string) error {
+	format := p.format
+	if !p.lines {
+		return format.PrintObj(obj, w)
 	}
+	if names, is := format.(*printers.NamePrinter); is {
+		format = &printers.NamePrinter{ShortOutput: names.ShortOutput, Operation: deed}
+	}
+	var line bytes.Buffer
+	if err := format.PrintObj(obj, escape.Writer(&line)); err != nil {
+		return err
+	}
+	_, err := line.WriteTo(w)
+	return err
+}
+
+// onOneLine returns a JSON printer that prints each object on one line, like the reports during a wait.
+func onOneLine(p printers.ResourcePrinter) printers.ResourcePrinter {
 	return printers.ResourcePrinterFunc(func(obj runtime.Object, w io.Writer) error {
 		var text, line bytes.Buffer
 		if err := p.PrintObj(obj, &text); err != nil {

@@ -114,7 +114,7 @@ func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) erro
 	if err != nil {
 		return err
 	}
-	return c.printer.PrintObj(obj, c.streams.Out)
+	return c.print(obj, c.flags.done)
 }
 
 // tellPlan prints the old count and the count of each step.

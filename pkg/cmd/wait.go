@@ -28,10 +28,11 @@ type waitOptions struct {
 	limits  waitFlags
 
 	conditions []observe.Condition
+	printer    *objectPrinter
 }
 
 func newWaitCommand(common commonOptions) *cobra.Command {
-	o := &waitOptions{targets: targetFlags{without: toRead}, print: genericclioptions.NewPrintFlags("condition met"), words: []string{"ready"}}
+	o := &waitOptions{targets: targetFlags{without: toRead}, print: genericclioptions.NewPrintFlags(""), words: []string{"ready"}}
 	o.limits.Timeout = 30 * time.Second
 	var conditions, usages []string
 	for _, form := range observe.ConditionForms() {
@@ -71,8 +72,8 @@ deleted.`,
 	return o.targets.command(cmd, common, o.complete, o.run)
 }
 
-func (o *waitOptions) complete(args []string) error {
-	if err := o.targets.complete(args); err != nil {
+func (o *waitOptions) complete(args []string) (err error) {
+	if err = o.targets.complete(args); err != nil {
 		return err
 	}
 	// An object must exist before it can meet other conditions.
@@ -93,7 +94,7 @@ func (o *waitOptions) complete(args []string) error {
 		o.limits.Once, o.limits.FailAfter = true, 0
 	}
 	o.targets.optional = o.waitsFor("delete")
-	_, err := linePrinter(o.print)
+	o.printer, err = newObjectPrinter(o.print)
 	return cmp.Or(o.limits.validate(true), err)
 }
 
@@ -125,15 +126,11 @@ func (o *waitOptions) run(ctx context.Context, c *cluster) error {
 // printReached prints an object whose wait is over, with its namespace if objects of all
 // namespaces are selected. obj is nil if the object does not exist.
 func (o *waitOptions) printReached(w io.Writer, t observe.Target, obj *unstructured.Unstructured) error {
-	flags := o.print
-	if o.targets.allNamespaces && t.Namespace != "" && *flags.OutputFormat == "" {
-		flags = withOperation(flags, flags.NamePrintFlags.Operation+" in namespace "+t.Namespace)
+	met := "condition met"
+	if o.targets.allNamespaces && t.Namespace != "" {
+		met += " in namespace " + t.Namespace
 	}
-	p, err := linePrinter(flags)
-	if err != nil {
-		return err
-	}
-	return p.PrintObj(cmp.Or(obj, nameOnly(t)), w)
+	return o.printer.print(w, cmp.Or(obj, nameOnly(t)), met)
 }
 
 // find returns the targets. With --for=create or --for=delete, it does not read named objects, because they

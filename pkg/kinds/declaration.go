@@ -149,9 +149,13 @@ func (d *declaration) read(kind *Kind) {
 		d.problem("version %s has no subresources.status, which the controller needs to write a status", name)
 	}
 	scale := fieldpath.Object(d.version, "subresources", "scale")
-	scaled := func(path string) string { s, _ := scale[path].(string); return s }
+	scaled := func(field string) []string {
+		path, _ := scale[field].(string)
+		names, _ := fieldpath.FieldNames(path) // nil if the path is not valid
+		return names
+	}
 	if rules.counted { // if false, the annotation is reported as unknown below
-		kind.ReplicasPath = d.path("spec", AnnotationReplicasPath, "integer", scaled("specReplicasPath"), ".spec.replicas")
+		kind.ReplicasPath = d.path("spec", AnnotationReplicasPath, "integer", scaled("specReplicasPath"), []string{"spec", "replicas"})
 		if kind.ReplicasPath == nil && len(d.problems) == 0 {
 			d.problem("%s is missing: it names the field of the replica count", AnnotationReplicasPath)
 		}
@@ -161,7 +165,7 @@ func (d *declaration) read(kind *Kind) {
 	}
 	d.readPods(r)
 	r.HistoryLimit = d.number(annotationHistoryLimit)
-	counted := ""
+	var counted []string
 	if rules.counted {
 		counted = scaled("statusReplicasPath")
 	}
@@ -192,8 +196,8 @@ func (d *declaration) readPods(r *Mapping) {
 
 // readStatus returns the paths of the status fields. Each path is the declared path, the path in the
 // definition of /scale, or a common path in the schema, in this order of precedence. selector and count
-// are the paths from /scale, or "".
-func (d *declaration) readStatus(usual statusCounts, selector, count string) StatusPaths {
+// are the paths from /scale, or nil.
+func (d *declaration) readStatus(usual StatusPaths, selector, count []string) StatusPaths {
 	var at StatusPaths
 	for _, word := range d.annotations {
 		if names, err := fieldpath.FieldNames(word); err == nil && names[0] == "status" {
@@ -201,14 +205,14 @@ func (d *declaration) readStatus(usual statusCounts, selector, count string) Sta
 		}
 	}
 	at.Selector = d.path("status", annotationSelectorPath, "string", selector)
-	at.Desired = d.path("status", AnnotationDesiredPath, "integer", usual.desired)
-	at.Current = d.path("status", AnnotationCurrentPath, "integer", count, usual.current)
-	at.Updated = d.path("status", AnnotationUpdatedPath, "integer", usual.updated)
-	at.Ready = d.path("status", AnnotationReadyPath, "integer", usual.ready)
-	at.Available = d.path("status", AnnotationAvailablePath, "integer", usual.available)
+	at.Desired = d.path("status", AnnotationDesiredPath, "integer", usual.Desired)
+	at.Current = d.path("status", AnnotationCurrentPath, "integer", count, usual.Current)
+	at.Updated = d.path("status", AnnotationUpdatedPath, "integer", usual.Updated)
+	at.Ready = d.path("status", AnnotationReadyPath, "integer", usual.Ready)
+	at.Available = d.path("status", AnnotationAvailablePath, "integer", usual.Available)
 	at.PodNames = d.path("status", annotationPodNamesPath, "array")
-	at.ObservedGeneration = d.usual("integer", ".status.observedGeneration")
-	if at.Conditions = d.usual("array", ".status.conditions"); at.Conditions != nil {
+	at.ObservedGeneration = d.usual("integer", []string{"status", "observedGeneration"})
+	if at.Conditions = d.usual("array", []string{"status", "conditions"}); at.Conditions != nil {
 		d.checkConditions()
 	}
 	at.Empty = d.emptyValues(at)
@@ -299,7 +303,7 @@ func (d *declaration) checkConditions() {
 
 // path reads an annotation with the path of a field. The field must be in root, which is "spec" or
 // "status", and its type in the schema must be kind. Without the annotation, path calls usual.
-func (d *declaration) path(root, key, kind string, usual ...string) []string {
+func (d *declaration) path(root, key, kind string, usual ...[]string) []string {
 	word, declared := d.annotations[key]
 	if !declared {
 		return d.usual(kind, usual...)
@@ -324,15 +328,11 @@ func (d *declaration) path(root, key, kind string, usual ...string) []string {
 }
 
 // usual returns the first path with this type in the schema that does not overlap a taken path, or nil.
-func (d *declaration) usual(kind string, paths ...string) []string {
+func (d *declaration) usual(kind string, paths ...[]string) []string {
 	for _, path := range paths {
-		names, err := fieldpath.FieldNames(path)
-		if err != nil {
-			continue
-		}
-		if at, _ := d.at(names); at["type"] == kind && !overlapsAny(names, d.taken) {
-			d.taken = append(d.taken, names)
-			return names
+		if at, _ := d.at(path); at["type"] == kind && !overlapsAny(path, d.taken) {
+			d.taken = append(d.taken, path)
+			return path
 		}
 	}
 	return nil

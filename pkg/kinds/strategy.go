@@ -33,25 +33,21 @@ type strategyRules struct {
 	// readSpec reads the annotations that only this strategy has. It can be nil.
 	readSpec func(*declaration, *Mapping)
 	// status contains the common paths of status counts.
-	status statusCounts
+	status StatusPaths
 	// rights apply in the namespaces of the objects. clusterRights apply to cluster-scoped objects.
 	rights, clusterRights []rbacv1.PolicyRule
-}
-
-// statusCounts contains the common paths of counts, or "" for missing counts.
-type statusCounts struct {
-	desired, current, updated, ready, available string
 }
 
 // strategies returns the rules of all strategies, in the order of the documentation. Declarations with
 // different strategies differ only in these rules.
 func strategies() []strategyRules {
-	ofReplicas := statusCounts{
-		current: ".status.replicas", updated: ".status.updatedReplicas", ready: ".status.readyReplicas", available: ".status.availableReplicas",
+	of := func(field string) []string { return []string{"status", field} }
+	ofReplicas := StatusPaths{
+		Current: of("replicas"), Updated: of("updatedReplicas"), Ready: of("readyReplicas"), Available: of("availableReplicas"),
 	}
-	ofNodes := statusCounts{
-		desired: ".status.desiredNumberScheduled", current: ".status.currentNumberScheduled", updated: ".status.updatedNumberScheduled",
-		ready: ".status.numberReady", available: ".status.numberAvailable",
+	ofNodes := StatusPaths{
+		Desired: of("desiredNumberScheduled"), Current: of("currentNumberScheduled"), Updated: of("updatedNumberScheduled"),
+		Ready: of("numberReady"), Available: of("numberAvailable"),
 	}
 	managesPods := rule("", "pods", "get", "list", "watch", "create", "patch", "delete")
 	return []strategyRules{

@@ -172,7 +172,6 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	kind, wrong := o.cluster.finder.Declare(ctx, kind)
 	field, err := o.cluster.finder.Find(ctx, kind, nil, nil)
 	var unknown *discover.UnknownFieldError
-	var perNode *discover.NoCountError
 	none := errors.As(err, &unknown) && len(unknown.Candidates) == 0
 	if none && !byName {
 		return nil
@@ -197,7 +196,7 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 		if field.Scale {
 			subresource = "scale"
 		}
-	case errors.As(err, &perNode):
+	case errors.Is(err, discover.ErrPerNode):
 		row.Found, row.MayScale = "one per node", new(false)
 		return row
 	case unknown != nil:

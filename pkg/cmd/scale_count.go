@@ -64,7 +64,7 @@ func (o *scaleOptions) field(ctx context.Context, c *changer, t *observe.Target)
 		}
 	}
 	field, err := c.finder.Find(ctx, t.Kind, t.Object, t.Path)
-	if none := (*discover.NoCountError)(nil); errors.As(err, &none) {
+	if errors.Is(err, discover.ErrPerNode) {
 		return field, perNode(ctx, c, t)
 	}
 	return field, c.chooseField(err, "scale", t, o.countFlags()...)

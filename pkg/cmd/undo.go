@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -79,11 +78,8 @@ func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (
 		return nil, err
 	}
 	to, err := history.Pick(o.revision)
-	if none := (*revision.NoRevisionError)(nil); errors.As(err, &none) {
-		return nil, hintHistory(fmt.Errorf("%s cannot be undone: %w", t, err), t)
-	}
 	if err != nil {
-		return nil, err
+		return nil, hintHistory(fmt.Errorf("%s cannot be undone: %w", t, err), t)
 	}
 	if i := history.Current(); i >= 0 && (history.Revisions[i].Number == to.Number || revision.Same(to.Fields, history.Now)) {
 		c.tell("%s is already at revision %d: nothing to undo", t, to.Number)

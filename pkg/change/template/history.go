@@ -23,20 +23,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// NoHistoryError means that an object has no revisions, and explains why.
-type NoHistoryError struct {
-	Target observe.Target
-	// Why completes the message "foo has no history: …".
-	Why string
-}
-
-func (e *NoHistoryError) Error() string { return fmt.Sprintf("%s has no history: %s", e.Target, e.Why) }
-
 // History returns the revisions of a target: the ControllerRevisions and numbered ReplicaSets that it
-// controls. If there are none, it returns a NoHistoryError. t.Object must be set.
+// controls. If there are none, it returns an error with the reason. t.Object must be set.
 func History(ctx context.Context, client dynamic.Interface, t observe.Target) (revision.History, error) {
 	if t.Namespace == "" {
-		return revision.History{}, &NoHistoryError{t, "revisions are kept in namespaces, and it is in none"}
+		return revision.History{}, fmt.Errorf("%s has no history: revisions are kept in namespaces, and it is in none", t)
 	}
 	var all []revision.Revision
 	for _, resource := range resources(t.Kind) {
@@ -47,7 +38,7 @@ func History(ctx context.Context, client dynamic.Interface, t observe.Target) (r
 		all = append(all, found...)
 	}
 	if len(all) == 0 {
-		return revision.History{}, &NoHistoryError{t, whyNone(t)}
+		return revision.History{}, fmt.Errorf("%s has no history: %s", t, whyNone(t))
 	}
 	newest := slices.MaxFunc(all, func(a, b revision.Revision) int { return cmp.Compare(a.Number, b.Number) })
 	now, err := revision.FieldsAt(t.Object.Object, revision.Paths(newest.Fields))

@@ -2,6 +2,7 @@ package discover
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -58,14 +59,8 @@ func (e *UnknownFieldError) Error() string {
 // Total returns the total number of pods in the candidates, or nil if it is unknown.
 func (e *UnknownFieldError) Total() *int32 { return candidates.Total(e.Candidates) }
 
-// NoCountError means that the kind has no count, because its objects run a pod on every node.
-type NoCountError struct {
-	Kind kinds.Kind
-}
-
-func (e *NoCountError) Error() string {
-	return fmt.Sprintf("%s has no replica count: it runs one pod per node", e.Kind.CRD())
-}
+// ErrPerNode means that a kind has no count, because its objects run a pod on every node.
+var ErrPerNode = errors.New("it runs one pod per node")
 
 // Finder finds the replica fields of kinds. It caches the responses for each kind.
 type Finder struct {
@@ -102,7 +97,7 @@ func once[T any](f *Finder, kind schema.GroupVersionKind, part string, ask func(
 }
 
 // Find returns the replica field of a kind from the first source that has it. obj and given can be nil.
-// Find returns an UnknownFieldError if no source has the field, or a NoCountError if the kind has no
+// Find returns an UnknownFieldError if no source has the field, or an ErrPerNode if the kind has no
 // count.
 func (f *Finder) Find(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured, given *fieldpath.Path) (Field, error) {
 	q := query{kind, obj, given}

@@ -122,8 +122,7 @@ func TestFindPerNode(t *testing.T) {
 		}
 	}
 	_, err := newServer(t).finder().Find(t.Context(), perNode, nil, nil)
-	var none *NoCountError
-	if !errors.As(err, &none) || !strings.HasSuffix(err.Error(), " has no replica count: it runs one pod per node") {
+	if !errors.Is(err, ErrPerNode) || !strings.HasSuffix(err.Error(), " has no replica count: it runs one pod per node") {
 		t.Errorf("it says %v", err)
 	}
 }

@@ -36,10 +36,10 @@ func givenPath(_ context.Context, _ *Finder, q query) (*Field, error) {
 	return &Field{Path: q.given, Found: "--replicas-path"}, nil
 }
 
-// nodes returns a NoCountError for a kind that runs a pod on every node.
+// nodes returns an ErrPerNode for a kind that runs a pod on every node.
 func nodes(_ context.Context, _ *Finder, q query) (*Field, error) {
 	if q.kind.Mapping.Strategy.WithoutReplicas() {
-		return nil, &NoCountError{Kind: q.kind}
+		return nil, fmt.Errorf("%s has no replica count: %w", q.kind.CRD(), ErrPerNode)
 	}
 	return nil, nil
 }

@@ -2,6 +2,7 @@ package revision
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -94,36 +95,20 @@ func (h History) before(i int) *Revision {
 	return &h.Revisions[next]
 }
 
-// NoRevisionError means that there is no revision to return to.
-type NoRevisionError struct {
-	// Number is the requested revision. 0 means any revision except the current one.
-	Number int64
-	// Known lists the existing numbers, newest first.
-	Known []int64
-}
-
-func (e *NoRevisionError) Error() string {
-	if e.Number == 0 {
-		return "it has no earlier revision"
-	}
-	var words []string
-	for _, n := range e.Known {
-		words = append(words, strconv.FormatInt(n, 10))
-	}
-	return fmt.Sprintf("unable to find revision %d in its history: it has %s", e.Number, strings.Join(words, ", "))
-}
-
 // Pick returns the revision with a number. For number 0, it returns the newest revision that is not
 // current.
 func (h History) Pick(number int64) (Revision, error) {
-	known := make([]int64, 0, len(h.Revisions))
+	known := make([]string, 0, len(h.Revisions))
 	for _, r := range h.Revisions {
-		known = append(known, r.Number)
+		known = append(known, strconv.FormatInt(r.Number, 10))
 		if number == 0 && !Same(r.Fields, h.Now) || number != 0 && r.Number == number {
 			return r, nil
 		}
 	}
-	return Revision{}, &NoRevisionError{number, known}
+	if number == 0 {
+		return Revision{}, errors.New("it has no earlier revision")
+	}
+	return Revision{}, fmt.Errorf("unable to find revision %d in its history: it has %s", number, strings.Join(known, ", "))
 }
 
 // Find returns the revision with these fields, if there is one.

@@ -63,20 +63,11 @@ func describe(ctx context.Context, c *cluster, t observe.Target) error {
 	}
 	report := status.NewReport(snapshot)
 	logs.AddLastLine(ctx, c.core, snapshot.Pods, &report)
-	d := printer.Description{
-		Report:      report,
-		APIVersion:  t.Object.GetAPIVersion(),
-		Kind:        t.Object.GetKind(),
-		Labels:      t.Object.GetLabels(),
-		Annotations: t.Object.GetAnnotations(),
-	}
+	d := printer.Description{Report: report, Object: t.Object}
 	if t.Kind.Mapping.Strategy == kinds.StrategyPods {
 		if d.Template, err = kinds.Template(t.Kind, t.Object); err != nil {
 			return err
 		}
-	} else {
-		d.Spec = t.Object.Object["spec"]
-		d.Status = t.Object.Object["status"]
 	}
 	return printer.Describe(c.streams.Out, d, time.Now())
 }

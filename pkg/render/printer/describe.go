@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -21,15 +22,11 @@ import (
 
 // Description contains the information that "describe" shows about an object.
 type Description struct {
-	Report      status.Report
-	APIVersion  string
-	Kind        string
-	Labels      map[string]string
-	Annotations map[string]string
-	// Template is the pod template of an object with the strategy "pods". Spec and Status are the
-	// fields of all other objects.
-	Template     *corev1.PodTemplateSpec
-	Spec, Status any
+	Report status.Report
+	Object *unstructured.Unstructured
+	// Template is the pod template of an object with the strategy "pods". It replaces the spec and the
+	// status.
+	Template *corev1.PodTemplateSpec
 }
 
 // Describe writes a description in the layout of kubectl describe.
@@ -40,11 +37,11 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 		{"Name:", r.Metadata.Name},
 		{"Namespace:", r.Metadata.Namespace},
 	}
-	rows = append(rows, pairs("Labels:", d.Labels)...)
-	rows = append(rows, pairs("Annotations:", d.Annotations)...)
+	rows = append(rows, pairs("Labels:", d.Object.GetLabels())...)
+	rows = append(rows, pairs("Annotations:", d.Object.GetAnnotations())...)
 	rows = append(rows,
-		[]string{"API Version:", d.APIVersion},
-		[]string{"Kind:", d.Kind},
+		[]string{"API Version:", d.Object.GetAPIVersion()},
+		[]string{"Kind:", d.Object.GetKind()},
 		[]string{"Created:", r.Metadata.CreationTimestamp.Format(time.RFC1123Z)},
 		[]string{"Generation:", strings.TrimSuffix(fmt.Sprintf("%d (observed %d)", r.Metadata.Generation, r.Metadata.ObservedGeneration), " (observed 0)")},
 		[]string{"Verdict:", fmt.Sprintf("%s: %s", r.Verdict, r.Reason)},
@@ -72,9 +69,12 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 	if len(r.Problems) > 0 {
 		p.section("Problems:", problemRows(r, now))
 	}
-	p.template(d.Template)
-	p.content("Spec", d.Spec, "")
-	p.content("Status", withoutConditions(d.Status), "")
+	if d.Template != nil {
+		p.template(d.Template)
+	} else {
+		p.content("Spec", d.Object.Object["spec"], "")
+		p.content("Status", withoutConditions(d.Object.Object["status"]), "")
+	}
 	p.section("Conditions:", conditionRows(r.Conditions, now))
 	p.tree(r.Tree)
 	p.section("Pods:", podRows(r.Pods, now))
@@ -162,9 +162,6 @@ func phases(pods []problem.Pod) string {
 }
 
 func (t *text) template(template *corev1.PodTemplateSpec) {
-	if template == nil {
-		return
-	}
 	t.line("Pod Template:")
 	for i, row := range pairs("Labels:", template.Labels) {
 		if i > 0 || len(template.Labels) > 0 {

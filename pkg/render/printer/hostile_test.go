@@ -64,6 +64,15 @@ func filled[T any]() T {
 	return model
 }
 
+func hostileObject() *unstructured.Unstructured {
+	words := map[string]any{hostile: hostile}
+	content := map[string]any{hostile: []any{hostile, words}}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": hostile, "kind": hostile, "spec": content, "status": content,
+		"metadata": map[string]any{"name": hostile, "labels": words, "annotations": words},
+	}}
+}
+
 // hostileReports returns reports with several verdicts, with individual and grouped pods.
 func hostileReports() []status.Report {
 	var all []status.Report
@@ -102,9 +111,10 @@ func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
 	}
 	for i, r := range hostileReports() {
 		prints[fmt.Sprint("report ", i)] = func(w io.Writer) error { return Report(w, r, screenTime()) }
-		d := filled[Description]()
-		d.Report = r
-		prints[fmt.Sprint("description ", i)] = func(w io.Writer) error { return Describe(w, d, screenTime()) }
+		for _, d := range []Description{{}, filled[Description]()} { // without and with a template
+			d.Report, d.Object = r, hostileObject()
+			prints[fmt.Sprint("description ", i, d.Template != nil)] = func(w io.Writer) error { return Describe(w, d, screenTime()) }
+		}
 		prints[fmt.Sprint("failure ", i)] = say(r.Failure(screenTime()))
 		for _, style := range []Style{{}, {ASCII: true}, {Color: true}} {
 			for _, width := range []int{30, 200, 2000} {
@@ -151,8 +161,7 @@ func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
 	if columns, err = ParseCustomColumns(hostile + ":.metadata.name,ALL:.metadata"); err != nil {
 		t.Fatal(err)
 	}
-	obj := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": hostile, "annotations": map[string]any{hostile: hostile}}}}
-	prints["custom columns"] = func(w io.Writer) error { return columns.PrintObj(obj, w) }
+	prints["custom columns"] = func(w io.Writer) error { return columns.PrintObj(hostileObject(), w) }
 
 	for what, write := range prints {
 		var w strings.Builder
@@ -172,7 +181,8 @@ func TestLongTextsAreCut(t *testing.T) {
 	for what, write := range map[string]func(w io.Writer) error{
 		"report": func(w io.Writer) error { return Report(w, r, now) },
 		"description": func(w io.Writer) error {
-			return Describe(w, Description{Report: r, Status: map[string]any{"a": r.Reason}}, now)
+			object := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"a": r.Reason}}}
+			return Describe(w, Description{Report: r, Object: object}, now)
 		},
 		"table":  func(w io.Writer) error { return (&Table{Wide: true}).Print(w, []status.Report{r}, now) },
 		"checks": func(w io.Writer) error { return Checks(w, []check.Result{{Name: "a", Message: r.Reason}}, Style{}) },

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 func TestKinds(t *testing.T) {
@@ -31,9 +33,9 @@ func TestKinds(t *testing.T) {
 // Describe writes the spec and status of any object in kubectl's layout.
 func TestDescribeAnyKind(t *testing.T) {
 	t.Parallel()
-	d := Description{
-		Report: ready(), APIVersion: "example.com/v1", Kind: "Store",
-		Spec: map[string]any{
+	object := map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Store",
+		"spec": map[string]any{
 			"clusterIP": "10.0.0.1", "maxUnavailable": "25%", "replicas": int64(3), "paused": false, "ratio": 0.5, "nothing": nil,
 			"empty": map[string]any{}, "none": []any{}, "HTTPPort": int64(80),
 			"matchLabels": map[string]any{"app.kubernetes.io/name": "store", "tier": "back"},
@@ -41,14 +43,15 @@ func TestDescribeAnyKind(t *testing.T) {
 			"nodeSets":    []any{map[string]any{"name": "hot", "count": int64(1), "roles": []any{"a"}}, map[string]any{"name": "cold"}},
 			"script":      "first\nsecond \x1b[31mred",
 		},
-		Status: map[string]any{"readyReplicas": int64(1)},
+		"status": map[string]any{"readyReplicas": int64(1)},
 	}
+	d := Description{Report: ready(), Object: &unstructured.Unstructured{Object: object}}
 	var w strings.Builder
 	if err := Describe(&w, d, now); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "describe-any", w.String())
-	d.Spec, d.Status = "what", nil
+	object["spec"] = "what"
 	w.Reset()
 	if err := Describe(&w, d, now); err != nil || !strings.Contains(w.String(), "Spec:  what\n") {
 		t.Errorf("a spec that is none (%v):\n%s", err, w.String())

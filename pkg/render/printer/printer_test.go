@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
@@ -198,14 +199,16 @@ func TestDescribe(t *testing.T) {
 	template := v1alpha1.DefaultTemplate()
 	template.Labels = map[string]string{"tier": "back", "a": "b"}
 	template.Spec.Containers[0].Args = []string{"-c", "while true; do\n  date\ndone \x1b[2J"}
-	full := Description{
-		Report: report, APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod",
-		Labels: map[string]string{"team": "blue", "app": "shop"}, Annotations: map[string]string{"note": "a test", corev1.LastAppliedConfigAnnotation: "{}\n"}, Template: template,
+	object := func() *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "batch.tutorial.kubebuilder.io/v1alpha1", "kind": "ImoocPod"}}
 	}
+	full := Description{Report: report, Object: object(), Template: template}
+	full.Object.SetLabels(map[string]string{"team": "blue", "app": "shop"})
+	full.Object.SetAnnotations(map[string]string{"note": "a test", corev1.LastAppliedConfigAnnotation: "{}\n"})
 	paused := unseen()
 	paused.Pause = &apis.Pause{Forever: true}
 	paused.Tree.Children = []status.Node{pod("own")} // a tree that has only pods is not shown
-	bare := Description{Report: paused, APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod"}
+	bare := Description{Report: paused, Object: object()}
 	for name, d := range map[string]Description{"describe-full": full, "describe-bare": bare} {
 		var w strings.Builder
 		if err := Describe(&w, d, now); err != nil {
@@ -230,7 +233,7 @@ func TestWriteErrorsAreReported(t *testing.T) {
 	if err := new(Table).Print(closed{}, []status.Report{ready()}, now); !errors.Is(err, errClosed) {
 		t.Errorf("Table: %v", err)
 	}
-	if err := Describe(closed{}, Description{Report: ready()}, now); !errors.Is(err, errClosed) {
+	if err := Describe(closed{}, Description{Report: ready(), Object: &unstructured.Unstructured{}}, now); !errors.Is(err, errClosed) {
 		t.Errorf("Describe: %v", err)
 	}
 }

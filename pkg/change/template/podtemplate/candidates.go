@@ -52,10 +52,10 @@ func Candidates(schema, obj map[string]any) []Candidate {
 			c.Form = Template
 		case !namesImage(n.Name()):
 			return true
-		case isText(n):
+		case holds[string](n, "string"):
 			c.Form = Image
 			c.Value, _ = n.Value.(string)
-		case isObject(n):
+		case holds[map[string]any](n, "object"):
 			c.Form, c.Fields = Parts, fieldsOf(n)
 		default:
 			return false // a number or a boolean
@@ -96,14 +96,10 @@ func isTemplate(n candidates.Node) bool {
 	})
 }
 
-func isText(n candidates.Node) bool {
-	_, text := n.Value.(string)
-	return n.Schema["type"] == "string" || n.Schema["type"] == nil && text
-}
-
-func isObject(n candidates.Node) bool {
-	_, object := n.Value.(map[string]any)
-	return n.Schema["type"] == "object" || n.Schema["type"] == nil && object
+// holds reports whether the schema of a node has a type or, without a type, whether the value is a T.
+func holds[T any](n candidates.Node, kind string) bool {
+	_, is := n.Value.(T)
+	return n.Schema["type"] == kind || n.Schema["type"] == nil && is
 }
 
 func fieldsOf(n candidates.Node) []string {

@@ -1,6 +1,7 @@
 package revision
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -29,9 +30,10 @@ func Change(from, to []Field) string {
 	for i := range min(len(from), len(to)) {
 		all = append(all, changeOf(to[i].Path, from[i].Value, to[i].Value)...)
 	}
-	if len(all) == 0 {
-		return "changed"
-	}
+	return cmp.Or(listed(all), "changed")
+}
+
+func listed(all []string) string {
 	if more := len(all) - maxChanges; more > 0 {
 		all = append(all[:maxChanges], fmt.Sprintf("and %d more", more))
 	}
@@ -50,10 +52,7 @@ func Summary(fields []Field) string {
 			all = append(all, "image "+image)
 		}
 	}
-	if more := len(all) - maxChanges; more > 0 {
-		all = append(all[:maxChanges], fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(all, ", ")
+	return listed(all)
 }
 
 func imagesOf(template map[string]any) []string {

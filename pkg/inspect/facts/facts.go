@@ -14,18 +14,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// currentFields, readyFields, and updatedFields return the names of status fields that count all pods, ready
-// pods, and pods with the newest template. The most common names come first.
+// currentFields and readyFields return the names of status fields that count all pods and ready pods. The
+// most common names come first.
 func currentFields() []string {
 	return []string{"replicas", "currentReplicas", "currentNumberScheduled", "instances", "size", "clusterSize", "shards", "nodes"}
 }
 
 func readyFields() []string {
 	return []string{"readyReplicas", "numberReady", "availableReplicas", "readyInstances", "readyNodes", "ready"}
-}
-
-func updatedFields() []string {
-	return []string{"updatedReplicas", "updatedNumberScheduled", "upToDateReplicas"}
 }
 
 // Of returns the model of an object, based on the facts that are known without a server.

@@ -133,18 +133,6 @@ func ofShards(o status.Object) *int32 {
 	return new(Pods(each * int64(o.Desired)))
 }
 
-// multiplier returns the product of the fields that multiply the count, such as shards, or 1 if there are
-// none.
-func multiplier(content map[string]any, count string) int64 {
-	times := int64(1)
-	for name, value := range content {
-		if n, is := fieldpath.Integer(value); is && name != count && candidates.Multiplies(name) {
-			times = min(times*min(max(n, 1), 1<<30), 1<<30)
-		}
-	}
-	return times
-}
-
 // parent returns the object that contains the last field of a path, or nil.
 func parent(obj map[string]any, steps []fieldpath.Step) map[string]any {
 	value, _ := fieldpath.Path{Steps: steps[:len(steps)-1]}.Value(obj)
@@ -152,9 +140,17 @@ func parent(obj map[string]any, steps []fieldpath.Step) map[string]any {
 	return content
 }
 
-// times returns the product of n, which is the value of the count at path, and the multiplier of the count.
+// times returns the product of n, which is the value of the count at path, and of the fields beside the count
+// that multiply it, such as shards.
 func times(obj map[string]any, n int64, path fieldpath.Path) int64 {
-	return min(max(n, -1<<31), 1<<31) * multiplier(parent(obj, path.Steps), path.Steps[len(path.Steps)-1].Name)
+	multiplier := int64(1)
+	for name, value := range parent(obj, path.Steps) {
+		beside, is := fieldpath.Integer(value)
+		if is && name != path.Steps[len(path.Steps)-1].Name && candidates.Multiplies(name) {
+			multiplier = min(multiplier*min(max(beside, 1), 1<<30), 1<<30)
+		}
+	}
+	return min(max(n, -1<<31), 1<<31) * multiplier
 }
 
 // total returns the number of pods in all groups, or nil if the number is unknown or implausible. The groups

@@ -221,7 +221,9 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	} else {
 		f.Current = pick(currentFields(), unnamed)
 	}
-	f.Ready, f.Updated, f.Available = pick(readyFields(), unnamed), pick(updatedFields(), unnamed), pick([]string{"availableReplicas", "numberAvailable"}, unnamed)
+	f.Ready = pick(readyFields(), unnamed)
+	f.Updated = pick([]string{"updatedReplicas", "updatedNumberScheduled", "upToDateReplicas"}, unnamed)
+	f.Available = pick([]string{"availableReplicas", "numberAvailable"}, unnamed)
 	if f.Unit != "pod" {
 		// These fields count pods, but the count has another unit.
 		f.Ready, f.Updated, f.Available = nil, nil, nil

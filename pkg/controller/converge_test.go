@@ -17,13 +17,9 @@ func inWorkers(t *testing.T, d declaredKind, do func(w *world, kind kinds.Kind))
 	t.Helper()
 	crd, kind := d.worker(t)
 	inWorld(t, []kinds.Kind{kind}, func(w *world) {
-		w.put(kinds.CRDResource(), crd)
+		w.Create(crd)
 		do(w, kind)
 	})
-}
-
-func podWrite(verb string) func(write) bool {
-	return func(w write) bool { return w.verb == verb && w.resource == podsResource }
 }
 
 // The controller replaces a terminating pod only five minutes after the pod's grace period has ended.
@@ -35,14 +31,14 @@ func TestPodWithALongGraceIsWaitedFor(t *testing.T) {
 		w.start()
 		w.converges()
 		first := slots.PodName("foo", foo.GetUID(), "", 0)
-		w.edit(podsResource, "default", first, func(pod *unstructured.Unstructured) { pod.SetAnnotations(map[string]string{stuck: "yes"}) })
-		w.drop(podsResource, "default", first)
+		w.Update("pods", "default", first, stick)
+		w.Delete("pods", "default", first)
 		w.passes(64 * time.Minute)
-		if made := len(w.done(podWrite("create"))); made != 2 {
+		if made := len(w.Requests(createsPod)); made != 2 {
 			t.Errorf("%d pods were made while the grace of an hour and five minutes were not over, want 2", made)
 		}
 		w.passes(2 * time.Minute)
-		if made := len(w.done(podWrite("create"))); made != 3 {
+		if made := len(w.Requests(createsPod)); made != 3 {
 			t.Errorf("%d pods were made when they were over, want 3", made)
 		}
 		w.letGo()

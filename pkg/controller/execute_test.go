@@ -3,16 +3,17 @@ package controller
 import (
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
 // If a pod that the object does not control has the name of a wanted pod, the controller does not
@@ -43,23 +44,15 @@ func TestPodNameTaken(t *testing.T) {
 					t.Errorf("the condition says %v: %v, want NameTaken: … %s", c["reason"], c["message"], test.says)
 				}
 				w.passes(time.Minute)
-				if now := w.get(podsResource, "default", theirs.GetName()); !reflect.DeepEqual(now, theirs) {
+				if now := w.Get("pods", "default", theirs.GetName()); !reflect.DeepEqual(now, theirs) {
 					t.Errorf("the pod was\n%v\nand is\n%v", theirs, now)
 				}
-				if w.get(podsResource, "default", slots.PodName("foo", foo.GetUID(), "", 1)) == nil {
+				if w.Get("pods", "default", slots.PodName("foo", foo.GetUID(), "", 1)) == nil {
 					t.Error("the other slot is not filled")
 				}
 			})
 		})
 	}
-}
-
-// wantedNow scales an object during a write of the loop. The caller must hold the server's lock.
-func (w *world) wantedNow(uid types.UID, at string, n int64) {
-	obj := w.objects[kinds.ImoocPod().Resource][at].DeepCopy()
-	set(obj, n, "spec", "replicas")
-	w.store(kinds.ImoocPod().Resource, obj)
-	w.wanted[uid] = append(w.wanted[uid], want{since: time.Now(), n: n, ok: true})
 }
 
 // The execution of a plan stops when someone scales the object. Only writes in flight, and the few
@@ -72,26 +65,19 @@ func TestPlanIsGivenUpWhileItIsExecuted(t *testing.T) {
 	} {
 		t.Run(verb, func(t *testing.T) {
 			inWorld(t, imoocPods(), func(w *world) {
-				foo := w.create(kinds.ImoocPod(), "default", "foo", spec(counts.at, nil))
+				w.create(kinds.ImoocPod(), "default", "foo", spec(counts.at, nil))
 				w.start()
 				w.converges()
-				w.mu.Lock()
-				hold, writes := w.judge, 0
-				w.judge = func(is write) {
-					hold(is)
-					if podWrite(verb)(is) {
-						if writes++; writes == after {
-							w.wantedNow(foo.GetUID(), "default/foo", counts.to)
-						}
+				var writes atomic.Int64
+				w.Server.Fail(apiserver.On(verb, "pods"), apiserver.Fault{Before: func() {
+					if writes.Add(1) == after {
+						w.set(kinds.ImoocPod(), "default", "foo", counts.to, "spec", "replicas")
 					}
-				}
-				w.mu.Unlock()
+				}})
 				w.set(kinds.ImoocPod(), "default", "foo", counts.from, "spec", "replicas")
 				w.passes(time.Second)
-				w.mu.Lock()
-				defer w.mu.Unlock()
-				if writes < after || writes > many/2 {
-					t.Errorf("%d pods were written, and the object asked for something else after %d", writes, after)
+				if n := writes.Load(); n < after || n > many/2 {
+					t.Errorf("%d pods were written, and the object asked for something else after %d", n, after)
 				}
 			})
 		})

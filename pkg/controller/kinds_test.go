@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
 // An owner reference identifies a kind by name and group. The version does not matter.
@@ -40,7 +40,7 @@ func TestKindOfAReference(t *testing.T) {
 // A missing CRD is logged only once, even if the input of its kind, the Deployments, cannot be listed.
 func TestMissingKindBesideARefusedInput(t *testing.T) {
 	inWorld(t, []kinds.Kind{kinds.AppService()}, func(w *world) {
-		w.unlisted[appsv1.SchemeGroupVersion.WithResource("deployments")] = true
+		w.Forbid(apiserver.On("list|watch", "deployments"))
 		w.start(func(o *Options) { o.Kinds = append(o.Kinds, kinds.HelloWorld()) })
 		<-time.After(time.Minute)
 		for _, word := range []string{"not installed", "cannot list"} {

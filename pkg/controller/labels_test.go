@@ -14,6 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
 // The loop restores the labels of a pod as soon as the server accepts the patch, even if no event
@@ -37,25 +38,25 @@ func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
 				if test.before {
 					w.end()
 				}
-				w.deny(test.err, podWrite("patch"))
+				allow := w.deny(test.err, apiserver.On("patch", "pods"))
 				for slot := range slots.Slot(2) {
-					w.edit(podsResource, "default", slots.PodName("foo", foo.GetUID(), "", slot), func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
+					w.Update("pods", "default", slots.PodName("foo", foo.GetUID(), "", slot), func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
 				}
 				if test.before {
 					w.start()
 				}
 				w.passes(5 * time.Second)
-				if tried := w.done(podWrite("patch")); len(tried) == 0 || tried[0].refused == nil {
-					t.Fatalf("the labels were not refused: %v", tried)
+				if tried := w.Requests(apiserver.On("patch", "pods")); len(tried) == 0 {
+					t.Fatal("the labels were not sent")
 				}
 				w.set(kind, "default", "foo", int64(1), "spec", "replicas")
 				w.converges()
-				w.deny(nil, nil)
+				allow()
 				w.passes(time.Minute)
-				if made := len(w.done(podWrite("create"))); made != 2 {
+				if made := len(w.Requests(createsPod)); made != 2 {
 					t.Errorf("%d pods were made, want 2", made)
 				}
-				if of := w.owned(foo)[0].GetLabels()[apis.LabelOwner]; of != string(foo.GetUID()) {
+				if of := children(w.Actor, foo)[0].GetLabels()[apis.LabelOwner]; of != string(foo.GetUID()) {
 					t.Errorf("the pod has the label %q", of)
 				}
 			})
@@ -70,11 +71,11 @@ func TestRefusedLabelsAreLeftAlone(t *testing.T) {
 		w.start()
 		w.converges()
 		w.refuse("patch")
-		for _, pod := range w.owned(foo) {
-			w.edit(podsResource, "default", pod.GetName(), func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
+		for _, pod := range children(w.Actor, foo) {
+			w.Update("pods", "default", pod.GetName(), func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
 		}
 		w.passes(10 * time.Minute)
-		if tried := len(w.done(podWrite("patch"))); tried < 3*10 || tried > 3*22 {
+		if tried := len(w.Requests(apiserver.On("patch", "pods"))); tried < 3*10 || tried > 3*22 {
 			t.Errorf("the labels of 3 pods were sent %d times in 10 minutes, want each once in half a minute", tried)
 		}
 		if told := w.said(func(l report.Line) bool { return strings.Contains(l.Text, "restore the labels of pod") }); len(told) == 0 || len(told) > 3 {
@@ -89,7 +90,7 @@ func TestLabelsAreRestoredOnceTheSelectorTakesTheObjectIn(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
 		tier := func(value string) {
-			w.edit(kind.Resource, "default", "foo", func(obj *unstructured.Unstructured) { obj.SetLabels(map[string]string{"tier": value}) })
+			w.Update(kind.CRD(), "default", "foo", func(obj *unstructured.Unstructured) { obj.SetLabels(map[string]string{"tier": value}) })
 			w.passes(5 * time.Second)
 		}
 		foo := w.create(kind, "default", "foo", spec(int64(1), nil))
@@ -97,16 +98,16 @@ func TestLabelsAreRestoredOnceTheSelectorTakesTheObjectIn(t *testing.T) {
 		w.start(func(opts *Options) { opts.Selector = labels.SelectorFromSet(labels.Set{"tier": "web"}) })
 		w.converges()
 		tier("other")
-		before := len(w.done(nil))
+		before := len(w.Requests(apiserver.Writes))
 		first := slots.PodName("foo", foo.GetUID(), "", 0)
-		w.edit(podsResource, "default", first, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
+		w.Update("pods", "default", first, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
 		w.passes(time.Minute)
-		if writes := w.done(nil)[before:]; len(writes) > 0 {
+		if writes := w.Requests(apiserver.Writes)[before:]; len(writes) > 0 {
 			t.Errorf("for an object that is left out: %s", writes[0])
 		}
 		tier("web")
 		w.until(func() string {
-			if w.get(podsResource, "default", first).GetLabels()[apis.LabelOwner] == "" {
+			if w.Get("pods", "default", first).GetLabels()[apis.LabelOwner] == "" {
 				return "the pod is not labeled"
 			}
 			return ""
@@ -117,36 +118,21 @@ func TestLabelsAreRestoredOnceTheSelectorTakesTheObjectIn(t *testing.T) {
 // A pod without labels still fills its slot, so the loop does not create another pod.
 func TestPodWithoutLabelsCounts(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
-		w.late = 200 * time.Millisecond
 		kind := kinds.ImoocPod()
 		foo := w.create(kind, "default", "foo", spec(int64(3), nil))
 		w.start()
 		w.converges()
-		w.passes(5 * time.Second) // until the last event has arrived
-		name := func(slot slots.Slot) string { return keyOf("default", slots.PodName("foo", foo.GetUID(), "", slot)) }
-		w.mu.Lock()
-		w.admit = func(is write) *apierrors.StatusError {
-			if podWrite("create")(is) && w.objects[podsResource][name(2)] != nil {
-				t.Errorf("%s while the pod of slot 2 is there, and two are wanted", is)
-			}
-			return nil
-		}
-		// Change the object without an event, so that the events of the pods trigger the reconcile.
-		foo = w.objects[kind.Resource][keyOf("default", "foo")]
-		if err := unstructured.SetNestedField(foo.Object, int64(2), "spec", "replicas"); err != nil {
-			t.Error(err)
-		}
-		foo.SetGeneration(2)
-		third := w.objects[podsResource][name(2)].DeepCopy()
-		third.SetLabels(nil)
-		w.store(podsResource, third)
-		w.remove(podsResource, w.objects[podsResource][name(1)])
-		w.mu.Unlock()
-		w.note(kind, foo)
+		pod := func(slot slots.Slot) string { return slots.PodName("foo", foo.GetUID(), "", slot) }
+		// Hold back the event of the object, so that the events of the pods trigger the reconcile.
+		w.Stall(kind.Resource.Resource, "pods")
+		w.set(kind, "default", "foo", int64(2), "spec", "replicas")
+		w.Update("pods", "default", pod(2), func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
+		w.Remove("pods", "default", pod(1))
+		w.Stall(kind.Resource.Resource)
+		w.passes(200 * time.Millisecond)
+		w.Stall()
 		w.until(func() string {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			if w.objects[podsResource][name(2)] != nil || w.objects[podsResource][name(1)] == nil {
+			if w.Get("pods", "default", pod(2)) != nil || w.Get("pods", "default", pod(1)) == nil {
 				return "the pod of slot 2 is not moved to slot 1"
 			}
 			return ""
@@ -163,10 +149,10 @@ func TestReleasedPodIsNotWaitedFor(t *testing.T) {
 		w.converges()
 		w.passes(5 * time.Second) // until the last event has arrived
 		released := slots.PodName("foo", foo.GetUID(), "", 2)
-		w.edit(podsResource, "default", released, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
-		w.edit(podsResource, "default", released, func(pod *unstructured.Unstructured) { pod.SetOwnerReferences(nil) })
+		w.Update("pods", "default", released, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
+		w.Update("pods", "default", released, func(pod *unstructured.Unstructured) { pod.SetOwnerReferences(nil) })
 		w.untilFailure(kind, "foo") // the released pod has the name of the pod for slot 2
-		w.drop(podsResource, "default", released)
+		w.Delete("pods", "default", released)
 		w.converges()
 	})
 }
@@ -185,7 +171,7 @@ func TestPodOfAnEarlierObjectIsNotLabelled(t *testing.T) {
 		w.converges()
 		w.passes(time.Minute)
 		for _, pod := range []*unstructured.Unstructured{left, own} {
-			labeled := len(w.get(podsResource, "default", pod.GetName()).GetLabels()) > 0
+			labeled := len(w.Get("pods", "default", pod.GetName()).GetLabels()) > 0
 			if wanted := pod == own; labeled != wanted {
 				t.Errorf("the pod %s is labeled: %v, want %v", pod.GetName(), labeled, wanted)
 			}

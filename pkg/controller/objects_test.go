@@ -15,20 +15,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-func (w *world) owned(owner *unstructured.Unstructured) []*unstructured.Unstructured {
-	var pods []*unstructured.Unstructured
-	for _, pod := range w.all(podsResource) {
-		if ref := metav1.GetControllerOf(pod); ref != nil && ref.UID == owner.GetUID() {
-			pods = append(pods, pod)
-		}
-	}
-	return pods
-}
-
 func (w *world) condition(kind kinds.Kind, name, of string) map[string]any {
-	obj := w.get(kind.Resource, "default", name)
+	obj := w.Get(kind.CRD(), "default", name)
 	list, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "status", "conditions")
 	conditions, _ := list.([]any)
 	for _, c := range conditions {
@@ -51,7 +42,7 @@ func (w *world) untilFailure(kind kinds.Kind, name string) {
 
 // relabelCRD changes the name label that the CRD of Worker declares.
 func (w *world) relabelCRD(label string) {
-	w.edit(kinds.CRDResource(), "", "workers.example.com", func(crd *unstructured.Unstructured) {
+	w.Update("customresourcedefinitions", "", "workers.example.com", func(crd *unstructured.Unstructured) {
 		annotations := crd.GetAnnotations()
 		annotations[kinds.AnnotationNameLabel] = label
 		crd.SetAnnotations(annotations)
@@ -76,11 +67,11 @@ func TestAnotherNameLabelLeavesTheSelector(t *testing.T) {
 		foo := w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
 		w.start()
 		w.converges()
-		before := w.get(strategy.DeploymentResource(), "default", "foo")
+		before := w.Get("deployments", "default", "foo")
 		w.relabelCRD("other")
 		w.set(kind, "default", "foo", int64(3), "spec", "replicas")
 		w.converges()
-		after := w.get(strategy.DeploymentResource(), "default", "foo")
+		after := w.Get("deployments", "default", "foo")
 		selector := func(d *unstructured.Unstructured) map[string]string {
 			labels, _, _ := unstructured.NestedStringMap(d.Object, "spec", "selector", "matchLabels")
 			return labels
@@ -112,7 +103,7 @@ func TestClearedStatusIsWrittenAgain(t *testing.T) {
 				w.start()
 				w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
 				w.converges()
-				w.edit(kinds.ImoocPod().Resource, "default", "foo", spoil)
+				w.Update(kinds.ImoocPod().CRD(), "default", "foo", spoil)
 				w.converges()
 				w.staysQuiet()
 			})
@@ -151,7 +142,7 @@ func TestForeignDeploymentOfTheSameOwnerIsLeftAlone(t *testing.T) {
 		w.set(kind, "default", "foo", "bar", "spec", "deploymentName")
 		w.converges()
 		w.staysQuiet()
-		if now := w.get(strategy.DeploymentResource(), "default", "sidecar"); now == nil || !reflect.DeepEqual(now.Object["spec"], other.Object["spec"]) {
+		if now := w.Get("deployments", "default", "sidecar"); now == nil || !reflect.DeepEqual(now.Object["spec"], other.Object["spec"]) {
 			t.Error("the deployment of somebody else was deleted or changed")
 		}
 	})
@@ -168,20 +159,20 @@ func (w *world) deployment(kind kinds.Kind, owner *unstructured.Unstructured, na
 	d.SetNamespace(owner.GetNamespace())
 	d.SetName(name)
 	d.SetOwnerReferences([]metav1.OwnerReference{reference(kind, owner)})
-	return w.put(strategy.DeploymentResource(), d.Object)
+	return w.Create(d)
 }
 
 // Creates that are rejected at the same time count as one refusal, which is retried after a second
 // and reported once.
 func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
-		w.deny(denied("exceeded quota: few, requested: pods=1, used: pods=60, limited: pods=60"), func(is write) bool {
-			return podWrite("create")(is) && len(w.objects[podsResource]) >= 60
-		})
+		const quota = 40
+		allow := w.deny(denied("exceeded quota: few, requested: pods=1, used: pods=40, limited: pods=40"), createsPodAfter(quota))
 		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(200), nil))
 		w.start()
-		refusals := func() []write {
-			return w.done(func(is write) bool { return is.verb == "create" && is.resource == podsResource && is.refused != nil })
+		refusals := func() []apiserver.Request {
+			creates := w.Requests(createsPod)
+			return creates[min(quota, len(creates)):]
 		}
 		w.until(func() string {
 			if len(refusals()) == 0 {
@@ -198,11 +189,8 @@ func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 		if len(said) != 1 {
 			t.Errorf("%d lines tell of %d creates that were refused together, want 1", len(said), len(wave))
 		}
-		told := w.done(func(is write) bool {
-			return is.resource == eventsResource && is.after != nil && is.after.Object["reason"] == "FailedCreate"
-		})
-		if len(told) != 1 {
-			t.Errorf("%d events tell of %d creates that were refused together, want 1", len(told), len(wave))
+		if told := occurrences(w.reasons(), "FailedCreate"); told != 1 {
+			t.Errorf("%d events tell of %d creates that were refused together, want 1", told, len(wave))
 		}
 		w.until(func() string {
 			if len(refusals()) == len(wave) {
@@ -210,10 +198,10 @@ func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 			}
 			return ""
 		})
-		if waited := refusals()[len(wave)].at.Sub(wave[0].at); waited > 2*time.Second {
+		if waited := refusals()[len(wave)].At.Sub(wave[0].At); waited > 2*time.Second {
 			t.Errorf("it was tried again after %s, want about 1s", waited)
 		}
-		w.deny(nil, nil)
+		allow()
 		w.converges()
 	})
 }
@@ -223,28 +211,33 @@ func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 func TestRepeatedRefusalKeepsTheFailure(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
-		w.deny(denied("exceeded quota: few"), podWrite("create"))
+		var written []*unstructured.Unstructured
+		w.check = func(is request) {
+			w.hold(is)
+			if is.Subresource == "status" {
+				written = append(written, is.after)
+			}
+		}
+		allow := w.deny(denied("exceeded quota: few"), createsPod)
 		w.create(kind, "default", "foo", spec(int64(2), nil))
 		w.start()
 		w.untilFailure(kind, "foo")
 		w.passes(time.Minute)
-		refused := w.done(func(is write) bool { return is.verb == "create" && is.resource == podsResource && is.refused != nil })
-		if n := len(refused); n < 7 || n > 10 { // after 1, 2, 4, 8, 10, 10 … seconds
+		if n := len(w.Requests(createsPod)); n < 7 || n > 10 { // after 1, 2, 4, 8, 10, 10 … seconds
 			t.Errorf("in a minute %d creates were refused", n)
 		}
 		seen := false
-		written := w.done(func(is write) bool { return is.subresource == "status" && is.after != nil })
 		if len(written) > 3 {
-			t.Errorf("the status was written %d times: %v", len(written), written)
+			t.Errorf("the status was written %d times", len(written))
 		}
-		for _, is := range written {
-			failing := meta.IsStatusConditionTrue(strategy.DecodeStatus(kind.Mapping.Status, is.after).Conditions, apis.ConditionReplicaFailure)
+		for _, obj := range written {
+			failing := meta.IsStatusConditionTrue(strategy.DecodeStatus(kind.Mapping.Status, obj).Conditions, apis.ConditionReplicaFailure)
 			if seen && !failing {
-				t.Errorf("%s clears the failure", is)
+				t.Errorf("a write clears the failure: %v", obj.Object["status"])
 			}
 			seen = seen || failing
 		}
-		w.deny(nil, nil)
+		allow()
 		w.converges()
 	})
 }
@@ -264,7 +257,7 @@ func ending(grace time.Duration) func(*unstructured.Unstructured) {
 		seconds := int64(grace / time.Second)
 		pod.SetDeletionTimestamp(new(metav1.NewTime(time.Now().Add(grace))))
 		pod.SetDeletionGracePeriodSeconds(&seconds)
-		pod.SetAnnotations(map[string]string{stuck: "yes"})
+		stick(pod)
 		pod.Object["status"] = running(false)
 	}
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,17 +15,21 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-func onPods(w write) bool {
-	return w.resource == podsResource || w.resource == strategy.DeploymentResource() || w.resource == strategy.RevisionResource()
+// onPods matches writes of the children of an object.
+func onPods(q apiserver.Request) bool {
+	return apiserver.Writes(q) && (q.Resource == "pods" || q.Resource == "deployments" || q.Resource == "controllerrevisions")
 }
 
+// reasons returns the reason of each event, as often as the event occurred.
 func (w *world) reasons() []string {
 	var list []string
-	for _, event := range w.all(eventsResource) {
+	for _, event := range w.List("events", "") {
 		reason, _, _ := unstructured.NestedString(event.Object, "reason")
-		list = append(list, reason)
+		count, _, _ := unstructured.NestedInt64(event.Object, "count")
+		list = append(list, slices.Repeat([]string{reason}, int(count))...)
 	}
 	return list
 }
@@ -52,14 +57,14 @@ func TestPausedObjectIsLeftAlone(t *testing.T) {
 				w.pause(kind, "default", "foo", time.Hour)
 				end := time.Now().Add(time.Hour).Truncate(time.Second)
 				w.passes(2 * time.Second)
-				before := len(w.done(onPods))
+				before := len(w.Requests(onPods))
 				if c := w.condition(kind, "foo", apis.ConditionPaused); c["status"] != "True" || !strings.HasSuffix(fmt.Sprint(c["message"]), " by alice") {
 					t.Errorf("the condition is %v", c)
 				}
-				pods := w.owned(foo)
-				w.drop(podsResource, "default", pods[0].GetName())
-				w.edit(podsResource, "default", pods[1].GetName(), func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
-				w.edit(podsResource, "default", pods[2].GetName(), func(pod *unstructured.Unstructured) { set(pod, "Failed", "status", "phase") })
+				pods := children(w.Actor, foo)
+				w.Delete("pods", "default", pods[0].GetName())
+				w.Update("pods", "default", pods[1].GetName(), func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
+				w.Update("pods", "default", pods[2].GetName(), func(pod *unstructured.Unstructured) { set(pod, "Failed", "status", "phase") })
 				w.passes(time.Minute)
 				w.set(kind, "default", "foo", int64(5), "spec", "replicas")
 				w.passes(time.Minute)
@@ -71,19 +76,19 @@ func TestPausedObjectIsLeftAlone(t *testing.T) {
 					w.start()
 				}
 				w.passes(time.Until(end) - time.Second)
-				if now := w.done(onPods); len(now) > before {
+				if now := w.Requests(onPods); len(now) > before {
 					t.Fatalf("%d writes while it is paused, such as %s", len(now)-before, now[before])
 				}
-				status := strategy.DecodeStatus(kind.Mapping.Status, w.get(kind.Resource, "default", "foo"))
-				if status.Current != 1 || status.ObservedGeneration != w.get(kind.Resource, "default", "foo").GetGeneration() {
+				status := strategy.DecodeStatus(kind.Mapping.Status, w.Get(kind.CRD(), "default", "foo"))
+				if status.Current != 1 || status.ObservedGeneration != w.Get(kind.CRD(), "default", "foo").GetGeneration() {
 					t.Errorf("the status is %+v", status)
 				}
 				w.passes(2 * time.Second)
-				writes := w.done(onPods)
+				writes := w.Requests(onPods)
 				if len(writes) == before {
 					t.Fatal("nothing was written within a second of the end")
 				}
-				if at := writes[before].at; at.Before(end) || at.After(end.Add(time.Second)) {
+				if at := writes[before].At; at.Before(end) || at.After(end.Add(time.Second)) {
 					t.Errorf("it went on at %s, and the pause ended at %s", at, end)
 				}
 				w.converges()
@@ -118,12 +123,12 @@ func TestPauseEndsAfterTheMachineSlept(t *testing.T) {
 		}}})
 		w.start(func(o *Options) { o.Clock = clock })
 		w.passes(10 * time.Minute)
-		if writes := w.done(onPods); len(writes) > 0 {
+		if writes := w.Requests(onPods); len(writes) > 0 {
 			t.Fatalf("%s while it is paused", writes[0])
 		}
 		clock.slept.Store(int64(8 * time.Hour))
 		w.passes(time.Minute + time.Second)
-		if writes := w.done(onPods); len(writes) == 0 {
+		if writes := w.Requests(onPods); len(writes) == 0 {
 			t.Error("nothing was written within a minute")
 		}
 		w.converges()
@@ -143,12 +148,12 @@ func TestPauseIsReplacedAndLifted(t *testing.T) {
 		w.pause(kind, "default", "foo", time.Hour)
 		w.set(kind, "default", "foo", int64(2), "spec", "replicas")
 		w.passes(30 * time.Minute)
-		if made := len(w.done(podWrite("create"))); made != 1 {
+		if made := len(w.Requests(createsPod)); made != 1 {
 			t.Errorf("%d pods were made", made)
 		}
 		w.pause(kind, "default", "foo", 0)
 		w.passes(500 * time.Millisecond)
-		if made := len(w.done(podWrite("create"))); made != 2 {
+		if made := len(w.Requests(createsPod)); made != 2 {
 			t.Errorf("%d pods were made half a second after it was resumed", made)
 		}
 		w.converges()

@@ -88,79 +88,62 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 	}
 }
 
-// The loop writes nothing for an object that the selector no longer matches, even if the cache has
-// not seen the change.
-func TestSelectorIsMatchedAgainAfterTheLiveRead(t *testing.T) {
-	inWorld(t, imoocPods(), func(w *world) {
-		fields := spec(int64(2), nil)
-		fields["metadata"] = map[string]any{"labels": map[string]any{"tier": "web"}}
-		w.create(kinds.ImoocPod(), "default", "foo", fields)
-		looked, reads := w.reads, 0
-		w.reads = func(obj *unstructured.Unstructured) {
-			looked(obj)
-			reads++
-			obj.SetLabels(nil) // in the store, without an event
-		}
-		w.start(func(opts *Options) { opts.Selector = labels.SelectorFromSet(labels.Set{"tier": "web"}) })
-		w.passes(time.Minute)
-		if reads == 0 {
-			t.Error("the object was not read before anything was written for it")
-		}
-		if writes := w.done(nil); len(writes) > 0 {
-			t.Errorf("%d writes for an object that is left out, such as %s", len(writes), writes[0])
-		}
-	})
-}
-
-// The loop writes nothing if the object was deleted and recreated under the same name, even if the
-// cache still has the deleted object.
+// The loop writes nothing for an object that the selector no longer matches, or that was deleted and
+// recreated under the same name, even if the cache has not seen the change.
 func TestObjectIsTheSameAfterTheLiveRead(t *testing.T) {
-	inWorld(t, imoocPods(), func(w *world) {
-		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
-		looked, reads := w.reads, 0
-		w.reads = func(obj *unstructured.Unstructured) {
-			looked(obj)
-			reads++
-			obj.SetUID("created-again") // in the store, without an event
-		}
-		w.start()
-		w.passes(time.Minute)
-		if reads == 0 {
-			t.Error("the object was not read before anything was written for it")
-		}
-		if writes := w.done(nil); len(writes) > 0 {
-			t.Errorf("%d writes for another object of the same name, such as %s", len(writes), writes[0])
-		}
-	})
+	kind := kinds.ImoocPod()
+	for name, recreated := range map[string]bool{"left out": false, "recreated": true} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, imoocPods(), func(w *world) {
+				fields := spec(int64(2), nil)
+				fields["metadata"] = map[string]any{"labels": map[string]any{"tier": "web"}}
+				w.create(kind, "default", "foo", fields)
+				w.Stall(kind.Resource.Resource)
+				reads := apiserver.On("get", kind.Resource.Resource)
+				w.Server.Fail(reads, apiserver.Fault{Times: 1, Before: func() {
+					if recreated {
+						w.Remove(kind.CRD(), "default", "foo")
+						w.create(kind, "default", "foo", fields)
+					} else {
+						w.Update(kind.CRD(), "default", "foo", func(obj *unstructured.Unstructured) { obj.SetLabels(nil) })
+					}
+				}})
+				w.start(func(opts *Options) { opts.Selector = labels.SelectorFromSet(labels.Set{"tier": "web"}) })
+				w.passes(time.Minute)
+				if len(w.Requests(reads)) == 0 {
+					t.Error("the object was not read before anything was written for it")
+				}
+				if writes := w.Requests(apiserver.Writes); len(writes) > 0 {
+					t.Errorf("%d writes, such as %s", len(writes), writes[0])
+				}
+			})
+		})
+	}
 }
 
 // A pod whose create got no response counts even before the cache has it. If the wanted slots
 // change in the meantime, the loop creates no extra pods.
 func TestPodsWhoseCreatesWereNotAnsweredCount(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
-		w.late = 500 * time.Millisecond
 		kind := kinds.ImoocPod()
 		w.create(kind, "default", "foo", spec(int64(0), nil))
 		w.start()
 		w.converges()
-		w.passes(5 * time.Second) // until the last event has arrived
-		w.mu.Lock()
-		w.lose = func(is write) bool { return podWrite("create")(is) }
-		w.mu.Unlock()
+		w.Stall("pods")
+		answer := w.Server.Fail(createsPod, apiserver.Fault{DropAfter: true})
 		w.set(kind, "default", "foo", int64(3), "spec", "replicas")
 		w.until(func() string {
-			if len(w.done(podWrite("create"))) == 0 {
+			if len(w.Requests(createsPod)) == 0 {
 				return "no pod is created"
 			}
 			return ""
 		})
-		w.mu.Lock()
-		w.lose = nil
-		w.mu.Unlock()
-		w.edit(kind.Resource, "default", "foo", func(obj *unstructured.Unstructured) {
+		answer()
+		w.change(kind, "default", "foo", func(obj *unstructured.Unstructured) {
 			obj.SetAnnotations(map[string]string{apis.AnnotationRemovedSlots: "0,1,2"})
 		})
-		w.note(kind, w.get(kind.Resource, "default", "foo"))
+		w.passes(500 * time.Millisecond)
+		w.Stall()
 		w.converges()
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
 // ofEndingNamespace returns the server's response to a create in a terminating namespace.
@@ -31,22 +32,22 @@ func TestCreatesInANamespaceThatEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, imoocPods(), func(w *world) {
-				w.deny(answer, podWrite("create"))
+				w.deny(answer, createsPod)
 				w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
 				w.start()
 				w.passes(time.Second)
-				creates := len(w.done(podWrite("create")))
+				creates := len(w.Requests(createsPod))
 				if creates == 0 || creates > 2 {
 					t.Fatalf("%d creates were tried, want 1 or 2", creates)
 				}
 				w.passes(time.Minute)
-				if more := len(w.done(podWrite("create"))) - creates; more > 0 {
+				if more := len(w.Requests(createsPod)) - creates; more > 0 {
 					t.Errorf("%d creates were tried again", more)
 				}
 				if status := w.condition(kinds.ImoocPod(), "foo", apis.ConditionReplicaFailure)["status"]; status == "True" {
 					t.Error("the status calls it a failure")
 				}
-				if told := w.done(func(is write) bool { return is.resource == eventsResource }); len(told) > 0 {
+				if told := w.Requests(apiserver.On("create", "events")); len(told) > 0 {
 					t.Errorf("an event tells of it: %s", told[0])
 				}
 			})

@@ -16,27 +16,31 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
 // holdRecorded checks that the revision of a template exists before the template is used.
-func (w *world) holdRecorded(is write, owner *unstructured.Unstructured, hash string) {
+func (w *world) holdRecorded(is request, owner *unstructured.Unstructured, hash string) {
 	name := plan.RevisionName(owner.GetName(), owner.GetUID(), hash)
-	if w.objects[strategy.RevisionResource()][keyOf(owner.GetNamespace(), name)] == nil && !w.historyless {
+	if is.in.Get("controllerrevisions", owner.GetNamespace(), name) == nil && !w.historyless {
 		w.blame("%s before the revision of its template", is)
 	}
 }
 
 // holdRevision checks that a revision contains the template whose hash is in its name, that its
 // data never changes, and that no revision in use is deleted.
-func (w *world) holdRevision(is write, kind kinds.Kind, owner *unstructured.Unstructured) {
+func (w *world) holdRevision(is request, kind kinds.Kind, owner *unstructured.Unstructured) {
 	if owner == nil {
 		w.blame("I4: %s, whose revision is not the loop's", is)
 		return
 	}
-	hash := plan.RevisionTemplate(is.name, owner.GetName(), owner.GetUID())
-	switch is.verb {
+	revision := is.after
+	if revision == nil {
+		revision = is.before
+	}
+	hash := plan.RevisionTemplate(revision.GetName(), owner.GetName(), owner.GetUID())
+	switch is.Verb {
 	case "create":
 		data, _, _ := unstructured.NestedMap(is.after.Object, "data")
 		ofLabel := func(label string) bool {
@@ -51,13 +55,14 @@ func (w *world) holdRevision(is write, kind kinds.Kind, owner *unstructured.Unst
 		for _, obj := range []*unstructured.Unstructured{before, after} {
 			obj.SetLabels(nil)
 			obj.SetAnnotations(nil)
+			obj.SetManagedFields(nil)
 			obj.Object["revision"] = nil
 		}
 		if fmt.Sprint(before.Object) != fmt.Sprint(after.Object) {
 			w.blame("I4: %s changes more than the number", is)
 		}
 	case "delete":
-		inUse := slices.ContainsFunc(w.children(owner), func(pod *unstructured.Unstructured) bool { return pod.GetLabels()[apis.LabelTemplateHash] == hash })
+		inUse := slices.ContainsFunc(children(is.in, owner), func(pod *unstructured.Unstructured) bool { return pod.GetLabels()[apis.LabelTemplateHash] == hash })
 		if inUse || hash == "" || hash == kinds.TemplateHash(kind, owner) {
 			w.blame("%s, which is in use", is)
 		}
@@ -66,10 +71,8 @@ func (w *world) holdRevision(is write, kind kinds.Kind, owner *unstructured.Unst
 
 // history returns the template hashes and the numbers of the revisions of an object, oldest first.
 func (w *world) history(owner *unstructured.Unstructured) (hashes []string, numbers []int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	byNumber := map[int64]string{}
-	for _, r := range w.objects[strategy.RevisionResource()] {
+	for _, r := range w.List("controllerrevisions", owner.GetNamespace()) {
 		if ref := metav1.GetControllerOf(r); ref != nil && ref.UID == owner.GetUID() {
 			number, _, _ := unstructured.NestedInt64(r.Object, "revision")
 			byNumber[number] += plan.RevisionTemplate(r.GetName(), owner.GetName(), owner.GetUID())
@@ -89,7 +92,7 @@ func (w *world) amissHistory(kind kinds.Kind, owner *unstructured.Unstructured) 
 		return ""
 	}
 	newest, template := int64(-1), ""
-	for _, r := range w.objects[strategy.RevisionResource()] {
+	for _, r := range w.List("controllerrevisions", owner.GetNamespace()) {
 		if ref := metav1.GetControllerOf(r); ref == nil || ref.UID != owner.GetUID() {
 			continue
 		}
@@ -106,7 +109,9 @@ func (w *world) amissHistory(kind kinds.Kind, owner *unstructured.Unstructured) 
 	return ""
 }
 
-func revisionWrite(w write) bool { return w.resource == strategy.RevisionResource() }
+func revisionWrite(q apiserver.Request) bool {
+	return apiserver.Writes(q) && q.Resource == "controllerrevisions"
+}
 
 // eachStrategy runs a test in a world for each strategy, with shipped and with declared kinds.
 // image sets the image in the template of the object foo.
@@ -126,9 +131,7 @@ func eachStrategy(t *testing.T, do func(t *testing.T, w *world, kind kinds.Kind,
 	})
 	t.Run("nodes", func(t *testing.T) {
 		inWorld(t, []kinds.Kind{kinds.MyDaemonSet()}, func(w *world) {
-			for _, node := range []string{"a", "b"} {
-				w.put(nodesResource, map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": node}})
-			}
+			w.CreateYAML("{apiVersion: v1, kind: Node, metadata: {name: node-2}}")
 			do(t, w, kinds.MyDaemonSet(), imaged(w, kinds.MyDaemonSet()))
 		})
 	})
@@ -160,7 +163,7 @@ func TestHistoryOfTemplates(t *testing.T) {
 		a := kinds.TemplateHash(kind, foo)
 		w.start()
 		w.converges()
-		if made := w.done(revisionWrite); len(made) != 1 {
+		if made := w.Requests(revisionWrite); len(made) != 1 {
 			t.Errorf("%d revisions were written for the first template, want 1: %v", len(made), made)
 		}
 		if len(kind.ReplicasPath) > 0 {
@@ -168,12 +171,12 @@ func TestHistoryOfTemplates(t *testing.T) {
 			w.converges()
 		}
 		w.staysQuiet()
-		if made := w.done(revisionWrite); len(made) != 1 {
+		if made := w.Requests(revisionWrite); len(made) != 1 {
 			t.Errorf("%d revisions were written with a scale, want 1: %v", len(made), made)
 		}
 		image("b")
 		w.converges()
-		b := kinds.TemplateHash(kind, w.get(kind.Resource, "default", "foo"))
+		b := kinds.TemplateHash(kind, w.Get(kind.CRD(), "default", "foo"))
 		image("a")
 		w.converges()
 		w.staysQuiet()
@@ -181,7 +184,7 @@ func TestHistoryOfTemplates(t *testing.T) {
 		if hashes, numbers := w.history(foo); !slices.Equal(hashes, []string{b, a}) || !slices.Equal(numbers, []int64{2, 3}) {
 			t.Errorf("the history is %v with the numbers %v, want %v with 2 and 3", hashes, numbers, []string{b, a})
 		}
-		if made := w.done(revisionWrite); len(made) != 3 {
+		if made := w.Requests(revisionWrite); len(made) != 3 {
 			t.Errorf("%d revisions were written, want 3: %v", len(made), made)
 		}
 	})
@@ -200,15 +203,16 @@ func TestChangeCauseIsKept(t *testing.T) {
 				obj.SetAnnotations(map[string]string{apis.AnnotationChangeCause: why, apis.AnnotationChangedBy: by})
 				if why == "" {
 					obj.SetAnnotations(nil)
+					obj.SetManagedFields(nil)
 				}
 			})
 			w.converges()
 		}
 		told := func(hash string) map[string]string {
-			return w.get(strategy.RevisionResource(), "default", plan.RevisionName("foo", foo.GetUID(), hash)).GetAnnotations()
+			return w.Get("controllerrevisions", "default", plan.RevisionName("foo", foo.GetUID(), hash)).GetAnnotations()
 		}
 		cause("b", "image a → b", "alice")
-		b := kinds.TemplateHash(kinds.ImoocPod(), w.get(kinds.ImoocPod().Resource, "default", "foo"))
+		b := kinds.TemplateHash(kinds.ImoocPod(), w.Get(kinds.ImoocPod().CRD(), "default", "foo"))
 		if is := told(b); is[apis.AnnotationChangeCause] != "image a → b" || is[apis.AnnotationChangedBy] != "alice" {
 			t.Errorf("the revision of b says %v", is)
 		}
@@ -229,22 +233,21 @@ func TestChangeCauseIsKept(t *testing.T) {
 func TestRevisionsThatMayNotBeRead(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		w.historyless = true
-		w.unlisted[strategy.RevisionResource()] = true
+		w.Forbid(apiserver.On("list|watch", "controllerrevisions"))
 		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
 		w.start()
 		w.converges()
 		image("b")
 		w.converges()
 		w.staysQuiet()
-		if tried := w.done(revisionWrite); len(tried) > 0 {
+		if tried := w.Requests(revisionWrite); len(tried) > 0 {
 			t.Errorf("it tried %v", tried)
 		}
 		if said := w.said(func(l report.Line) bool { return strings.Contains(l.Text, "cannot list controllerrevisions") }); len(said) != 1 {
 			t.Errorf("it said %q, want one line", said)
 		}
-		w.mu.Lock()
-		w.historyless, w.unlisted[strategy.RevisionResource()] = false, false
-		w.mu.Unlock()
+		w.historyless = false
+		w.Permit()
 		w.converges()
 		w.staysQuiet()
 		if hashes, _ := w.history(foo); len(hashes) != 1 {
@@ -264,7 +267,7 @@ func TestRefusedRevisionCostsNoPod(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 				w.historyless = true
-				w.deny(refusal, revisionWrite)
+				allow := w.deny(refusal, revisionWrite)
 				foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
 				w.start()
 				w.converges()
@@ -275,10 +278,8 @@ func TestRefusedRevisionCostsNoPod(t *testing.T) {
 				if said := w.said(func(l report.Line) bool { return strings.Contains(l.Text, "cannot keep the history") }); len(said) != 1 {
 					t.Errorf("it said %q, want one line", said)
 				}
-				w.deny(nil, nil)
-				w.mu.Lock()
 				w.historyless = false
-				w.mu.Unlock()
+				allow()
 				image("c")
 				w.converges()
 				w.staysQuiet()
@@ -295,14 +296,13 @@ func TestForeignRevision(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), template("a")))
 		name := plan.RevisionName("foo", foo.GetUID(), kinds.TemplateHash(kinds.ImoocPod(), foo))
-		theirs := w.put(strategy.RevisionResource(), map[string]any{
-			"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": map[string]any{"namespace": "default", "name": name}, "revision": int64(7),
-		})
+		w.CreateYAML("{apiVersion: apps/v1, kind: ControllerRevision, metadata: {name: " + name + "}, revision: 7}")
+		theirs := w.Get("controllerrevisions", "default", name)
 		w.start()
 		w.historyless = true
 		w.converges()
 		w.staysQuiet()
-		if now := w.get(strategy.RevisionResource(), "default", name); now.GetResourceVersion() != theirs.GetResourceVersion() {
+		if now := w.Get("controllerrevisions", "default", name); now.GetResourceVersion() != theirs.GetResourceVersion() {
 			t.Error("it was changed")
 		}
 		if said := w.said(func(l report.Line) bool {
@@ -321,11 +321,11 @@ func TestChangedRevisionsAreRepaired(t *testing.T) {
 		name := plan.RevisionName("foo", foo.GetUID(), kinds.TemplateHash(kind, foo))
 		w.start()
 		w.converges()
-		w.drop(strategy.RevisionResource(), "default", name)
+		w.Delete("controllerrevisions", "default", name)
 		w.converges()
-		w.edit(strategy.RevisionResource(), "default", name, func(r *unstructured.Unstructured) { r.SetLabels(nil) })
+		w.Update("controllerrevisions", "default", name, func(r *unstructured.Unstructured) { r.SetLabels(nil) })
 		w.until(func() string {
-			if r := w.get(strategy.RevisionResource(), "default", name); r.GetLabels()[apis.LabelOwner] != string(foo.GetUID()) {
+			if r := w.Get("controllerrevisions", "default", name); r.GetLabels()[apis.LabelOwner] != string(foo.GetUID()) {
 				return fmt.Sprintf("the revision has the labels %v", r.GetLabels())
 			}
 			return ""
@@ -333,7 +333,7 @@ func TestChangedRevisionsAreRepaired(t *testing.T) {
 		w.staysQuiet()
 		image("b")
 		w.converges()
-		w.edit(strategy.RevisionResource(), "default", name, func(r *unstructured.Unstructured) { r.Object["revision"] = int64(9) })
+		w.Update("controllerrevisions", "default", name, func(r *unstructured.Unstructured) { r.Object["revision"] = int64(9) })
 		w.converges()
 		w.staysQuiet()
 		if _, numbers := w.history(foo); !slices.Equal(numbers, []int64{9, 10}) {
@@ -366,8 +366,8 @@ func TestHistoryOfALargeObject(t *testing.T) {
 // Two concurrent loops write one history, even if their caches are behind.
 func TestTwoLoopsKeepOneHistory(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
-		w.judge = func(is write) { // hold can check the writes of pods only if one loop runs
-			if revisionWrite(is) {
+		w.check = func(is request) { // hold can check the writes of pods only if one loop runs
+			if revisionWrite(is.Request) {
 				w.hold(is)
 			}
 		}
@@ -379,12 +379,11 @@ func TestTwoLoopsKeepOneHistory(t *testing.T) {
 		w.stop = func() { first(); second() }
 		w.converges()
 		for _, late := range []time.Duration{0, 50 * time.Millisecond, 300 * time.Millisecond, time.Second} {
-			w.mu.Lock()
-			w.late = late
-			w.mu.Unlock()
 			for _, name := range []string{"b", "c", "a", "b", "a"} {
+				w.Stall("pods", "deployments", "controllerrevisions")
 				image(name)
 				w.passes(late)
+				w.Stall()
 			}
 			w.converges()
 		}

@@ -3,6 +3,7 @@ package controller
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,32 +14,28 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// before makes the server call do once, without its lock, before the first matching write.
-func (w *world) before(match func(write) bool, do func()) {
-	done := false
-	w.admit = func(is write) *apierrors.StatusError {
-		if !done && match(is) {
-			done = true
-			w.mu.Unlock()
-			defer w.mu.Lock()
-			do()
-		}
-		return nil
-	}
+func (w *world) event(reason, message string) bool {
+	return slices.ContainsFunc(w.List("events", ""), func(event *unstructured.Unstructured) bool {
+		said, _, _ := unstructured.NestedString(event.Object, "message")
+		return event.Object["reason"] == reason && strings.Contains(said, message)
+	})
 }
 
-func (w *world) event(reason, message string) bool {
-	return len(w.done(func(is write) bool {
-		if is.resource != eventsResource || is.after == nil {
-			return false
+func createsPod(q apiserver.Request) bool { return apiserver.On("create", "pods")(q) }
+
+// createsPodAfter matches the creates of pods after the first n.
+func createsPodAfter(n int) apiserver.Match {
+	return func(q apiserver.Request) bool {
+		if createsPod(q) {
+			n--
 		}
-		said, _, _ := unstructured.NestedString(is.after.Object, "message")
-		return is.after.Object["reason"] == reason && strings.Contains(said, message)
-	})) > 0
+		return createsPod(q) && n < 0
+	}
 }
 
 // A status is written even if its first write conflicts with a change that does not trigger a
@@ -50,16 +47,8 @@ func TestStatusIsWrittenAfterAConflict(t *testing.T) {
 		w.start()
 		w.converges()
 		w.passes(time.Minute)
-		first := true
-		w.mu.Lock()
-		w.admit = func(is write) *apierrors.StatusError {
-			if is.subresource != "status" || !first {
-				return nil
-			}
-			first = false
-			return apierrors.NewConflict(is.resource.GroupResource(), is.name, errors.New("someone was faster"))
-		}
-		w.mu.Unlock()
+		conflict := apierrors.NewConflict(foo.Resource.GroupResource(), "foo", errors.New("someone was faster"))
+		w.Server.Fail(apiserver.On("patch", foo.Resource.Resource+"/status"), apiserver.Fault{Times: 1, Err: conflict})
 		w.change(foo, "default", "foo", func(obj *unstructured.Unstructured) { delete(obj.Object, "status") })
 		w.passes(time.Minute)
 		if amiss := w.amiss(foo, "default", "foo"); amiss != "" {
@@ -72,11 +61,10 @@ func TestStatusIsWrittenAfterAConflict(t *testing.T) {
 func TestStatusShowsProgress(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
-		third := func(is write) bool { return podWrite("create")(is) && strings.HasSuffix(is.name, "-2") }
-		w.before(third, func() { <-time.After(10 * time.Second) })
+		w.Server.Fail(createsPodAfter(2), apiserver.Fault{Times: 1, Delay: 10 * time.Second})
 		w.start()
 		w.passes(8 * time.Second)
-		if n, _, _ := unstructured.NestedInt64(w.get(kinds.ImoocPod().Resource, "default", "foo").Object, "status", "replicas"); n != 2 {
+		if n, _, _ := unstructured.NestedInt64(w.Get(kinds.ImoocPod().CRD(), "default", "foo").Object, "status", "replicas"); n != 2 {
 			t.Errorf("the status reports %d pods, want 2", n)
 		}
 		w.converges()
@@ -89,17 +77,13 @@ func TestRefusedDeletionDoesNotStopTheOthers(t *testing.T) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
 		w.start()
 		w.converges()
-		w.mu.Lock()
-		w.admit = func(is write) *apierrors.StatusError {
-			if podWrite("delete")(is) && strings.HasSuffix(is.name, "-2") {
-				return apierrors.NewForbidden(is.resource.GroupResource(), is.name, errors.New("the policy keeps this pod"))
-			}
-			return nil
-		}
-		w.mu.Unlock()
+		third := slots.PodName("foo", foo.GetUID(), "", 2)
+		w.deny(denied("the policy keeps this pod"), func(q apiserver.Request) bool {
+			return apiserver.On("delete", "pods")(q) && q.Name == third
+		})
 		w.set(kinds.ImoocPod(), "default", "foo", int64(0), "spec", "replicas")
 		w.passes(time.Minute)
-		if left := len(w.owned(foo)); left != 1 {
+		if left := len(children(w.Actor, foo)); left != 1 {
 			t.Errorf("%d pods are left, want 1", left)
 		}
 		if !w.event("ReconcileFailed", "the policy keeps this pod") {
@@ -111,12 +95,7 @@ func TestRefusedDeletionDoesNotStopTheOthers(t *testing.T) {
 // If every create fails with a server error, for example from a webhook, the status reports it.
 func TestServerThatFailsIsReported(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
-		w.admit = func(is write) *apierrors.StatusError {
-			if podWrite("create")(is) {
-				return apierrors.NewInternalError(errors.New("failed calling webhook pods.example.com"))
-			}
-			return nil
-		}
+		allow := w.deny(apierrors.NewInternalError(errors.New("failed calling webhook pods.example.com")), createsPod)
 		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
 		w.start()
 		w.untilFailure(kinds.ImoocPod(), "foo")
@@ -124,9 +103,7 @@ func TestServerThatFailsIsReported(t *testing.T) {
 		if message, _ := c["message"].(string); c["reason"] != "CreateFailed" || !strings.Contains(message, "pods.example.com") {
 			t.Errorf("the condition says %v: %v", c["reason"], c["message"])
 		}
-		w.mu.Lock()
-		w.admit = nil
-		w.mu.Unlock()
+		allow()
 		w.converges()
 		w.passes(time.Minute)
 		if c := w.condition(kinds.ImoocPod(), "foo", apis.ConditionReplicaFailure); c["status"] != "False" {
@@ -166,18 +143,15 @@ func TestStopFinishesTheWriteUnderWay(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(1), nil))
 		begun := make(chan struct{})
-		w.before(podWrite("create"), func() {
-			close(begun)
-			<-time.After(5 * time.Second)
-		})
+		w.Server.Fail(createsPod, apiserver.Fault{Before: func() { close(begun) }, Delay: 5 * time.Second})
 		w.start()
 		<-begun
 		stopped := time.Now()
 		w.end()
 		took := time.Since(stopped)
 		w.passes(time.Second) // until the event recorder has finished, too
-		if took < 5*time.Second || len(w.owned(foo)) != 1 {
-			t.Errorf("the loop ended after %s with %d pods, want 1 after 5s", took, len(w.owned(foo)))
+		if took < 5*time.Second || len(children(w.Actor, foo)) != 1 {
+			t.Errorf("the loop ended after %s with %d pods, want 1 after 5s", took, len(children(w.Actor, foo)))
 		}
 		if all, _ := w.c.States(); len(all) != 1 || all[0].Name != "foo" {
 			t.Errorf("after its end, the loop knows of %+v", all)
@@ -190,14 +164,14 @@ func TestDeclarationRemovedDuringCreate(t *testing.T) {
 	inWorkers(t, declaredKind{plan: kinds.StrategyPods}, func(w *world, worker kinds.Kind) {
 		const wanted = 300
 		foo := w.create(worker, "default", "foo", spec(int64(wanted), template("web")))
-		w.before(func(is write) bool { return podWrite("create")(is) && strings.HasSuffix(is.name, "-20") }, func() {
-			w.edit(kinds.CRDResource(), "", worker.CRD(), func(crd *unstructured.Unstructured) {
+		w.Server.Fail(createsPodAfter(20), apiserver.Fault{Times: 1, Before: func() {
+			w.Update("customresourcedefinitions", "", worker.CRD(), func(crd *unstructured.Unstructured) {
 				unstructured.RemoveNestedField(crd.Object, "metadata", "annotations")
 			})
-		})
+		}})
 		w.start()
 		w.passes(time.Minute)
-		if n := len(w.owned(foo)); n < 20 || n > wanted/2 {
+		if n := len(children(w.Actor, foo)); n < 20 || n > wanted/2 {
 			t.Errorf("%d pods of %d were created, although the declaration was removed before the 20th", n, wanted)
 		}
 	})
@@ -210,31 +184,24 @@ func TestForeignDeployment(t *testing.T) {
 	app := kinds.AppService()
 	inWorld(t, []kinds.Kind{app}, func(w *world) {
 		foo := w.create(app, "default", "foo", map[string]any{"spec": map[string]any{"deploymentName": "web", "replicas": int64(2)}})
-		looked := w.reads
-		var foreign *unstructured.Unstructured
-		w.reads = func(obj *unstructured.Unstructured) {
-			looked(obj)
-			if foreign == nil {
-				w.mu.Unlock()
-				defer w.mu.Lock()
-				w.deployment(app, foo, "web")
-				w.edit(strategy.DeploymentResource(), "default", "web", func(d *unstructured.Unstructured) { d.SetOwnerReferences(nil) })
-				foreign = w.get(strategy.DeploymentResource(), "default", "web")
-			}
-		}
+		w.Server.Fail(apiserver.On("get", app.Resource.Resource), apiserver.Fault{Times: 1, Before: func() {
+			w.Stall("deployments")
+			w.deployment(app, foo, "web")
+			w.Update("deployments", "default", "web", func(d *unstructured.Unstructured) { d.SetOwnerReferences(nil) })
+		}})
 		w.start()
 		w.untilFailure(app, "foo")
+		w.Stall()
+		foreign := w.Get("deployments", "default", "web")
 		if c := w.condition(app, "foo", apis.ConditionReplicaFailure); c["reason"] != "NameTaken" {
 			t.Errorf("the condition says %v: %v", c["reason"], c["message"])
 		}
 		w.passes(time.Minute)
-		now := w.get(strategy.DeploymentResource(), "default", "web")
+		now := w.Get("deployments", "default", "web")
 		if !reflect.DeepEqual(now.Object["spec"], foreign.Object["spec"]) || len(now.GetOwnerReferences()) > 0 {
 			t.Errorf("the foreign Deployment was\n%v\nand is\n%v", foreign, now)
 		}
-		w.mu.Lock()
-		w.remove(strategy.DeploymentResource(), foreign)
-		w.mu.Unlock()
+		w.Delete("deployments", "default", "web")
 		w.converges()
 	})
 }

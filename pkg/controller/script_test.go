@@ -18,9 +18,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
@@ -162,13 +162,14 @@ func TestObjectsAsAServerMayHoldThem(t *testing.T) {
 		if s.crd.plan == kinds.StrategyDeployment {
 			both[1] = kinds.AppService()
 		}
-		heard := &recorder{TB: t}
-		bubble.Test(t, func(*testing.T) {
+		heard := &recorder{}
+		bubble.Test(t, func(t *testing.T) {
+			heard.TB = t
 			done := make(chan struct{})
 			go func() { // Fatal ends only this goroutine
 				defer close(done)
-				play(heard, both, func(w *world) {
-					w.put(kinds.CRDResource(), crd)
+				runInWorld(heard, both, func(w *world) {
+					w.Create(crd)
 					s.run(w)
 				})
 			}()
@@ -237,7 +238,7 @@ func (s script) run(w *world) {
 	}
 	w.passes(2 * time.Minute)
 	for _, kind := range w.kinds {
-		for _, obj := range w.all(kind.Resource) {
+		for _, obj := range w.List(kind.CRD(), "") {
 			w.mustSay(kind, obj)
 		}
 	}
@@ -252,7 +253,7 @@ func (s script) run(w *world) {
 func (w *world) ofNumber(n int) (kinds.Kind, *unstructured.Unstructured) {
 	i := 0
 	for _, kind := range w.kinds {
-		for _, obj := range w.all(kind.Resource) {
+		for _, obj := range w.List(kind.CRD(), "") {
 			if i++; i > n {
 				return kind, obj
 			}
@@ -264,7 +265,7 @@ func (w *world) ofNumber(n int) (kinds.Kind, *unstructured.Unstructured) {
 func (o scriptedOwner) make(w *world) {
 	kind := w.kinds[o.kind]
 	namespace, name := []string{"default", "other"}[o.namespace], []string{"foo", "bar"}[o.name]
-	if w.get(kind.Resource, namespace, name) != nil {
+	if w.Get(kind.CRD(), namespace, name) != nil {
 		return
 	}
 	w.create(kind, namespace, name, map[string]any{"spec": map[string]any{}})
@@ -274,12 +275,12 @@ func (o scriptedOwner) make(w *world) {
 		setRemoved(obj, o.removed)
 		setStatus(obj, o.status)
 	})
-	owner := w.get(kind.Resource, namespace, name)
+	owner := w.Get(kind.CRD(), namespace, name)
 	for i, p := range o.pods {
 		p.make(w, kind, owner, i)
 	}
 	if kind.Mapping.Strategy == kinds.StrategyDeployment && o.sidecar {
-		w.deployment(kind, owner, name+"-sidecar")
+		w.deployment(kind, owner, name+"-sidecar-of-"+strings.ToLower(kind.Kind))
 	}
 }
 
@@ -369,7 +370,7 @@ func (p scriptedPod) make(w *world, kind kinds.Kind, owner *unstructured.Unstruc
 	if word, strange := map[string]string{"earlier": "earlier", "only labeled": "labeled", "of a namesake": "namesake"}[p.how]; strange {
 		name = fmt.Sprintf("%s-%s-%d", owner.GetName(), word, number)
 	}
-	if w.get(podsResource, owner.GetNamespace(), name) != nil {
+	if w.Get("pods", owner.GetNamespace(), name) != nil {
 		return
 	}
 	w.pod(kind, owner, slot, made)
@@ -386,7 +387,7 @@ func (st step) happen(w *world) {
 		return
 	}
 	namespace, name := owner.GetNamespace(), owner.GetName()
-	pods := w.owned(owner)
+	pods := children(w.Actor, owner)
 	onPod := func(do func(pod *unstructured.Unstructured)) {
 		if len(pods) > 0 {
 			pod := pods[st.pod%len(pods)]
@@ -395,7 +396,7 @@ func (st step) happen(w *world) {
 		}
 	}
 	onPodFields := func(change func(*unstructured.Unstructured)) {
-		onPod(func(pod *unstructured.Unstructured) { w.edit(podsResource, namespace, pod.GetName(), change) })
+		onPod(func(pod *unstructured.Unstructured) { w.Update("pods", namespace, pod.GetName(), change) })
 	}
 	switch st.what {
 	case "scale":
@@ -405,7 +406,7 @@ func (st step) happen(w *world) {
 	case "remove": // removes the slot of a pod, as "scale --remove" does
 		onPod(func(pod *unstructured.Unstructured) {
 			slot := slots.FromName(pod.GetName(), name, owner.GetUID(), "")
-			if n, ok := w.count(kind, owner); ok && n > 0 && w.want(kind, owner).wants(slot) {
+			if n, ok := count(w.Actor, kind, owner); ok && n > 0 && desired(w.Actor, kind, owner).wants(slot) {
 				w.change(kind, namespace, name, func(obj *unstructured.Unstructured) {
 					setRemoved(obj, strings.TrimPrefix(obj.GetAnnotations()[apis.AnnotationRemovedSlots]+","+slot.String(), ","))
 					set(obj, n-1, kind.ReplicasPath...)
@@ -415,9 +416,9 @@ func (st step) happen(w *world) {
 	case "template":
 		w.change(kind, namespace, name, func(obj *unstructured.Unstructured) { setTemplate(kind, obj, st.how) })
 	case "status":
-		w.edit(kind.Resource, namespace, name, func(obj *unstructured.Unstructured) { setStatus(obj, st.how) })
+		w.Update(kind.CRD(), namespace, name, func(obj *unstructured.Unstructured) { setStatus(obj, st.how) })
 	case "kill":
-		onPod(func(pod *unstructured.Unstructured) { w.drop(podsResource, namespace, pod.GetName()) })
+		onPod(func(pod *unstructured.Unstructured) { w.Delete("pods", namespace, pod.GetName()) })
 	case "fail":
 		onPodFields(func(pod *unstructured.Unstructured) {
 			pod.Object["status"] = running(false)
@@ -426,8 +427,8 @@ func (st step) happen(w *world) {
 	case "unlabel":
 		onPodFields(func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
 	case "hold":
-		onPodFields(func(pod *unstructured.Unstructured) { pod.SetAnnotations(map[string]string{stuck: "yes"}) })
-		onPod(func(pod *unstructured.Unstructured) { w.drop(podsResource, namespace, pod.GetName()) })
+		onPodFields(stick)
+		onPod(func(pod *unstructured.Unstructured) { w.Delete("pods", namespace, pod.GetName()) })
 	case "add":
 		if kind.Mapping.Strategy == kinds.StrategyPods {
 			scriptedPod{st.how, st.pod}.make(w, kind, owner, 10+len(pods))
@@ -444,29 +445,25 @@ func (st step) happen(w *world) {
 // refuse makes the server reject a verb for pods and Deployments. With "", the server accepts all
 // verbs again.
 func (w *world) refuse(verb string) {
+	if w.accept != nil {
+		w.accept()
+		w.accept = nil
+	}
 	if verb == "" {
-		w.deny(nil, nil)
 		return
 	}
-	w.deny(denied("a webhook denied the request"), func(is write) bool {
-		return is.verb == verb && (is.resource == podsResource || is.resource == strategy.DeploymentResource())
+	w.accept = w.deny(denied("a webhook denied the request"), func(q apiserver.Request) bool {
+		is := q.Verb
+		if isApply(q) {
+			is = "apply"
+		}
+		return is == verb && (q.Resource == "pods" || q.Resource == "deployments")
 	})
 }
 
-// deny makes the server reject the matching writes with an error. With a nil match, the server
-// accepts all writes again.
-func (w *world) deny(err *apierrors.StatusError, match func(write) bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.admit = nil
-	if match != nil {
-		w.admit = func(is write) *apierrors.StatusError {
-			if match(is) {
-				return err
-			}
-			return nil
-		}
-	}
+// deny makes the server reject the matching requests with an error until allow is called.
+func (w *world) deny(err *apierrors.StatusError, match apiserver.Match) (allow func()) {
+	return w.Server.Fail(match, apiserver.Fault{Err: err})
 }
 
 func denied(why string) *apierrors.StatusError {
@@ -482,13 +479,11 @@ func (w *world) mustSay(kind kinds.Kind, obj *unstructured.Unstructured) {
 	if amiss == "" {
 		return
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.admit != nil || w.isTrue(kind, w.objects[kind.Resource][keyOf(namespace, name)], apis.ConditionReplicaFailure) {
+	if w.accept != nil || w.isTrue(kind, w.Get(kind.CRD(), namespace, name), apis.ConditionReplicaFailure) {
 		return
 	}
-	for _, pod := range w.objects[podsResource] {
-		if ref := metav1.GetControllerOf(pod); ref != nil && ref.UID == obj.GetUID() && (pod.GetDeletionTimestamp() != nil || hasEnded(pod) || !ready(pod)) {
+	for _, pod := range children(w.Actor, obj) {
+		if pod.GetDeletionTimestamp() != nil || hasEnded(pod) || !ready(pod) {
 			return
 		}
 	}
@@ -499,12 +494,12 @@ func (w *world) mustSay(kind kinds.Kind, obj *unstructured.Unstructured) {
 func repair(w *world) {
 	w.refuse("")
 	for _, kind := range w.kinds {
-		for _, obj := range w.all(kind.Resource) {
+		for _, obj := range w.List(kind.CRD(), "") {
 			w.change(kind, obj.GetNamespace(), obj.GetName(), func(obj *unstructured.Unstructured) {
 				if obj.GetAnnotations()[apis.AnnotationRemovedSlots] == misprint {
 					setRemoved(obj, "")
 				}
-				if _, ok := w.count(kind, obj); !ok {
+				if _, ok := count(w.Actor, kind, obj); !ok {
 					setCount(kind, obj, "2")
 				}
 				if brokenTemplate(kind, obj) {
@@ -513,19 +508,19 @@ func repair(w *world) {
 			})
 		}
 	}
-	for _, pod := range w.all(podsResource) {
+	for _, pod := range w.List("pods", "") {
 		if metav1.GetControllerOf(pod) == nil && !strings.Contains(pod.GetName(), "-labeled-") {
-			w.drop(podsResource, pod.GetNamespace(), pod.GetName())
+			w.Delete("pods", pod.GetNamespace(), pod.GetName())
 		}
 		if !ready(pod) && !hasEnded(pod) && pod.GetDeletionTimestamp() == nil {
-			w.edit(podsResource, pod.GetNamespace(), pod.GetName(), func(pod *unstructured.Unstructured) { pod.Object["status"] = running(true) })
+			w.Update("pods", pod.GetNamespace(), pod.GetName(), func(pod *unstructured.Unstructured) { pod.Object["status"] = running(true) })
 		}
 	}
 	w.letGo()
 	if w.kinds[0].Mapping.Strategy == kinds.StrategyDeployment {
-		for _, obj := range w.all(w.kinds[1].Resource) { // two objects may want a Deployment with the same name
-			if w.get(w.kinds[0].Resource, obj.GetNamespace(), obj.GetName()) != nil {
-				w.drop(w.kinds[1].Resource, obj.GetNamespace(), obj.GetName())
+		for _, obj := range w.List(w.kinds[1].CRD(), "") { // two objects may want a Deployment with the same name
+			if w.Get(w.kinds[0].CRD(), obj.GetNamespace(), obj.GetName()) != nil {
+				w.Delete(w.kinds[1].CRD(), obj.GetNamespace(), obj.GetName())
 			}
 		}
 	}

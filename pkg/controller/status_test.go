@@ -23,9 +23,9 @@ func TestStatusOfAChangedObjectIsNotWritten(t *testing.T) {
 		w.converges()
 		w.end() // now only the test writes
 		o := w.c.kinds.get(kind.CRD())
-		seen := w.get(kind.Resource, "default", "foo")
-		w.edit(kind.Resource, "default", "foo", func(obj *unstructured.Unstructured) { set(obj, "theirs", "status", "phase") })
-		changed := w.get(kind.Resource, "default", "foo")
+		seen := w.Get(kind.CRD(), "default", "foo")
+		w.Update(kind.CRD(), "default", "foo", func(obj *unstructured.Unstructured) { set(obj, "theirs", "status", "phase") })
+		changed := w.Get(kind.CRD(), "default", "foo")
 		status := strategy.DecodeStatus(kind.Mapping.Status, seen)
 		status.Ready = 7
 		writer := &statusWriter{reconciliation: reconciliation{
@@ -34,14 +34,14 @@ func TestStatusOfAChangedObjectIsNotWritten(t *testing.T) {
 		if err := writer.writePlanned(t.Context()); !errors.Is(err, strategy.ErrConflict) {
 			t.Errorf("error %v, want a conflict", err)
 		}
-		if now := w.get(kind.Resource, "default", "foo"); !reflect.DeepEqual(now, changed) {
+		if now := w.Get(kind.CRD(), "default", "foo"); !reflect.DeepEqual(now, changed) {
 			t.Errorf("the object was\n%v\nand is\n%v", changed, now)
 		}
 		writer.object = changed
 		if err := writer.writePlanned(t.Context()); err != nil || strategy.DecodeStatus(kind.Mapping.Status, writer.object).Ready != 7 {
 			t.Errorf("wrote %v, error %v for the object as it is", writer.object, err)
 		}
-		if phase, _, _ := unstructured.NestedString(w.get(kind.Resource, "default", "foo").Object, "status", "phase"); phase != "theirs" {
+		if phase, _, _ := unstructured.NestedString(w.Get(kind.CRD(), "default", "foo").Object, "status", "phase"); phase != "theirs" {
 			t.Errorf("the field of somebody else is %q", phase)
 		}
 	})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
@@ -21,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -31,6 +29,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
@@ -38,20 +38,29 @@ import (
 // longest back-off and the time after which a terminating pod counts as stuck.
 const patience = 15 * time.Minute
 
+// writeTakes is the duration of a write on the server. With zero, two writes would never be in
+// flight at the same time.
+const writeTakes = time.Millisecond
+
 // world is a server in memory and the real loop, in a bubble with its own clock. It checks every
 // write of the loop against the invariants.
 type world struct {
 	testing.TB
-	*server
+	*apiserver.Server
 	kinds []kinds.Kind
 	c     *Controller
 	stop  func()
-	over  chan struct{} // closed when the test ends
+	// check checks a request of the loop on one object before it takes effect. It is hold, unless a
+	// test replaces it.
+	check func(request)
+	// accept ends the refusals of refuse. It is nil if the server refuses nothing.
+	accept func()
 
 	linesMu sync.Mutex
 	lines   []report.Line
 
-	// The lock of the server guards the following fields.
+	// mu guards the following fields.
+	mu sync.Mutex
 
 	// wanted maps an object to its desired states, oldest first. looked maps an object to the time
 	// of the loop's last live read.
@@ -68,6 +77,16 @@ type world struct {
 	// paused maps an object to the time when its pause last changed.
 	paused map[types.UID]time.Time
 	wrong  []string
+}
+
+// request is a request of the loop on one object that is about to take effect.
+type request struct {
+	apiserver.Request
+	// in reads objects. The server is locked.
+	in apiserver.Actor
+	// before and after are the states of the object before and after the request. They are equal for
+	// a read. before is nil for a new object, and after is nil for a delete.
+	before, after *unstructured.Unstructured
 }
 
 // want is the desired state of an object since a time: n pods, and the removed slots. If ok is
@@ -100,14 +119,13 @@ func (want want) wants(slot slots.Slot) bool {
 // inWorld runs a test in a world. A violation of an invariant fails the test.
 func inWorld(t *testing.T, kinds []kinds.Kind, do func(w *world)) {
 	t.Helper()
-	bubble.Test(t, func(t *testing.T) { play(t, kinds, do) })
+	bubble.Test(t, func(t *testing.T) { runInWorld(t, kinds, do) })
 }
 
-func play(t testing.TB, kinds []kinds.Kind, do func(w *world)) {
+func runInWorld(t testing.TB, kinds []kinds.Kind, do func(w *world)) {
 	w := newWorld(t, kinds)
 	defer func() {
 		w.end()
-		close(w.over)
 		for _, wrong := range w.wrong {
 			t.Error(wrong)
 		}
@@ -118,32 +136,50 @@ func play(t testing.TB, kinds []kinds.Kind, do func(w *world)) {
 	do(w)
 }
 
+// openCRD is the CRD of a shipped kind with a schema that accepts everything, so that objects can be
+// invalid, as if they were older than a rule of the schema.
+const openCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: %[1]s.%[2]s}
+spec:
+  group: %[2]s
+  scope: Namespaced
+  names: {kind: %[3]s, plural: %[1]s}
+  versions: [{name: %[4]s, served: true, storage: true, subresources: {status: {}}}]
+`
+
 func newWorld(t testing.TB, kinds []kinds.Kind) *world {
 	w := &world{
-		TB: t, server: newServer(), kinds: kinds, over: make(chan struct{}),
+		TB: t, Server: apiserver.New(t), kinds: kinds,
 		wanted: map[types.UID][]want{}, looked: map[types.UID]time.Time{},
 		taken: map[types.UID]time.Time{}, shown: map[types.UID]time.Time{},
 		paused: map[types.UID]time.Time{},
 	}
 	for _, kind := range kinds {
-		w.server.kinds[kind.Resource] = served{kind: kind.Kind, status: true}
+		if kind.Shipped() {
+			w.CreateYAML(fmt.Sprintf(openCRD, kind.Resource.Resource, kind.Resource.Group, kind.Kind, kind.Resource.Version))
+		}
 	}
-	w.judge = w.hold
-	w.reads = func(obj *unstructured.Unstructured) { w.looked[obj.GetUID()] = time.Now() }
-	go w.kubelets(w.over)
+	play.Kubelet(w.Server)
+	play.ReplicaSets(w.Server)
+	play.Deployments(w.Server)
+	w.check = w.hold
+	w.OnRequest(func(in apiserver.Actor, q apiserver.Request, c apiserver.Change) {
+		w.check(request{q, in, c.Before, c.After})
+	})
+	w.Server.Fail(apiserver.Writes, apiserver.Fault{Delay: writeTakes})
 	return w
 }
 
 // start starts a loop for all namespaces. change can change its options.
 func (w *world) start(change ...func(*Options)) {
 	w.Helper()
-	config := &rest.Config{Host: "http://server", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"}}
-	client := &http.Client{Transport: w.server}
-	core, err := corev1client.NewForConfigAndClient(config, client)
+	core, err := corev1client.NewForConfig(w.RESTConfig())
 	if err != nil {
 		w.Fatal(err)
 	}
-	objects, err := dynamic.NewForConfigAndClient(config, client)
+	objects, err := dynamic.NewForConfig(w.RESTConfig())
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -205,14 +241,14 @@ func (*world) passes(d time.Duration) {
 // until waits until amiss returns "", and fails the test after too much time or too many writes.
 func (w *world) until(amiss func() string) {
 	w.Helper()
-	before := len(w.done(nil))
+	before := len(w.Requests(apiserver.Writes))
 	for end := time.Now().Add(patience); ; {
 		synctest.Wait()
 		what := amiss()
 		if what == "" {
 			return
 		}
-		if writes := len(w.done(nil)) - before; time.Now().After(end) || writes > 600 {
+		if writes := len(w.Requests(apiserver.Writes)) - before; time.Now().After(end) || writes > 600 {
 			w.Fatalf("after %s and %d writes: %s", patience-time.Until(end).Round(time.Second), writes, what)
 		}
 		<-time.After(100 * time.Millisecond)
@@ -222,12 +258,12 @@ func (w *world) until(amiss func() string) {
 // story describes the writes, the log, and the objects, to explain a failure.
 func (w *world) story() string {
 	var b strings.Builder
-	writes := w.done(nil)
+	writes := w.Requests(apiserver.Writes)
 	for i, write := range writes {
 		if i >= 40 && i < len(writes)-20 {
 			continue
 		}
-		fmt.Fprintf(&b, "%.200s\n", write)
+		fmt.Fprintf(&b, "%s %.200s\n", write.At.Format("15:04:05.000"), write)
 	}
 	fmt.Fprintf(&b, "%d writes. The loop said:\n", len(writes))
 	said := w.said(func(report.Line) bool { return true })
@@ -235,12 +271,12 @@ func (w *world) story() string {
 		fmt.Fprintf(&b, "  %.300s\n", line)
 	}
 	for _, kind := range w.kinds {
-		for _, obj := range w.all(kind.Resource) {
+		for _, obj := range w.List(kind.CRD(), "") {
 			text, _ := yaml.Marshal(map[string]any{"metadata": obj.Object["metadata"], "status": obj.Object["status"]})
 			fmt.Fprintf(&b, "%s %s/%s\n%.1500s\n", kind, obj.GetNamespace(), obj.GetName(), text)
 		}
 	}
-	for _, pod := range w.all(podsResource) {
+	for _, pod := range w.List("pods", "") {
 		fmt.Fprintf(&b, "pod %s/%s %v of %v ends %v status %v\n", pod.GetNamespace(), pod.GetName(), pod.GetLabels(), metav1.GetControllerOf(pod), pod.GetDeletionTimestamp(), pod.Object["status"])
 	}
 	return b.String()
@@ -253,15 +289,14 @@ func (w *world) create(kind kinds.Kind, namespace, name string, fields map[strin
 	obj.SetGroupVersionKind(kind.GroupVersionKind())
 	obj.SetNamespace(namespace)
 	obj.SetName(name)
-	made := w.put(kind.Resource, obj.DeepCopy().Object)
+	made := w.Create(obj)
 	w.note(kind, made)
 	return made
 }
 
 // change edits an object as a user would, without validation, and records the new desired state.
 func (w *world) change(kind kinds.Kind, namespace, name string, change func(*unstructured.Unstructured)) {
-	w.edit(kind.Resource, namespace, name, change)
-	if now := w.get(kind.Resource, namespace, name); now != nil {
+	if now := w.Update(kind.CRD(), namespace, name, change); now != nil {
 		w.note(kind, now)
 	}
 }
@@ -277,13 +312,14 @@ func (w *world) set(kind kinds.Kind, namespace, name string, value any, path ...
 
 // note records the current desired state of an object.
 func (w *world) note(kind kinds.Kind, obj *unstructured.Unstructured) {
+	now := desired(w.Actor, kind, obj)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.wanted[obj.GetUID()] = append(w.wanted[obj.GetUID()], w.want(kind, obj))
+	w.wanted[obj.GetUID()] = append(w.wanted[obj.GetUID()], now)
 }
 
-func (w *world) want(kind kinds.Kind, obj *unstructured.Unstructured) want {
-	n, ok := w.count(kind, obj)
+func desired(in apiserver.Actor, kind kinds.Kind, obj *unstructured.Unstructured) want {
+	n, ok := count(in, kind, obj)
 	return want{since: time.Now(), n: n, ok: ok, removed: strings.Split(obj.GetAnnotations()[apis.AnnotationRemovedSlots], ",")}
 }
 
@@ -292,9 +328,9 @@ const misprint = "1;2"
 
 // count returns how many pods an object asks for. A missing count means one. ok is false if the
 // count is invalid.
-func (w *world) count(kind kinds.Kind, obj *unstructured.Unstructured) (n int64, ok bool) {
+func count(in apiserver.Actor, kind kinds.Kind, obj *unstructured.Unstructured) (n int64, ok bool) {
 	if kind.Mapping.Strategy == kinds.StrategyNodes {
-		return int64(len(w.objects[nodesResource])), true
+		return int64(len(in.List("nodes", ""))), true
 	}
 	if kind.Mapping.Strategy == kinds.StrategyPods && obj.GetAnnotations()[apis.AnnotationRemovedSlots] == misprint {
 		return 0, false
@@ -342,12 +378,13 @@ func (w *world) take(uid types.UID) {
 	w.taken[uid] = time.Now()
 }
 
-// owner returns the object in a controller reference and its kind, or nil if the loop does not
-// reconcile the object.
-func (w *world) owner(namespace string, ref *metav1.OwnerReference) (kinds.Kind, *unstructured.Unstructured) {
+// owner returns the object that controls obj and its kind, or nil if the loop does not reconcile the
+// owner.
+func (w *world) owner(in apiserver.Actor, obj *unstructured.Unstructured) (kinds.Kind, *unstructured.Unstructured) {
+	ref := metav1.GetControllerOf(obj)
 	for _, kind := range w.kinds {
 		if ref != nil && kind.Kind == ref.Kind {
-			if obj := w.objects[kind.Resource][keyOf(namespace, ref.Name)]; obj != nil && obj.GetUID() == ref.UID {
+			if obj := in.Get(kind.CRD(), obj.GetNamespace(), ref.Name); obj != nil && obj.GetUID() == ref.UID {
 				return kind, obj
 			}
 		}
@@ -355,22 +392,28 @@ func (w *world) owner(namespace string, ref *metav1.OwnerReference) (kinds.Kind,
 	return kinds.Kind{}, nil
 }
 
-// hold checks a write of the loop against the invariants. The caller must hold the server's lock.
-func (w *world) hold(is write) {
+// hold checks a request of the loop against the invariants.
+func (w *world) hold(is request) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if is.Verb == "get" {
+		w.looked[is.after.GetUID()] = time.Now()
+		return
+	}
 	obj := is.after
 	if obj == nil {
 		obj = is.before
 	}
-	kind, owner := w.owner(obj.GetNamespace(), metav1.GetControllerOf(obj))
-	switch is.resource {
-	case eventsResource:
-	case podsResource:
+	kind, owner := w.owner(is.in, obj)
+	switch is.Resource {
+	case "events":
+	case "pods":
 		if owner == nil || kind.Mapping.Strategy == kinds.StrategyDeployment {
 			w.blame("I4: %s, whose pod is not the loop's", is)
 			return
 		}
 		w.holdPause(is, owner)
-		switch is.verb {
+		switch is.Verb {
 		case "create":
 			w.holdCreate(is, kind, owner)
 		case "delete":
@@ -378,7 +421,7 @@ func (w *world) hold(is write) {
 		default:
 			w.holdLabels(is)
 		}
-	case strategy.DeploymentResource():
+	case "deployments":
 		if owner == nil || kind.Mapping.Strategy != kinds.StrategyDeployment {
 			w.blame("I4: %s, whose Deployment is not the loop's", is)
 			return
@@ -393,10 +436,10 @@ func (w *world) hold(is write) {
 		if _, _, ok := w.between(owner.GetUID()); !ok {
 			w.blame("%s for an object whose count cannot be", is)
 		}
-		if is.verb == "apply" {
+		if isApply(is.Request) {
 			w.holdRecorded(is, owner, is.after.GetAnnotations()[apis.LabelTemplateHash])
 		}
-	case strategy.RevisionResource():
+	case "controllerrevisions":
 		if owner != nil {
 			w.holdPause(is, owner)
 		}
@@ -408,7 +451,7 @@ func (w *world) hold(is write) {
 
 // holdPause checks that nothing is written for a paused object after the loop has seen the pause or
 // should have seen it.
-func (w *world) holdPause(is write, owner *unstructured.Unstructured) {
+func (w *world) holdPause(is request, owner *unstructured.Unstructured) {
 	since, known := w.paused[owner.GetUID()]
 	pause := apis.ReadPause(owner.GetAnnotations())
 	seen := w.looked[owner.GetUID()].After(since) || time.Since(since) > 2*liveReadInterval
@@ -419,7 +462,9 @@ func (w *world) holdPause(is write, owner *unstructured.Unstructured) {
 
 // pause pauses an object for a duration. A duration of zero resumes it.
 func (w *world) pause(kind kinds.Kind, namespace, name string, length time.Duration) {
-	w.edit(kind.Resource, namespace, name, func(obj *unstructured.Unstructured) {
+	w.Update(kind.CRD(), namespace, name, func(obj *unstructured.Unstructured) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		w.paused[obj.GetUID()] = time.Now()
 		annotations := maps.Clone(obj.GetAnnotations()) // keep the other annotations
 		if annotations == nil {
@@ -435,22 +480,18 @@ func (w *world) pause(kind kinds.Kind, namespace, name string, length time.Durat
 }
 
 // mine lists the pods of an object that the loop could see at its last live read.
-func (w *world) mine(owner *unstructured.Unstructured) []*unstructured.Unstructured {
-	return slices.DeleteFunc(w.children(owner), func(pod *unstructured.Unstructured) bool {
+func (w *world) mine(in apiserver.Actor, owner *unstructured.Unstructured) []*unstructured.Unstructured {
+	return slices.DeleteFunc(children(in, owner), func(pod *unstructured.Unstructured) bool {
 		shown, ok := w.shown[pod.GetUID()]
 		return ok && !shown.Before(w.looked[owner.GetUID()])
 	})
 }
 
 // children lists the pods of an object, with or without labels.
-func (w *world) children(owner *unstructured.Unstructured) []*unstructured.Unstructured {
-	var pods []*unstructured.Unstructured
-	for _, pod := range w.objects[podsResource] {
-		if ref := metav1.GetControllerOf(pod); pod.GetNamespace() == owner.GetNamespace() && ref != nil && ref.UID == owner.GetUID() {
-			pods = append(pods, pod)
-		}
-	}
-	return pods
+func children(in apiserver.Actor, owner *unstructured.Unstructured) []*unstructured.Unstructured {
+	return slices.DeleteFunc(in.List("pods", owner.GetNamespace()), func(pod *unstructured.Unstructured) bool {
+		return !metav1.IsControlledBy(pod, owner)
+	})
 }
 
 func hasEnded(pod *unstructured.Unstructured) bool {
@@ -474,7 +515,7 @@ func lost(pod *unstructured.Unstructured) bool {
 
 // holdCreate checks that the loop creates a pod only if it has just read the object, and only if
 // fewer pods exist than wanted. Finished and lost pods do not count.
-func (w *world) holdCreate(is write, kind kinds.Kind, owner *unstructured.Unstructured) {
+func (w *world) holdCreate(is request, kind kinds.Kind, owner *unstructured.Unstructured) {
 	if looked, ever := w.looked[owner.GetUID()]; !ever || time.Since(looked) > strategy.Slice+time.Second {
 		w.blame("%s without a look at its owner (the last one was at %s)", is, looked.Format(time.TimeOnly))
 	}
@@ -488,7 +529,7 @@ func (w *world) holdCreate(is write, kind kinds.Kind, owner *unstructured.Unstru
 		return
 	}
 	live := int64(0)
-	for _, pod := range w.mine(owner) {
+	for _, pod := range w.mine(is.in, owner) {
 		if !hasEnded(pod) && !lost(pod) {
 			live++
 		}
@@ -501,7 +542,7 @@ func (w *world) holdCreate(is write, kind kinds.Kind, owner *unstructured.Unstru
 // holdDelete checks that a delete leaves at least the wanted number of active pods, unless the
 // deleted pod is outdated or its slot is not wanted. At most a quarter of the ready pods may be
 // replaced at a time.
-func (w *world) holdDelete(is write, kind kinds.Kind, owner *unstructured.Unstructured) {
+func (w *world) holdDelete(is request, kind kinds.Kind, owner *unstructured.Unstructured) {
 	gone := is.before
 	if gone.GetDeletionTimestamp() != nil || hasEnded(gone) || w.takenLately(gone, owner) {
 		return
@@ -512,7 +553,7 @@ func (w *world) holdDelete(is write, kind kinds.Kind, owner *unstructured.Unstru
 		return
 	}
 	active, readies := int64(0), int64(0)
-	for _, pod := range w.children(owner) {
+	for _, pod := range children(is.in, owner) {
 		if pod.GetUID() == gone.GetUID() {
 			continue
 		}
@@ -532,8 +573,9 @@ func (w *world) holdDelete(is write, kind kinds.Kind, owner *unstructured.Unstru
 	switch outdated := hash != "" && hash != kinds.TemplateHash(kind, owner); {
 	case !outdated && !slices.ContainsFunc(w.inForce(owner.GetUID()), func(want want) bool { return want.ok && !want.wants(slot) }):
 		w.blame("I2: %s, which is as wanted, while %d of %d pods are left", is, active, least)
-	// The loop might not know yet that a new pod is ready.
-	case ready(gone) && time.Since(gone.GetCreationTimestamp().Time) > 2*time.Second && readies < least-max(1, least/4):
+	// The loop might not know yet that a new pod is ready. A pod takes a second to become ready, and its
+	// creation time has no fractions of a second.
+	case ready(gone) && time.Since(gone.GetCreationTimestamp().Time) > 4*time.Second && readies < least-max(1, least/4):
 		w.blame("I2: %s, which is ready, while %d ready pods of %d are left", is, readies, least)
 	}
 }
@@ -545,10 +587,12 @@ func (w *world) takenLately(pod, owner *unstructured.Unstructured) bool {
 }
 
 // holdLabels checks that the loop changes only the labels of an existing pod.
-func (w *world) holdLabels(is write) {
+func (w *world) holdLabels(is request) {
 	before, after := is.before.DeepCopy(), is.after.DeepCopy()
-	before.SetLabels(nil)
-	after.SetLabels(nil)
+	for _, pod := range []*unstructured.Unstructured{before, after} {
+		pod.SetLabels(nil)
+		pod.SetManagedFields(nil)
+	}
 	if !reflect.DeepEqual(before.Object, after.Object) {
 		w.blame("I4: %s changes more than labels", is)
 	}
@@ -559,9 +603,9 @@ func writtenConditions() []string {
 }
 
 // holdStatus checks that the loop changes only its own fields of the status.
-func (w *world) holdStatus(is write) {
-	i := slices.IndexFunc(w.kinds, func(k kinds.Kind) bool { return k.Resource == is.resource })
-	if i < 0 || is.subresource != "status" || is.before == nil {
+func (w *world) holdStatus(is request) {
+	i := slices.IndexFunc(w.kinds, func(k kinds.Kind) bool { return k.Resource.Resource == is.Resource })
+	if i < 0 || is.Subresource != "status" || is.before == nil {
 		w.blame("I4: %s", is)
 		return
 	}
@@ -639,13 +683,11 @@ func withoutNulls(value any) any {
 // amiss describes how an object differs from its spec, or returns "". An object with an invalid
 // spec must report that in its status.
 func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	obj := w.objects[kind.Resource][keyOf(namespace, name)]
+	obj := w.Get(kind.CRD(), namespace, name)
 	if obj == nil || obj.GetDeletionTimestamp() != nil {
 		return ""
 	}
-	n, ok := w.count(kind, obj)
+	n, ok := count(w.Actor, kind, obj)
 	if !ok {
 		if told := w.isTrue(kind, obj, apis.ConditionReplicaFailure); !told {
 			return name + " asks for what cannot be and its status does not say so"
@@ -661,12 +703,9 @@ func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 	if kind.Mapping.Strategy == kinds.StrategyDeployment {
 		return w.amissDeployment(kind, obj, n)
 	}
-	filled, wanted := map[string]bool{}, w.want(kind, obj)
+	filled, wanted := map[string]bool{}, desired(w.Actor, kind, obj)
 	count := int64(0)
-	for _, pod := range w.objects[podsResource] {
-		if ref := metav1.GetControllerOf(pod); ref == nil || ref.UID != obj.GetUID() || pod.GetNamespace() != namespace {
-			continue
-		}
+	for _, pod := range children(w.Actor, obj) {
 		if lost(pod) {
 			continue
 		}
@@ -710,13 +749,13 @@ func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 
 func (w *world) amissDeployment(kind kinds.Kind, obj *unstructured.Unstructured, n int64) string {
 	mine := 0
-	for _, d := range w.objects[strategy.DeploymentResource()] {
+	for _, d := range w.List("deployments", obj.GetNamespace()) {
 		selector, _, _ := unstructured.NestedStringMap(d.Object, "spec", "selector", "matchLabels")
 		if ref := metav1.GetControllerOf(d); ref == nil || ref.UID != obj.GetUID() || selector[apis.LabelOwner] != string(obj.GetUID()) {
 			continue
 		}
 		mine++
-		name := strategyOf(w, kind).Owner(kind, obj).Wanted.Name
+		name := strategyOf(w.TB, kind).Owner(kind, obj).Wanted.Name
 		if replicas, _, _ := unstructured.NestedInt64(d.Object, "spec", "replicas"); d.GetName() != name || replicas != n {
 			return fmt.Sprintf("deployment %s of %s has %d replicas, want %d", d.GetName(), obj.GetName(), replicas, n)
 		}
@@ -749,7 +788,7 @@ func (w *world) converges() {
 	w.Helper()
 	w.until(func() string {
 		for _, kind := range w.kinds {
-			for _, obj := range w.all(kind.Resource) {
+			for _, obj := range w.List(kind.CRD(), "") {
 				if amiss := w.amiss(kind, obj.GetNamespace(), obj.GetName()); amiss != "" {
 					return amiss
 				}
@@ -763,20 +802,20 @@ func (w *world) converges() {
 func (w *world) staysQuiet() {
 	w.Helper()
 	w.passes(5 * time.Second) // until events and the last status are written
-	before := len(w.done(nil))
+	before := len(w.Requests(apiserver.Writes))
 	for range 3 {
 		looks := w.c.Reconciles()
 		for _, kind := range w.kinds {
-			for _, obj := range w.all(kind.Resource) {
+			for _, obj := range w.List(kind.CRD(), "") {
 				w.c.wake(memory.Key{Kind: kind.CRD(), Namespace: obj.GetNamespace(), Name: obj.GetName()}, "a test asks for it")
 			}
 		}
 		w.passes(2 * time.Minute)
-		if w.c.Reconciles() == looks && len(w.all(w.kinds[0].Resource)) > 0 {
+		if w.c.Reconciles() == looks && len(w.List(w.kinds[0].CRD(), "")) > 0 {
 			w.Errorf("nothing was looked at")
 		}
 	}
-	if now := w.done(nil); len(now) > before {
+	if now := w.Requests(apiserver.Writes); len(now) > before {
 		w.Errorf("%d writes of a converged system, such as %s", len(now)-before, now[before])
 	}
 }
@@ -785,10 +824,10 @@ func (w *world) staysQuiet() {
 func (w *world) restartsQuietly() {
 	w.Helper()
 	w.end()
-	before := len(w.done(nil))
+	before := len(w.Requests(apiserver.Writes))
 	w.start()
 	w.passes(time.Minute)
-	if now := w.done(nil); len(now) > before {
+	if now := w.Requests(apiserver.Writes); len(now) > before {
 		w.Errorf("%d writes of a new loop for a converged system, such as %s", len(now)-before, now[before])
 	}
 }
@@ -798,7 +837,7 @@ func (w *world) restartsQuietly() {
 func (w *world) pod(kind kinds.Kind, owner *unstructured.Unstructured, slot slots.Slot, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	pod := &unstructured.Unstructured{Object: map[string]any{
 		"spec": map[string]any{
-			"terminationGracePeriodSeconds": int64(1), "containers": []any{map[string]any{"name": "main", "image": "busybox"}}},
+			"nodeName": "node-1", "terminationGracePeriodSeconds": int64(1), "containers": []any{map[string]any{"name": "main", "image": "busybox"}}},
 		"status": running(true),
 	}}
 	pod.SetAPIVersion("v1")
@@ -812,17 +851,30 @@ func (w *world) pod(kind kinds.Kind, owner *unstructured.Unstructured, slot slot
 	for _, change := range change {
 		change(pod)
 	}
-	made := w.put(podsResource, pod.Object)
+	made := w.Create(pod)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.shown[made.GetUID()] = time.Now()
 	return made
 }
 
+func running(ready bool) map[string]any {
+	condition := map[string]any{"type": "Ready", "status": "False", "lastTransitionTime": time.Now().UTC().Format(time.RFC3339)}
+	if ready {
+		condition["status"] = "True"
+	}
+	return map[string]any{"phase": "Running", "conditions": []any{condition}}
+}
+
+// stick keeps a pod from terminating, as on a node that does not respond.
+func stick(pod *unstructured.Unstructured) {
+	pod.SetAnnotations(map[string]string{play.FateAnnotation: play.Stuck})
+}
+
 // letGo lets all stuck pods terminate.
 func (w *world) letGo() {
-	for _, pod := range w.all(podsResource) {
-		w.edit(podsResource, pod.GetNamespace(), pod.GetName(), func(pod *unstructured.Unstructured) {
+	for _, pod := range w.List("pods", "") {
+		w.Update("pods", pod.GetNamespace(), pod.GetName(), func(pod *unstructured.Unstructured) {
 			pod.SetAnnotations(nil)
 			pod.SetFinalizers(nil)
 		})
@@ -840,7 +892,7 @@ type declaredKind struct {
 }
 
 // worker returns the CRD of the kind Worker, and the kind.
-func (d declaredKind) worker(t *testing.T) (crd map[string]any, kind kinds.Kind) {
+func (d declaredKind) worker(t *testing.T) (crd *unstructured.Unstructured, kind kinds.Kind) {
 	t.Helper()
 	const text = `
 apiVersion: apiextensions.k8s.io/v1
@@ -872,7 +924,10 @@ spec:
                 type: object
                 properties:
                   metadata: {type: object, x-kubernetes-preserve-unknown-fields: true}
-                  spec: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {containers: {type: array}}}
+                  spec:
+                    type: object
+                    x-kubernetes-preserve-unknown-fields: true
+                    properties: {containers: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
           status:
             type: object
             x-kubernetes-preserve-unknown-fields: true
@@ -885,19 +940,19 @@ spec:
 status:
   conditions: [{type: Established, status: "True"}]
 `
-	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(text, "PLAN", string(d.plan))), &crd); err != nil {
+	crd = &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(text, "PLAN", string(d.plan))), &crd.Object); err != nil {
 		t.Fatal(err)
 	}
-	u := &unstructured.Unstructured{Object: crd}
-	annotations := u.GetAnnotations()
+	annotations := crd.GetAnnotations()
 	if d.nameLabel != "" {
 		annotations[kinds.AnnotationNameLabel] = d.nameLabel
 	}
 	if d.plan == kinds.StrategyDeployment {
 		annotations[kinds.AnnotationDeploymentNamePath] = ".spec.deploymentName"
 	}
-	u.SetAnnotations(annotations)
-	versions, _, _ := unstructured.NestedSlice(crd, "spec", "versions")
+	crd.SetAnnotations(annotations)
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	version, _ := versions[0].(map[string]any)
 	status := []string{"schema", "openAPIV3Schema", "properties", "status"}
 	if d.required {
@@ -906,15 +961,18 @@ status:
 	if d.noConditions {
 		unstructured.RemoveNestedField(version, append(status, "properties", "conditions")...)
 	}
-	if err := unstructured.SetNestedSlice(crd, versions, "spec", "versions"); err != nil {
+	if err := unstructured.SetNestedSlice(crd.Object, versions, "spec", "versions"); err != nil {
 		t.Fatal(err)
 	}
-	kind, err := kinds.Declared(u)
+	kind, err := kinds.Declared(crd)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return crd, kind
 }
+
+// isApply reports whether a request is a server-side apply.
+func isApply(q apiserver.Request) bool { return q.ContentType == string(types.ApplyPatchType) }
 
 func template(image string, metadata ...map[string]any) map[string]any {
 	fields := map[string]any{"spec": map[string]any{

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // deleteOptions returns the delete options of a request. The query overrides the body.
@@ -58,6 +59,7 @@ func (s *Server) delete(q Request, obj *unstructured.Unstructured) (any, error) 
 		if opts.PropagationPolicy != nil {
 			policy = *opts.PropagationPolicy
 		}
+		s.checkRequest(q, watch.Deleted, obj, nil)
 		if left := s.end(q.resource, obj, opts.GracePeriodSeconds, policy); left != nil {
 			return q.view(left), nil
 		}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 )
@@ -128,6 +129,16 @@ func patched(kind types.PatchType, was, patch []byte, gvk schema.GroupVersionKin
 		return is, nil
 	case types.MergePatchType:
 		is, err := jsonpatch.MergePatch(was, patch)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		return is, nil
+	case types.StrategicMergePatchType:
+		typed, err := scheme.Scheme.New(gvk)
+		if err != nil {
+			break // custom resources do not support this type
+		}
+		is, err := strategicpatch.StrategicMergePatch(was, patch, typed)
 		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}

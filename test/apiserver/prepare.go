@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,7 +42,7 @@ func prepare(w write, before, after *unstructured.Unstructured) error {
 	}
 	errs := validateMetadata(after)
 	if s := w.version.schema; s != nil {
-		errs = append(errs, validateCustom(after, s)...)
+		errs = append(errs, validateCustom(before, after, s)...)
 	} else {
 		errs = append(errs, validateBuiltIn(w, before, after)...)
 	}
@@ -98,16 +99,6 @@ func defaultWorkload(obj *unstructured.Unstructured) {
 	}
 }
 
-// Validate checks the metadata of an object like the server does for requests. For built-in kinds,
-// it also checks the spec. before is nil for a new object.
-func Validate(before, after *unstructured.Unstructured) field.ErrorList {
-	errs := validateMetadata(after)
-	if gvk := after.GroupVersionKind(); scheme.Scheme.Recognizes(gvk) {
-		errs = append(errs, validateBuiltIn(write{resource: &resource{kind: gvk.Kind}}, before, after)...)
-	}
-	return errs
-}
-
 func validateMetadata(obj *unstructured.Unstructured) field.ErrorList {
 	metadata := field.NewPath("metadata")
 	errs := metav1validation.ValidateLabels(obj.GetLabels(), metadata.Child("labels"))
@@ -126,8 +117,20 @@ func validateMetadata(obj *unstructured.Unstructured) field.ErrorList {
 	return errs
 }
 
-// validateCustom validates an object against the schema of its CRD.
-func validateCustom(obj *unstructured.Unstructured, s *spec.Schema) field.ErrorList {
+// validateCustom validates an object against the schema of its CRD. Like a server with validation
+// ratcheting, it ignores the errors that the stored object has, too.
+func validateCustom(before, after *unstructured.Unstructured, s *spec.Schema) field.ErrorList {
+	errs := schemaErrors(after, s)
+	if before == nil || len(errs) == 0 {
+		return errs
+	}
+	stored := schemaErrors(before, s)
+	return slices.DeleteFunc(errs, func(err *field.Error) bool {
+		return slices.ContainsFunc(stored, func(other *field.Error) bool { return other.Error() == err.Error() })
+	})
+}
+
+func schemaErrors(obj *unstructured.Unstructured, s *spec.Schema) field.ErrorList {
 	var errs field.ErrorList
 	for _, err := range validate.NewSchemaValidator(s, nil, "", strfmt.Default).Validate(obj.Object).Errors {
 		invalid := (*openapierrors.Validation)(nil)

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,6 +33,8 @@ type Request struct {
 	// without one, the bearer token.
 	ContentType, UserAgent, User string
 	Body                         []byte
+	// At is when the server received the request.
+	At time.Time
 
 	accept   string
 	resource *resource
@@ -69,7 +72,7 @@ func (r Request) manager() string {
 func parse(r *http.Request, body []byte) Request {
 	q := Request{
 		Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Body: body, Verb: "get", accept: r.Header.Get("Accept"),
-		ContentType: r.Header.Get("Content-Type"), UserAgent: r.UserAgent(), User: r.Header.Get("Impersonate-User"),
+		ContentType: r.Header.Get("Content-Type"), UserAgent: r.UserAgent(), User: r.Header.Get("Impersonate-User"), At: time.Now(),
 	}
 	if token, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); found && q.User == "" {
 		q.User = token
@@ -196,6 +199,7 @@ func (s *Server) do(q Request, code *int) (any, error) {
 	case obj == nil:
 		return nil, apierrors.NewNotFound(q.resource.gr(), q.Name)
 	case q.Verb == "get":
+		s.checkRequest(q, "", obj, obj)
 		return q.view(obj), nil
 	case q.Verb == "delete":
 		return s.delete(q, obj)

@@ -51,6 +51,8 @@ type Server struct {
 	// pages holds the remaining items of paged lists, by continue token.
 	pages map[string]page
 	hooks []func(Change)
+	// check is the hook of OnRequest.
+	check func(Actor, Request, Change)
 	// untold holds the changes that the hooks have not received.
 	untold []Change
 
@@ -130,6 +132,22 @@ func (s *Server) OnWrite(hook func(Change)) {
 	s.hooks = append(s.hooks, hook)
 }
 
+// OnRequest sets a hook that runs before a request on one object takes effect: a get, create, update,
+// patch, or delete. For a get, the change has no type, and Before and After are equal. The server is
+// locked, so the hook must call only Get and List of the Actor that it receives.
+func (s *Server) OnRequest(hook func(Actor, Request, Change)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.check = hook
+}
+
+// checkRequest calls the hook of OnRequest. It ignores writes of an Actor. The caller must hold the lock.
+func (s *Server) checkRequest(q Request, kind watch.EventType, before, after *unstructured.Unstructured) {
+	if s.check != nil && q.Verb != "" {
+		s.check(Actor{s: s, locked: true}, q, Change{Type: kind, Resource: q.resource.gr(), Before: before.DeepCopy(), After: after.DeepCopy()})
+	}
+}
+
 // After calls f when d has passed, unless the test has ended.
 func (s *Server) After(d time.Duration, f func()) {
 	time.AfterFunc(d, func() {
@@ -163,10 +181,21 @@ func (s *Server) unlock() {
 type Actor struct {
 	s       *Server
 	manager string
+	// locked means that the caller holds the lock.
+	locked bool
 }
 
 // As returns an actor with a field manager.
-func (s *Server) As(manager string) Actor { return Actor{s, manager} }
+func (s *Server) As(manager string) Actor { return Actor{s: s, manager: manager} }
+
+// lock locks the server, unless the caller holds the lock, and returns a function that undoes this.
+func (a Actor) lock() (unlock func()) {
+	if a.locked {
+		return func() {}
+	}
+	a.s.mu.Lock()
+	return a.s.mu.Unlock
+}
 
 // Create stores a new object, and creates its namespace if it is missing.
 func (a Actor) Create(obj runtime.Object) *unstructured.Unstructured {
@@ -261,8 +290,7 @@ func toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 // accepts, such as "deployments", "po", or "sets.example.com".
 func (a Actor) Get(resource, namespace, name string) *unstructured.Unstructured {
 	a.s.t.Helper()
-	a.s.mu.Lock()
-	defer a.s.mu.Unlock()
+	defer a.lock()()
 	_, obj := a.s.find(resource, namespace, name)
 	return obj.DeepCopy()
 }
@@ -270,8 +298,7 @@ func (a Actor) Get(resource, namespace, name string) *unstructured.Unstructured 
 // List returns copies of the objects of a type, sorted by namespace and name. An empty namespace selects all.
 func (a Actor) List(resource, namespace string) []*unstructured.Unstructured {
 	a.s.t.Helper()
-	a.s.mu.Lock()
-	defer a.s.mu.Unlock()
+	defer a.lock()()
 	var list []*unstructured.Unstructured
 	for _, obj := range a.s.all(a.s.named(resource).gr(), namespace) {
 		list = append(list, obj.DeepCopy())

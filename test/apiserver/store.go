@@ -32,6 +32,8 @@ type write struct {
 	strict bool
 	// trusted means that an Actor writes. The server does not validate such a write.
 	trusted bool
+	// request is the request that writes. It is empty if an Actor writes.
+	request Request
 }
 
 // normal returns a copy of an object whose values have the Go types of decoded JSON.
@@ -105,6 +107,7 @@ func (s *Server) add(w write, obj *unstructured.Unstructured) (*unstructured.Uns
 	if w.dryRun {
 		return obj, nil
 	}
+	s.checkRequest(w.request, watch.Added, nil, obj)
 	return s.commit(r, nil, obj)
 }
 
@@ -123,6 +126,9 @@ func (s *Server) replace(w write, before, after *unstructured.Unstructured) (*un
 	}
 	if err := s.manage(w, before, after); err != nil {
 		return nil, err
+	}
+	if !w.dryRun {
+		s.checkRequest(w.request, watch.Modified, before, after)
 	}
 	if equalButForTimes(before, after) {
 		return before, nil // without a change, there is no event
@@ -286,7 +292,7 @@ func (s *Server) hasNamespace(q Request) error {
 
 func (r Request) write() write {
 	return write{resource: r.resource, version: r.version, subresource: r.Subresource, manager: r.manager(), dryRun: r.dryRun(),
-		strict: r.Query.Get("fieldValidation") == metav1.FieldValidationStrict}
+		strict: r.Query.Get("fieldValidation") == metav1.FieldValidationStrict, request: r}
 }
 
 // view returns an object in the API version of the request, or only its metadata if requested.

@@ -33,7 +33,7 @@ func Kubelet(s *apiserver.Server) {
 		}
 		_, begun := pod.Object["status"]
 		switch {
-		case pod.GetDeletionTimestamp() != nil && (c.Before == nil || c.Before.GetDeletionTimestamp() == nil):
+		case pod.GetDeletionTimestamp() != nil && (c.Before == nil || c.Before.GetDeletionTimestamp() == nil || kept(c.Before)):
 			stop(s, pod)
 		case pod.GetDeletionTimestamp() == nil && c.Before == nil && !begun:
 			start(s, pod)
@@ -43,37 +43,43 @@ func Kubelet(s *apiserver.Server) {
 
 // Values for SetFate that are not images.
 const (
-	// Stuck keeps deleted pods from terminating.
+	// Stuck keeps deleted pods from terminating. It can also be the value of FateAnnotation on a pod.
 	Stuck = "stuck"
 	// Away stops the simulated controllers.
 	Away = "away"
 )
 
-const fateAnnotation = "example.com/fate"
+// FateAnnotation is the annotation with the fate: on a node for all pods, on a pod for this pod.
+const FateAnnotation = "example.com/fate"
 
 // SetFate makes all pods that start later behave as if they also had a container with this image,
 // such as "never:1". Stuck and Away are allowed, too.
 func SetFate(s *apiserver.Server, image string) {
 	s.As("kubelet").Update("nodes", "", node, func(obj *unstructured.Unstructured) {
-		obj.SetAnnotations(map[string]string{fateAnnotation: image})
+		obj.SetAnnotations(map[string]string{FateAnnotation: image})
 	})
 }
 
 func fate(s *apiserver.Server) string {
 	if obj := s.Get("nodes", "", node); obj != nil {
-		return obj.GetAnnotations()[fateAnnotation]
+		return obj.GetAnnotations()[FateAnnotation]
 	}
 	return ""
 }
 
-// stop removes a deleted pod after a delay, unless it has finalizers or the fate is Stuck.
+// kept reports whether a pod stays after its deletion, because of its finalizers or its fate.
+func kept(pod *unstructured.Unstructured) bool {
+	return len(pod.GetFinalizers()) > 0 || pod.GetAnnotations()[FateAnnotation] == Stuck
+}
+
+// stop removes a deleted pod after a delay, unless the pod is kept or the fate of all pods is Stuck.
 func stop(s *apiserver.Server, pod *unstructured.Unstructured) {
 	if fate(s) == Stuck {
 		return
 	}
 	s.After(podEnds, func() {
 		now := s.Get("pods", pod.GetNamespace(), pod.GetName())
-		if now != nil && now.GetUID() == pod.GetUID() && len(now.GetFinalizers()) == 0 {
+		if now != nil && now.GetUID() == pod.GetUID() && !kept(now) {
 			s.As("kubelet").Remove("pods", pod.GetNamespace(), pod.GetName())
 		}
 	})

@@ -65,7 +65,7 @@ func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
 }
 
 // While the server rejects the labels, the loop sends them only about twice a minute.
-func TestRefusedLabelsAreLeftAlone(t *testing.T) {
+func TestRefusedLabelsAreSentTwiceAMinute(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
 		w.start()

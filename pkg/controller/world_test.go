@@ -654,30 +654,7 @@ func strangers(at kinds.StatusPaths, obj *unstructured.Unstructured) (fields map
 			unstructured.RemoveNestedField(copied.Object, path...)
 		}
 	}
-	withoutNulls(copied.Object)
-	for i := range conditions {
-		conditions[i] = withoutNulls(conditions[i])
-	}
 	return copied.Object, conditions
-}
-
-// withoutNulls removes the null fields of a value, and returns the value.
-func withoutNulls(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		for name, field := range value {
-			if field == nil {
-				delete(value, name)
-			} else {
-				withoutNulls(field)
-			}
-		}
-	case []any:
-		for _, element := range value {
-			withoutNulls(element)
-		}
-	}
-	return value
 }
 
 // amiss describes how an object differs from its spec, or returns "". An object with an invalid

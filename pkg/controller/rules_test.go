@@ -38,8 +38,8 @@ func createsPodAfter(n int) apiserver.Match {
 	}
 }
 
-// A status is written even if its first write conflicts with a change that does not trigger a
-// reconcile.
+// If the object changes between the plan and the write of the status, the write is a conflict, and the
+// loop plans again, even if the change does not trigger a reconcile. The change is kept.
 func TestStatusIsWrittenAfterAConflict(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := kinds.ImoocPod()
@@ -47,12 +47,21 @@ func TestStatusIsWrittenAfterAConflict(t *testing.T) {
 		w.start()
 		w.converges()
 		w.passes(time.Minute)
-		conflict := apierrors.NewConflict(foo.Resource.GroupResource(), "foo", errors.New("someone was faster"))
-		w.Server.Fail(apiserver.On("patch", foo.Resource.Resource+"/status"), apiserver.Fault{Times: 1, Err: conflict})
+		writes := apiserver.On("patch", foo.Resource.Resource+"/status")
+		before := len(w.Requests(writes))
+		w.Server.Fail(writes, apiserver.Fault{Times: 1, Before: func() {
+			w.Update(foo.CRD(), "default", "foo", func(obj *unstructured.Unstructured) { set(obj, "theirs", "status", "phase") })
+		}})
 		w.change(foo, "default", "foo", func(obj *unstructured.Unstructured) { delete(obj.Object, "status") })
 		w.passes(time.Minute)
 		if amiss := w.amiss(foo, "default", "foo"); amiss != "" {
 			t.Error(amiss)
+		}
+		if sent := len(w.Requests(writes)) - before; sent != 2 {
+			t.Errorf("the status was sent %d times, want 2", sent)
+		}
+		if phase, _, _ := unstructured.NestedString(w.Get(foo.CRD(), "default", "foo").Object, "status", "phase"); phase != "theirs" {
+			t.Errorf("the field of somebody else is %q", phase)
 		}
 	})
 }

@@ -172,8 +172,8 @@ func newWorld(t testing.TB, kinds []kinds.Kind) *world {
 	return w
 }
 
-// start starts a loop for all namespaces. change can change its options.
-func (w *world) start(change ...func(*Options)) {
+// newLoop returns a loop for all namespaces. change can change its options.
+func (w *world) newLoop(change ...func(*Options)) *Controller {
 	w.Helper()
 	core, err := corev1client.NewForConfig(w.RESTConfig())
 	if err != nil {
@@ -194,7 +194,13 @@ func (w *world) start(change ...func(*Options)) {
 	for _, change := range change {
 		change(&opts)
 	}
-	c := New(opts)
+	return New(opts)
+}
+
+// start starts a new loop.
+func (w *world) start(change ...func(*Options)) {
+	w.Helper()
+	c := w.newLoop(change...)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

@@ -49,8 +49,7 @@ help: ## List the targets
 		/^[a-z0-9-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(CLUSTER) ## Run the commands of the README on a temporary control plane (REAL=1: with real containers)
-	@# Without a terminal as stdin, the launcher kills all processes of the demo at the end.
-	@$(CLUSTER) run $(real) -- go test -vet=off -v -count=1 -run TestReadme ./test/e2e/clusterwide -running </dev/null
+	@$(CLUSTER) run $(real) -- go test -vet=off -v -count=1 -run TestReadme ./test/e2e/clusterwide -running
 
 test: unit e2e ## Run the unit tests, and the end-to-end tests on temporary control planes
 
@@ -91,7 +90,7 @@ clean: ## Remove build output; the programs of the control plane stay in the cac
 	rm -rf $(BIN) dist
 
 screenshots: build $(CLUSTER) ## Take new screenshots for the README
-	@PATH="$(abspath $(BIN)):$$PATH" $(CLUSTER) run -- go run ./hack/screenshots -out docs/screenshots </dev/null
+	@PATH="$(abspath $(BIN)):$$PATH" $(CLUSTER) run -- go run ./hack/screenshots -out docs/screenshots
 
 ##@ Check
 
@@ -189,7 +188,7 @@ test-operators: $(CLUSTER) ## Test verdicts on objects of real operators
 	cd test/operators/kruise && $(GOLANGCI_LINT) run ./...
 
 krew-test: release-snapshot $(CLUSTER) ## Install a snapshot of a release with krew
-	@$(CLUSTER) run -- go -C test/krew test -count=1 ./... </dev/null
+	@$(CLUSTER) run -- go -C test/krew test -count=1 ./...
 
 nightly: $(CLUSTER) reproducible krew-test demo ## Run what takes too long for every change (an hour; test-operators and test-versions have jobs of their own)
 	@$(CLUSTER) build >/dev/null

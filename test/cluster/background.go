@@ -9,48 +9,68 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
-// background is the directory of the control plane that "cluster up" starts and "cluster down" stops.
-type background struct {
-	dir string
-}
+// background is the directory for the launcher that "cluster up" starts and "cluster down" stops.
+type background string
 
-func newBackground(dir string) (background, error) {
-	if dir == "" {
-		cache, err := cacheDir()
-		if err != nil {
-			return background{}, err
-		}
-		return background{dir: filepath.Join(cache, "up")}, nil
-	}
-	dir, err := filepath.Abs(dir)
+// The files of a launcher in the background.
+const (
+	lockName  = "lock"       // locked by the launcher or by "cluster up", contains the process ID of the launcher
+	readyName = "ready.json" // the output of the launcher: the endpoint of the control plane when it is ready
+	logName   = "launcher.log"
+)
+
+// inheritedLock is the file descriptor of the lock in the launcher.
+const inheritedLock = 3
+
+func newBackground() (background, error) {
+	cache, err := cacheDir()
 	if err != nil {
-		return background{}, fmt.Errorf("resolve the directory: %w", err)
+		return "", err
 	}
-	return background{dir: dir}, nil
+	dir := filepath.Join(cache, "background")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("create the directory of the launcher: %w", err)
+	}
+	return background(dir), nil
 }
 
-func (b background) stateDir() string { return filepath.Join(b.dir, "cluster") }
-func (b background) logPath() string  { return filepath.Join(b.dir, "launcher.log") }
+func (b background) file(name string) string { return filepath.Join(string(b), name) }
 
-const backgroundDirUsage = "`directory` of the control plane in the background (default one in the cache)"
+// tryLock acquires the lock if no launcher holds it, and reports whether it did.
+func (b background) tryLock() (lock *fileLock, free bool, err error) {
+	lock, err = openLock(b.file(lockName), os.O_CREATE|os.O_RDWR)
+	if err == nil {
+		free, err = lock.try()
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("look for a launcher: %w", err)
+	}
+	return lock, free, nil
+}
+
+func (b background) hasEnded(context.Context) (bool, error) {
+	lock, free, err := b.tryLock()
+	if err != nil {
+		return false, err
+	}
+	lock.release()
+	return free, nil
+}
 
 func upCommand(ctx context.Context, args []string) error {
 	var o options
-	flags := o.flagSet("up")
-	flags.StringVar(&o.dir, "dir", "", backgroundDirUsage)
-	if err := parseAll(flags, args); err != nil {
+	if err := parseAll(o.flagSet("up"), args); err != nil {
 		return err
 	}
-	b, err := newBackground(o.dir)
+	b, err := newBackground()
 	if err != nil {
 		return err
 	}
@@ -68,97 +88,79 @@ func upCommand(ctx context.Context, args []string) error {
 // up starts the control plane if it is not running, waits until it is ready, and returns its
 // endpoint. The options o were parsed from args.
 func (b background) up(ctx context.Context, o options, args []string) (endpoint, error) {
-	if err := os.MkdirAll(b.dir, 0o700); err != nil {
-		return endpoint{}, fmt.Errorf("create the directory: %w", err)
-	}
-	// Only one "up" runs at a time. A second "up" waits, and then finds the running control plane.
-	lock, err := openLock(filepath.Join(b.dir, "up.lock"), os.O_CREATE)
-	if err != nil {
-		return endpoint{}, fmt.Errorf("open the lock: %w", err)
-	}
-	defer lock.release()
-	if err := lock.wait(ctx); err != nil {
-		return endpoint{}, fmt.Errorf("wait for another up: %w", err)
-	}
-
-	launcher, free, err := openStateLock(b.stateDir())
+	lock, free, err := b.tryLock()
 	if err != nil {
 		return endpoint{}, err
 	}
-	if launcher != nil {
-		defer launcher.release()
-		if !free {
-			progress("already running")
-			return b.awaitReady(ctx, func() (bool, error) { return launcher.try() })
-		}
-		launcher.release()
+	if !free {
+		lock.release()
+		progress("already running")
+		return b.awaitReady(ctx)
 	}
-
-	// Build here, so that users see the progress. The launcher prints its progress to a log file.
-	if _, _, err := ensureAll(ctx, o); err != nil {
+	err = b.start(ctx, o, args, lock)
+	lock.release() // the launcher still holds it
+	if err != nil {
 		return endpoint{}, err
 	}
-	progress("starting the control plane (some seconds)")
-	return b.start(ctx, args)
+	e, err := b.awaitReady(ctx)
+	if err != nil {
+		err = errors.Join(err, b.end(context.WithoutCancel(ctx)))
+	}
+	return e, err
 }
 
-// start starts the launcher in a new session, and waits until the control plane is ready. args are
-// the arguments of "cluster up". On an error, start stops the launcher.
-func (b background) start(ctx context.Context, args []string) (endpoint, error) {
-	executable, err := os.Executable()
-	if err != nil {
-		return endpoint{}, fmt.Errorf("find the launcher: %w", err)
+// start starts the launcher, which inherits the lock, in a new session.
+func (b background) start(ctx context.Context, o options, args []string, lock *fileLock) error {
+	if err := lock.file.Truncate(0); err != nil {
+		return fmt.Errorf("forget the last launcher: %w", err)
 	}
-	log, err := os.Create(b.logPath())
+	ready, err := os.Create(b.file(readyName))
 	if err != nil {
-		return endpoint{}, fmt.Errorf("create the log of the launcher: %w", err)
+		return fmt.Errorf("create the output of the launcher: %w", err)
+	}
+	defer ready.Close()
+	log, err := os.Create(b.file(logName))
+	if err != nil {
+		return fmt.Errorf("create the log of the launcher: %w", err)
 	}
 	defer log.Close()
-	// The last --dir wins.
-	cmd := exec.Command(executable, slices.Concat([]string{"serve"}, args, []string{"--detached", "--dir=" + b.stateDir()})...)
-	cmd.Stdout = log
-	cmd.Stderr = log
+	executable, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the launcher: %w", err)
+	}
+	// Build here, so that users see the progress. The launcher prints its progress to a log file.
+	if _, _, err := ensureAll(ctx, o); err != nil {
+		return err
+	}
+	progress("starting the control plane (some seconds)")
+	cmd := exec.Command(executable, slices.Concat([]string{"serve", "--detached"}, args)...)
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = ready, log, []*os.File{lock.file}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		return endpoint{}, fmt.Errorf("start the launcher: %w", err)
+		return fmt.Errorf("start the launcher: %w", err)
 	}
-
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	e, err := b.awaitReady(ctx, func() (bool, error) {
-		select {
-		case err := <-done:
-			done <- err // for the receive below
-			return true, nil
-		default:
-			return false, nil
-		}
-	})
-	if err != nil {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // fails if it already exited
-		<-done
-		return endpoint{}, err
+	if _, err := lock.file.WriteString(strconv.Itoa(cmd.Process.Pid)); err != nil {
+		return fmt.Errorf("record the process of the launcher: %w", err)
 	}
-	return e, nil
+	return nil
 }
 
 // awaitReady waits until the control plane is ready, and returns its endpoint. It returns an error
-// if ended() reports that the launcher has exited.
-func (b background) awaitReady(ctx context.Context, ended func() (bool, error)) (endpoint, error) {
-	var e endpoint
-	err := poll(ctx, func(context.Context) (bool, error) {
-		data, err := os.ReadFile(filepath.Join(b.stateDir(), readyName))
-		if err == nil {
-			return true, json.Unmarshal(data, &e)
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
+// if the launcher exits.
+func (b background) awaitReady(ctx context.Context) (e endpoint, err error) {
+	err = poll(ctx, func(ctx context.Context) (bool, error) {
+		ended, err := b.hasEnded(ctx)
+		if err != nil {
 			return false, err
 		}
-		gone, err := ended()
-		if gone {
-			err = fmt.Errorf("its launcher has exited:\n%s", node.LogTail(b.logPath()))
+		if ended {
+			return false, fmt.Errorf("its launcher has exited:\n%s", node.LogTail(b.file(logName)))
 		}
-		return false, err
+		data, err := os.ReadFile(b.file(readyName))
+		if err != nil || len(data) == 0 {
+			return false, err
+		}
+		return true, json.Unmarshal(data, &e)
 	})
 	if err != nil {
 		return endpoint{}, fmt.Errorf("wait for the control plane: %w", err)
@@ -166,17 +168,45 @@ func (b background) awaitReady(ctx context.Context, ended func() (bool, error)) 
 	return e, nil
 }
 
+// end stops the launcher, and waits until it has exited.
+func (b background) end(ctx context.Context) error {
+	data, err := os.ReadFile(b.file(lockName))
+	if err != nil {
+		return fmt.Errorf("look for a launcher: %w", err)
+	}
+	pid, err := strconv.Atoi(string(data))
+	if err != nil {
+		return errors.New("\"cluster up\" has not started the control plane yet")
+	}
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("end process %d: %w", pid, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*stopTimeout)
+	defer cancel()
+	if err := poll(ctx, b.hasEnded); err != nil {
+		return fmt.Errorf("wait for the end of process %d: %w", pid, err)
+	}
+	return nil
+}
+
 func downCommand(ctx context.Context, args []string) error {
-	flags := newFlagSet("down")
-	dir := flags.String("dir", "", backgroundDirUsage)
-	if err := parseAll(flags, args); err != nil {
+	if err := parseAll(newFlagSet("down"), args); err != nil {
 		return err
 	}
-	b, err := newBackground(*dir)
+	b, err := newBackground()
 	if err != nil {
 		return err
 	}
-	if err := b.down(ctx); err != nil {
+	ended, err := b.hasEnded(ctx)
+	if err != nil {
+		return err
+	}
+	if ended {
+		progress("nothing is running")
+	} else if err := b.end(ctx); err != nil {
+		return err
+	}
+	if err := removeStale(); err != nil {
 		return err
 	}
 	if kubeconfig := os.Getenv("KUBECONFIG"); kubeconfig != "" {
@@ -187,54 +217,7 @@ func downCommand(ctx context.Context, args []string) error {
 	return nil
 }
 
-// down stops the control plane if it is running, and removes its state directory.
-func (b background) down(ctx context.Context) error {
-	launcher, free, err := openStateLock(b.stateDir())
-	if err != nil {
-		return err
-	}
-	if launcher == nil {
-		progress("nothing is running")
-		return nil
-	}
-	defer launcher.release()
-	if free {
-		launcher.release()
-		progress("nothing is running, removing what a launcher that was killed has left")
-		return removeStale(ctx, b.stateDir())
-	}
-
-	pid, err := readPid(launcher.file.Name())
-	if err != nil {
-		return err
-	}
-	for _, attempt := range []struct {
-		signal  syscall.Signal
-		timeout time.Duration
-	}{{syscall.SIGTERM, time.Minute}, {syscall.SIGKILL, 10 * time.Second}} {
-		if err := syscall.Kill(pid, attempt.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return fmt.Errorf("end process %d: %w", pid, err)
-		}
-		waitCtx, cancel := context.WithTimeout(ctx, attempt.timeout)
-		err = launcher.wait(waitCtx)
-		cancel()
-		if err == nil {
-			launcher.release()
-			return removeStale(ctx, b.stateDir())
-		}
-		if ctx.Err() != nil {
-			break
-		}
-	}
-	return fmt.Errorf("wait for the end of process %d: %w", pid, err)
-}
-
-var shellSafe = regexp.MustCompile(`^[A-Za-z0-9_./+:@%,=-]+$`)
-
 // shellQuote quotes text as one word of a shell command.
 func shellQuote(text string) string {
-	if shellSafe.MatchString(text) {
-		return text
-	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

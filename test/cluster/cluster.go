@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,37 +21,55 @@ type cluster struct {
 	layout     layout
 	components map[string]component
 	supervisor *supervisor
-	starter    *starter
 	api        *apiClient
 }
 
-// withCluster builds missing programs, starts a control plane, and calls use when
-// it is ready. It always stops the control plane before it returns.
+// withCluster builds missing programs, starts a control plane, and calls use when it is ready. The
+// context of use is canceled when a component exits unexpectedly. withCluster always stops the
+// control plane before it returns.
+//
+// If another process takes one of the chosen ports in the meantime, withCluster tries again with
+// other ports, up to three times in total.
 func withCluster(ctx context.Context, o options, use func(context.Context, *cluster) error) (err error) {
-	state, err := claimStateDir(ctx, o.dir)
+	state, err := newStateDir()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, state.release(o.keep)) }()
+	defer func() { err = errors.Join(err, state.remove()) }()
 	bin, nodeBin, err := ensureAll(ctx, o)
 	if err != nil {
 		return err
 	}
-	ca, err := newAuthority()
-	if err != nil {
-		return err
+	for attempt := 1; ; attempt++ {
+		dir := filepath.Join(state.path, strconv.Itoa(attempt))
+		ready, err := tryCluster(ctx, o, dir, bin, nodeBin, use)
+		var died *diedError
+		if ready || attempt == 3 || !errors.As(err, &died) || !strings.Contains(died.log, "address already in use") {
+			return err
+		}
+		progress("%s found its port taken, trying again with others", died.component)
 	}
+}
 
-	starter := newStarter()
-	c, err := startCluster(ctx, o, state.path, bin, nodeBin, ca, starter)
+// tryCluster starts a control plane in a new directory, calls use when it is ready, and stops it.
+func tryCluster(
+	ctx context.Context, o options, dir, bin, nodeBin string, use func(context.Context, *cluster) error,
+) (ready bool, err error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	c, err := newCluster(o, dir, bin, nodeBin, fail)
 	if err != nil {
-		return err
+		return false, err
 	}
-	defer func() { err = errors.Join(err, c.supervisor.stopAll()) }()
-	if err := state.announce(c.endpoint()); err != nil {
-		return err
+	err = c.start(ctx, o.nodes)
+	if err == nil {
+		ready, err = true, use(ctx, c)
 	}
-	return use(ctx, c)
+	var died *diedError
+	if errors.As(context.Cause(ctx), &died) {
+		err = died // which caused other errors
+	}
+	return ready, errors.Join(err, c.supervisor.stopAll(context.WithoutCancel(ctx)))
 }
 
 // ensureAll builds missing programs, and returns the directories of all programs. Without real
@@ -85,36 +103,15 @@ func ensureAll(ctx context.Context, o options) (bin, nodeBin string, err error) 
 	return bin, nodeBin, err
 }
 
-// startCluster starts a control plane. If another process takes one of the chosen ports in the
-// meantime, startCluster tries again with other ports, up to three times in total.
-func startCluster(ctx context.Context, o options, dir, bin, nodeBin string, ca *authority, starter *starter) (*cluster, error) {
-	for attempt := 1; ; attempt++ {
-		c, err := newCluster(o, dir, bin, nodeBin, ca, starter)
-		if err != nil {
-			return nil, err
-		}
-		err = c.start(ctx, o.nodes)
-		if err == nil {
-			return c, nil
-		}
-		err = errors.Join(err, c.supervisor.stopAll())
-		var died *diedError
-		if !errors.As(err, &died) || !portClash(died.log) || attempt == 3 {
-			return nil, err
-		}
-		progress("%s found its port taken, trying again with others", died.component)
-		if err := c.removeData(); err != nil {
-			return nil, err
-		}
+func newCluster(o options, dir, bin, nodeBin string, fail context.CancelCauseFunc) (*cluster, error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create the directory of the components: %w", err)
 	}
-}
-
-func portClash(log string) bool {
-	return strings.Contains(log, "address already in use")
-}
-
-func newCluster(o options, dir, bin, nodeBin string, ca *authority, starter *starter) (*cluster, error) {
 	ports, err := freePorts(o.realNodes)
+	if err != nil {
+		return nil, err
+	}
+	ca, err := newAuthority()
 	if err != nil {
 		return nil, err
 	}
@@ -139,8 +136,7 @@ func newCluster(o options, dir, bin, nodeBin string, ca *authority, starter *sta
 	return &cluster{
 		layout:     l,
 		components: components,
-		supervisor: newSupervisor(dir, starter),
-		starter:    starter,
+		supervisor: &supervisor{dir: dir, fail: fail, processes: map[string]*process{}},
 		api:        api,
 	}, nil
 }
@@ -156,8 +152,6 @@ func (c *cluster) endpoint() endpoint {
 
 // start starts all components, and waits until pods can be scheduled.
 func (c *cluster) start(ctx context.Context, nodes int) error {
-	ctx, cancel := c.supervisor.untilDeath(ctx)
-	defer cancel()
 	for _, name := range []string{etcd, apiServer, controllerManager, scheduler, kwok} {
 		if err := c.startComponent(ctx, name); err != nil {
 			return err
@@ -222,27 +216,8 @@ func (c *cluster) await(ctx context.Context, component string, check func(contex
 		return fmt.Errorf("%s is not ready after %s (%w), the end of its log is:\n%s",
 			component, readyTimeout, last, node.LogTail(c.layout.file(component+".log")))
 	}
-	var died *diedError
-	if err != nil && !errors.As(err, &died) {
-		return fmt.Errorf("wait for %s: %w", component, err)
-	}
-	return err
-}
-
-// removeData removes the data of the components, so that they start from scratch.
-func (c *cluster) removeData() error {
-	logs, err := filepath.Glob(c.layout.file("*.log"))
 	if err != nil {
-		return fmt.Errorf("look for logs: %w", err)
-	}
-	written := append(logs, c.layout.file("etcd-data"), c.layout.imageDir())
-	for _, n := range c.layout.realNodes() {
-		written = append(written, n.dir)
-	}
-	for _, path := range written {
-		if err := os.RemoveAll(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove the data of a failed start: %w", err)
-		}
+		return fmt.Errorf("wait for %s: %w", component, err)
 	}
 	return nil
 }

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// fileLock is an advisory file lock. The kernel releases it when its holder exits. So it is never
-// stale, unlike a recorded process ID.
+// fileLock is an advisory lock of a file or a directory. The kernel releases it when its holder
+// exits. So it is never stale, unlike a recorded process ID.
 type fileLock struct {
 	file *os.File
 }
 
-// openLock opens a lock file without locking it.
+// openLock opens a file or a directory without locking it.
 func openLock(path string, flag int) (*fileLock, error) {
-	file, err := os.OpenFile(path, flag|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(path, flag, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (l *fileLock) wait(ctx context.Context) error {
 	return poll(ctx, func(context.Context) (bool, error) { return l.try() })
 }
 
-// release closes the lock file, which releases the lock if it is held.
+// release closes the file, which releases the lock if it is held.
 func (l *fileLock) release() {
 	l.file.Close()
 }

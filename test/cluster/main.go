@@ -17,11 +17,10 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
 const usage = `Runs a Kubernetes control plane on loopback, without a container runtime.
@@ -32,10 +31,9 @@ Usage:
   cluster serve [flags]               run a control plane until stdin ends or a signal comes
   cluster run [flags] -- COMMAND ...  run a control plane for as long as COMMAND runs
   cluster up [flags]                  run a control plane in the background
-  cluster down [--dir DIR]            end the control plane that "up" started
+  cluster down                        end the control plane that "up" started
   cluster versions                    print the versions of Kubernetes that can be built
   cluster checksums VERSION ...       print the lines of kubernetes.sum for versions of Kubernetes
-  cluster check-nodes                 say what is missing on this machine to run real nodes
 
 Use "cluster COMMAND --help" for the flags of a command.
 
@@ -68,9 +66,12 @@ type exitCode int
 func (e exitCode) Error() string { return "exit code " + strconv.Itoa(int(e)) }
 
 func main() {
+	// On Linux, the kernel ends a component when the thread that started it exits. This thread lives
+	// as long as the launcher.
+	runtime.LockOSThread()
 	// Without this, a write to a closed pipe would kill the launcher before it has cleaned up.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	err := dispatch(ctx, os.Args[1:])
 	stop()
 
@@ -83,10 +84,6 @@ func main() {
 	}
 	fmt.Fprintln(os.Stderr, "cluster:", err)
 	os.Exit(1)
-}
-
-func endSignals() []os.Signal {
-	return []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 }
 
 func dispatch(ctx context.Context, args []string) error {
@@ -108,8 +105,6 @@ func dispatch(ctx context.Context, args []string) error {
 		return versionsCommand()
 	case "checksums":
 		return checksumsCommand(ctx, args)
-	case "check-nodes":
-		return node.Check()
 	case "node", "node-inside", "node-clean-up":
 		return nodeCommand(ctx, name, args)
 	case "help", "-h", "-help", "--help":
@@ -121,10 +116,8 @@ func dispatch(ctx context.Context, args []string) error {
 }
 
 type options struct {
-	dir         string
 	kubernetes  string
 	assets      string
-	keep        bool
 	nodes       int
 	realNodes   int
 	images      []image
@@ -188,12 +181,6 @@ func (o *options) addBuildFlags(flags *flag.FlagSet) {
 		return err
 	})
 	flags.StringVar(&o.kubernetes, "kubernetes", os.Getenv(versionVariable), "`version` of Kubernetes, such as 1.33 (default $"+versionVariable+", or that of go.mod)")
-}
-
-// addStateFlags adds the flags of commands that run a control plane themselves.
-func (o *options) addStateFlags(flags *flag.FlagSet) {
-	flags.StringVar(&o.dir, "dir", "", "state `directory`, which must be empty or not exist (default a new temporary one)")
-	flags.BoolVar(&o.keep, "keep", false, "keep the state directory at the end, to read its logs")
 }
 
 func newFlagSet(name string) *flag.FlagSet {

@@ -4,21 +4,26 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os/exec"
-	"strconv"
+	"path/filepath"
+	"regexp"
 	"syscall"
 )
 
-// endWithParent does nothing, because only Linux can kill a process with its parent. On other
-// systems, the next launcher stops the processes of a killed launcher.
-func endWithParent(*syscall.SysProcAttr) {}
+// endWithParent does nothing, because only Linux can end a process with its parent.
+func endWithParent(*syscall.SysProcAttr, syscall.Signal) {}
 
-// commandLine returns the command line of a process, or "" if the process does not exist.
-func commandLine(pid int) (string, error) {
-	output, err := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
+// endComponents kills the components of a killed launcher. Their command lines contain paths in its
+// state directory.
+func endComponents(dir string) error {
+	err := exec.Command("pkill", "-KILL", "-f", regexp.QuoteMeta(dir+string(filepath.Separator))).Run()
 	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return "", nil // ps fails if the process does not exist
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return nil // there are none
 	}
-	return string(output), err
+	if err != nil {
+		return fmt.Errorf("end the components in %s: %w", dir, err)
+	}
+	return nil
 }

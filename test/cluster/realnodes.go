@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
@@ -123,15 +122,14 @@ func nodeCommand(ctx context.Context, name string, args []string) error {
 	return node.Run(ctx, dir, []string{"node-inside", dir}, []string{"node-clean-up", dir})
 }
 
-// removeCgroupsOfStale removes the cgroups that real nodes of a dead launcher have left. Usually,
-// there are none, unless the cleanup of a node was killed, too.
-func removeCgroupsOfStale(stateDir string) error {
-	dirs, err := filepath.Glob(filepath.Join(stateDir, realNodePrefix+"*", node.Kubeconfig))
+// removeCgroups removes the cgroups that killed nodes have left.
+func removeCgroups(stateDir string) error {
+	dirs, err := filepath.Glob(filepath.Join(stateDir, "*", realNodePrefix+"*", node.Kubeconfig))
 	if err != nil {
 		return fmt.Errorf("look for nodes: %w", err)
 	}
 	for _, kubeconfig := range dirs {
-		if err := node.RemoveCgroups(filepath.Dir(kubeconfig)); err != nil && !errors.Is(err, syscall.EACCES) {
+		if err := node.RemoveCgroups(filepath.Dir(kubeconfig)); err != nil {
 			return err
 		}
 	}

@@ -17,8 +17,7 @@ var errStdinEnded = errors.New("stdin has ended")
 func serveCommand(ctx context.Context, args []string) error {
 	var o options
 	flags := o.flagSet("serve")
-	o.addStateFlags(flags)
-	detached := flags.Bool("detached", false, "do not read stdin, run until a signal comes")
+	detached := flags.Bool("detached", false, "do not read stdin, run until a signal comes; \"up\" uses it")
 	if err := parseAll(flags, args); err != nil {
 		return err
 	}
@@ -26,18 +25,27 @@ func serveCommand(ctx context.Context, args []string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	lines := make(chan string)
-	if !*detached {
+	if *detached {
+		// No component inherits the lock.
+		syscall.CloseOnExec(inheritedLock)
+	} else {
 		// The end of stdin means that the client is gone, so even an unfinished start is canceled.
 		go func() { cancel(readLines(ctx, os.Stdin, lines)) }()
 	}
 	return withCluster(ctx, o, func(ctx context.Context, c *cluster) error {
-		ctx, cancel := c.supervisor.untilDeath(ctx)
-		defer cancel()
 		if err := json.NewEncoder(os.Stdout).Encode(c.endpoint()); err != nil {
 			return fmt.Errorf("tell that the control plane is ready: %w", err)
 		}
 		return c.obey(ctx, lines)
 	})
+}
+
+// endpoint describes how to connect to a running control plane.
+type endpoint struct {
+	Kubeconfig string `json:"kubeconfig"`
+	Bin        string `json:"bin"`
+	Dir        string `json:"dir"`
+	AuditLog   string `json:"auditLog"`
 }
 
 // readLines sends the lines of the input to a channel. At the end of the input, it returns
@@ -60,15 +68,11 @@ func readLines(ctx context.Context, input io.Reader, lines chan<- string) error 
 }
 
 // obey executes commands, and prints a response to each, until ctx is done. It returns an error if
-// a component has exited unexpectedly or a response cannot be printed.
+// a response cannot be printed.
 func (c *cluster) obey(ctx context.Context, lines <-chan string) error {
 	for {
 		select {
 		case <-ctx.Done():
-			var died *diedError
-			if errors.As(context.Cause(ctx), &died) {
-				return died
-			}
 			return nil
 		case line := <-lines:
 			answer := "ok"

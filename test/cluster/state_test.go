@@ -3,123 +3,50 @@ package main
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
-	"time"
 )
 
-func TestStateDirOfALivingLauncherIsLeftAlone(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state")
-	state, err := claimStateDir(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
+func TestStateDirOfAKilledLauncherIsRemoved(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	state := func() *stateDir {
+		t.Helper()
+		s, err := newStateDir()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
 	}
-	var inUse *inUseError
-	if _, err := claimStateDir(t.Context(), path); !errors.As(err, &inUse) || inUse.pid != os.Getpid() {
-		t.Errorf("claiming it again: got error %v, want in use by process %d", err, os.Getpid())
+	exists := func(path string) bool {
+		_, err := os.Stat(path)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Error(err)
+		}
+		return err == nil
 	}
-	if err := state.release(false); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("after its release it still exists: %v", err)
-	}
-}
-
-func TestStateDirThatIsNotOursIsNotTouched(t *testing.T) {
-	path := t.TempDir()
-	file := filepath.Join(path, "precious")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := claimStateDir(t.Context(), path); err == nil {
-		t.Error("a directory with files of others can be claimed")
-	}
-	if _, err := os.Stat(file); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestKeptStateDirIsNotRemovedLater(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state")
-	state, err := claimStateDir(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := state.file("etcd.log")
-	if err := os.WriteFile(log, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := state.release(true); err != nil {
-		t.Fatal(err)
-	}
-	if err := removeStale(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(log); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestWhatADeadLauncherLeftIsCleanedUp(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state")
-	state, err := claimStateDir(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Simulate the death of the launcher. The kernel releases its lock, but removes no files.
-	state.lock.release()
-	stray := startSleeper(t, state.file("data"))
-	foreign := startSleeper(t, filepath.Join(t.TempDir(), "data"))
-	for name, pid := range map[string]int{etcd: stray.pid, kwok: foreign.pid} {
-		if err := os.WriteFile(state.file(name+pidSuffix), []byte(strconv.Itoa(pid)), 0o600); err != nil {
+	running, killed := state(), state()
+	for _, s := range []*stateDir{running, killed} {
+		if err := os.WriteFile(filepath.Join(s.path, "etcd.log"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	killed.lock.release() // as the kernel does
 
-	state, err = claimStateDir(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
+	next := state()
+	if exists(killed.path) || !exists(running.path) || !exists(next.path) {
+		t.Error("want the directory of the killed launcher removed, and no other")
 	}
-	t.Cleanup(func() {
-		if err := state.release(false); err != nil {
-			t.Error(err)
+	for _, s := range []*stateDir{running, next} {
+		if err := s.remove(); err != nil || exists(s.path) {
+			t.Errorf("after its removal, %s exists: %v (%v)", s.path, exists(s.path), err)
 		}
-	})
-	select {
-	case <-stray.done:
-	case <-time.After(10 * time.Second):
-		t.Error("a component of the dead launcher still runs")
-	}
-	select {
-	case <-foreign.done:
-		t.Error("a process with a reused process ID was stopped")
-	default:
 	}
 }
 
-type sleeper struct {
-	pid  int
-	done chan struct{}
-}
-
-// startSleeper starts a process with arg as one of its arguments.
-func startSleeper(t *testing.T, arg string) sleeper {
-	t.Helper()
-	cmd := exec.Command("sh", "-c", "while :; do sleep 1; done", arg)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+func TestShellQuote(t *testing.T) {
+	for text, want := range map[string]string{"/tmp/a b": "'/tmp/a b'", "it's": `'it'\''s'`, "": "''"} {
+		if got := shellQuote(text); got != want {
+			t.Errorf("shellQuote(%q) = %s, want %s", text, got, want)
+		}
 	}
-	s := sleeper{pid: cmd.Process.Pid, done: make(chan struct{})}
-	go func() {
-		_ = cmd.Wait() // killed
-		close(s.done)
-	}()
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // fails if it was already killed
-		<-s.done
-	})
-	return s
 }

@@ -7,9 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strconv"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -28,96 +26,48 @@ type component struct {
 	tidies bool
 }
 
-// starter starts processes from a single thread that lives as long as the launcher. If PDEATHSIG is
-// set, Linux kills a process when the thread that started it exits.
-type starter struct {
-	commands chan *exec.Cmd
-	results  chan error
-	mutex    sync.Mutex
-}
-
-func newStarter() *starter {
-	s := &starter{commands: make(chan *exec.Cmd), results: make(chan error)}
-	go func() {
-		runtime.LockOSThread()
-		for cmd := range s.commands {
-			s.results <- cmd.Start()
-		}
-	}()
-	return s
-}
-
-// start starts a command that is killed with the launcher.
-func (s *starter) start(cmd *exec.Cmd) error {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
+// endSignal returns the signal that ends the component if its data is not used again.
+func (c component) endSignal() syscall.Signal {
+	if c.tidies {
+		return syscall.SIGTERM
 	}
-	endWithParent(cmd.SysProcAttr)
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.commands <- cmd
-	return <-s.results
+	return syscall.SIGKILL
 }
 
 // process is one run of a component.
 type process struct {
-	name    string
-	cmd     *exec.Cmd
-	logPath string
-	tidies  bool
-	// stopped is closed immediately before the process is stopped on purpose.
-	stopped  chan struct{}
-	stopOnce sync.Once
-	// done is closed when the process has exited, after err is set.
+	component
+	cmd *exec.Cmd
+	// stopping is set immediately before the process is stopped on purpose.
+	stopping atomic.Bool
+	// done is closed when the process has exited.
 	done chan struct{}
-	err  error
 }
 
 type diedError struct {
 	component string
-	err       error
+	state     string
 	log       string
 }
 
 func (e *diedError) Error() string {
-	state := "exit status 0"
-	if e.err != nil {
-		state = e.err.Error()
-	}
-	return fmt.Sprintf("%s ended unexpectedly (%s), the end of its log is:\n%s", e.component, state, e.log)
+	return fmt.Sprintf("%s ended unexpectedly (%s), the end of its log is:\n%s", e.component, e.state, e.log)
 }
 
-// supervisor starts and stops the components of a control plane, and detects unexpected exits.
+// supervisor starts and stops the components of a control plane. Only one goroutine can use it.
 type supervisor struct {
-	dir     string
-	starter *starter
-	// died is closed after the first unexpected exit of a component. death describes this exit, and
-	// is set before died is closed.
-	died     chan struct{}
-	death    *diedError
-	diedOnce sync.Once
-
-	mutex     sync.Mutex
+	dir string
+	// fail is called with a diedError after each unexpected exit of a component. The first exit can
+	// cause others.
+	fail      context.CancelCauseFunc
 	processes map[string]*process
-}
-
-func newSupervisor(dir string, starter *starter) *supervisor {
-	return &supervisor{
-		dir:       dir,
-		starter:   starter,
-		died:      make(chan struct{}),
-		processes: map[string]*process{},
-	}
 }
 
 // start starts a component, but does not wait until it is ready.
 func (s *supervisor) start(c component) error {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
 	if s.processes[c.name] != nil {
 		return fmt.Errorf("%s is running already", c.name)
 	}
-
 	logPath := filepath.Join(s.dir, c.name+".log")
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -133,124 +83,67 @@ func (s *supervisor) start(c component) error {
 	cmd.Stderr = log
 	// At a terminal, only the launcher should receive Ctrl-C. It stops the components.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := s.starter.start(cmd); err != nil {
+	endWithParent(cmd.SysProcAttr, c.endSignal())
+	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", c.name, err)
 	}
 
-	p := &process{
-		name:    c.name,
-		cmd:     cmd,
-		logPath: logPath,
-		tidies:  c.tidies,
-		stopped: make(chan struct{}),
-		done:    make(chan struct{}),
-	}
+	p := &process{component: c, cmd: cmd, done: make(chan struct{})}
 	s.processes[c.name] = p
-	go s.watch(p)
-	pidFile := filepath.Join(s.dir, c.name+pidSuffix)
-	if err := os.WriteFile(pidFile, []byte(strconv.Itoa(cmd.Process.Pid)+"\n"), 0o600); err != nil {
-		return fmt.Errorf("record the process of %s: %w", c.name, err)
-	}
-	return nil
-}
-
-func (s *supervisor) watch(p *process) {
-	p.err = p.cmd.Wait()
-	close(p.done)
-	select {
-	case <-p.stopped:
-		return
-	default:
-	}
-	// Report only the first exit, because it can cause others.
-	s.diedOnce.Do(func() {
-		s.death = &diedError{component: p.name, err: p.err, log: node.LogTail(p.logPath)}
-		close(s.died)
-	})
-}
-
-// untilDeath returns a context that is canceled with ctx or when a component exits unexpectedly. For
-// an unexpected exit, the cause of the cancellation is a diedError.
-func (s *supervisor) untilDeath(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
-		select {
-		case <-s.died:
-			cancel(s.death)
-		case <-ctx.Done():
+		defer close(p.done)
+		_ = cmd.Wait() // its result is in the state of the process
+		if !p.stopping.Load() {
+			s.fail(&diedError{component: c.name, state: cmd.ProcessState.String(), log: node.LogTail(logPath)})
 		}
 	}()
-	return ctx, func() { cancel(nil) }
+	return nil
 }
 
 // stop stops a component with a signal, and waits until it has exited. After
 // stopTimeout, or when ctx is done, it kills the component and returns an error.
 func (s *supervisor) stop(ctx context.Context, name string, signal syscall.Signal) error {
-	s.mutex.Lock()
 	p := s.processes[name]
-	delete(s.processes, name)
-	s.mutex.Unlock()
 	if p == nil {
 		return fmt.Errorf("%s is not running", name)
 	}
-
-	if err := p.signal(signal); err != nil {
-		return err
-	}
-	deadline := time.NewTimer(stopTimeout)
-	defer deadline.Stop()
-	var err error
-	select {
-	case <-p.done:
-		return nil
-	case <-ctx.Done():
-		err = fmt.Errorf("stop %s: %w", name, context.Cause(ctx))
-	case <-deadline.C:
-		err = fmt.Errorf("%s did not end within %s and was killed", name, stopTimeout)
-	}
-	return errors.Join(err, p.kill())
+	delete(s.processes, name)
+	p.signal(signal)
+	ctx, cancel := context.WithTimeoutCause(ctx, stopTimeout, fmt.Errorf("it was killed after %s", stopTimeout))
+	defer cancel()
+	return p.await(ctx)
 }
 
-// stopAll stops all components at the same time. It kills components that do not have to clean up,
-// because their data is not used again.
-func (s *supervisor) stopAll() error {
-	s.mutex.Lock()
-	processes := s.processes
-	s.processes = map[string]*process{}
-	s.mutex.Unlock()
-
+// stopAll stops all components at the same time.
+func (s *supervisor) stopAll(ctx context.Context) error {
+	for _, p := range s.processes {
+		p.signal(p.endSignal())
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, stopTimeout, fmt.Errorf("it was killed after %s", stopTimeout))
+	defer cancel()
 	var errs []error
-	for _, p := range processes {
-		signal := syscall.SIGKILL
-		if p.tidies {
-			signal = syscall.SIGTERM
-		}
-		errs = append(errs, p.signal(signal))
+	for _, p := range s.processes {
+		errs = append(errs, p.await(ctx))
 	}
-	deadline := time.After(stopTimeout)
-	for _, p := range processes {
-		select {
-		case <-p.done:
-		case <-deadline:
-			errs = append(errs, p.kill())
-		}
-	}
+	clear(s.processes)
 	return errors.Join(errs...)
 }
 
 // signal records that the process is stopped on purpose, and sends it a signal.
-func (p *process) signal(signal syscall.Signal) error {
-	p.stopOnce.Do(func() { close(p.stopped) })
-	if err := p.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("signal %s: %w", p.name, err)
-	}
-	return nil
+func (p *process) signal(signal syscall.Signal) {
+	p.stopping.Store(true)
+	_ = p.cmd.Process.Signal(signal) // fails if it has already exited
 }
 
-func (p *process) kill() error {
-	if err := p.signal(syscall.SIGKILL); err != nil {
-		return err
+// await waits until the process has exited. When ctx is done, it kills the process and returns an
+// error.
+func (p *process) await(ctx context.Context) error {
+	select {
+	case <-p.done:
+		return nil
+	case <-ctx.Done():
 	}
+	p.signal(syscall.SIGKILL)
 	<-p.done
-	return nil
+	return fmt.Errorf("stop %s: %w", p.name, context.Cause(ctx))
 }

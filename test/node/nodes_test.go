@@ -77,8 +77,7 @@ func TestNothingOfANodeIsLeft(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()
-			dir := filepath.Join(t.TempDir(), "state")
-			serve := exec.Command(cluster.Launcher, "serve", "--nodes=0", "--real-nodes=1", "--keep", "--dir="+dir)
+			serve := exec.Command(cluster.Launcher, "serve", "--nodes=0", "--real-nodes=1")
 			var said strings.Builder
 			serve.Stderr = &said
 			stdin, err := serve.StdinPipe()
@@ -97,7 +96,7 @@ func TestNothingOfANodeIsLeft(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v: %s", err, said.String())
 			}
-			var other struct{ Kubeconfig string }
+			var other struct{ Kubeconfig, Dir string }
 			if err := json.Unmarshal(line, &other); err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +119,7 @@ func TestNothingOfANodeIsLeft(t *testing.T) {
 
 			var left []string
 			err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-				left = remains(t, dir)
+				left = remains(t, other.Dir)
 				return len(left) == 0, nil
 			})
 			if err != nil {

@@ -167,7 +167,7 @@ var (
 	timestamp = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	podIP     = regexp.MustCompile(`\b10\.200\.\d+\.\d+\b`)
 	digest    = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
-	rootDir   = regexp.MustCompile(`/tmp/imoocpod-cluster-\d+`)
+	rootDir   = regexp.MustCompile(`/tmp/imoocpod-plane-\d+/\d+`)
 )
 
 // rename replaces names, times, and addresses that differ between recordings.

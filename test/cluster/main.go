@@ -105,7 +105,7 @@ func dispatch(ctx context.Context, args []string) error {
 		return versionsCommand()
 	case "checksums":
 		return checksumsCommand(ctx, args)
-	case "node", "node-inside", "node-clean-up":
+	case "node", "node-inside":
 		return nodeCommand(ctx, name, args)
 	case "help", "-h", "-help", "--help":
 		fmt.Print(usage)

@@ -113,13 +113,10 @@ func nodeCommand(ctx context.Context, name string, args []string) error {
 		return errors.New("want the directory of a node")
 	}
 	dir := args[0]
-	switch name {
-	case "node-inside":
+	if name == "node-inside" {
 		return node.RunInside(dir)
-	case "node-clean-up":
-		return node.CleanUp(dir)
 	}
-	return node.Run(ctx, dir, []string{"node-inside", dir}, []string{"node-clean-up", dir})
+	return node.Run(ctx, dir, []string{"node-inside", dir})
 }
 
 // removeCgroups removes the cgroups that killed nodes have left.

@@ -1,11 +1,11 @@
 // Package node runs a real Kubernetes node on this machine: containerd and a kubelet
 // with real containers, in separate namespaces.
 //
-// A node consists of three processes of one program. The outer process (Run) relays
+// A node consists of two processes of one program. The outer process (Run) relays
 // connections to the API server and to the kubelet. The node has no other connections.
 // The inner process (RunInside) is process 1 of the node's namespaces. When the outer
 // process ends, the inner process ends, too, and the kernel ends all processes in the
-// namespaces. The third process (CleanUp) ends last, and removes the node's cgroups.
+// namespaces. Then the outer process removes the node's cgroups.
 //
 // A node needs Linux and root. Check reports what is missing.
 package node

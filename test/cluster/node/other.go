@@ -13,13 +13,10 @@ var errNotLinux = errors.New("a real node needs Linux: run this in a virtual mac
 func Check() error { return errNotLinux }
 
 // Run returns an error, because a node needs Linux.
-func Run(context.Context, string, []string, []string) error { return errNotLinux }
+func Run(context.Context, string, []string) error { return errNotLinux }
 
 // RunInside returns an error, because a node needs Linux.
 func RunInside(string) error { return errNotLinux }
-
-// CleanUp returns an error, because a node needs Linux.
-func CleanUp(string) error { return errNotLinux }
 
 // RemoveCgroups does nothing, because there are no cgroups.
 func RemoveCgroups(string) error { return nil }

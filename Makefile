@@ -110,7 +110,7 @@ e2e: $(CLUSTER) ## Run the end-to-end tests
 	@$(CLUSTER) build >/dev/null
 	@$(E2E) -timeout 30m ./test/e2e/...
 
-quick: ## Lint and test the packages that differ from the main branch
+quick: ## Lint the packages that differ from the main branch, and test them and those that import them
 	@GOLANGCI_LINT="$(GOLANGCI_LINT)" hack/verify/quick
 
 verify: lint ## Run the checks for every change: lint, other systems, files, generated code, documents, workflows

@@ -15,10 +15,10 @@ type user struct {
 	env  []string
 }
 
-func newUser(t *testing.T, env ...string) *user {
+func newUser(t *testing.T) *user {
 	t.Helper()
 	root := t.TempDir()
-	return &user{t: t, root: root, env: append([]string{
+	return &user{t: t, root: root, env: []string{
 		"HOME=" + t.TempDir(),
 		"KUBECONFIG=" + os.Getenv("KUBECONFIG"),
 		"KREW_ROOT=" + root,
@@ -26,7 +26,7 @@ func newUser(t *testing.T, env ...string) *user {
 		"PATH=" + strings.Join([]string{filepath.Join(root, "bin"), tools, os.Getenv("PATH")}, string(os.PathListSeparator)),
 		"GIT_AUTHOR_NAME=krew", "GIT_AUTHOR_EMAIL=krew@example.com",
 		"GIT_COMMITTER_NAME=krew", "GIT_COMMITTER_EMAIL=krew@example.com",
-	}, env...)}
+	}}
 }
 
 func (u *user) try(name string, args ...string) (string, error) {

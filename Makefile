@@ -65,6 +65,7 @@ ARCH = $(shell go env GOARCH)
 image: ## Build the image without a container engine, as an OCI layout in bin/image
 	@CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" \
 		-o $(BIN)/linux/kubectl-imoocpod ./cmd/kubectl-imoocpod
+	@rm -rf $(BIN)/image
 	@go run -C hack/image . --program $(abspath $(BIN)/linux/kubectl-imoocpod) --arch $(ARCH) \
 		--version $(VERSION) --output $(abspath $(BIN)/image)
 

@@ -14,7 +14,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -36,7 +35,7 @@ func main() {
 	flag.StringVar(&program, "program", "", "the Linux `file` to put into the image")
 	flag.StringVar(&arch, "arch", "", "the `architecture` that it is built for")
 	flag.StringVar(&version, "version", "", "the `version` of the program, which is the image's tag too")
-	flag.StringVar(&output, "output", "", "the `directory` of the layout; what it holds is replaced")
+	flag.StringVar(&output, "output", "", "the new `directory` of the layout")
 	flag.Parse()
 	if err := run(program, arch, version, output); err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
@@ -111,13 +110,10 @@ func layerOf(program string) (v1.Layer, error) {
 	}, tarball.WithMediaType(types.OCILayer))
 }
 
-// write replaces the layout in dir with a layout of one image, and returns the image's digest.
+// write writes a layout of one image to a new directory, and returns the image's digest.
 func write(image v1.Image, tag, dir string) (v1.Hash, error) {
 	digest, err := image.Digest()
 	if err != nil {
-		return digest, err
-	}
-	if err := removeLayout(dir); err != nil {
 		return digest, err
 	}
 	to, err := layout.Write(dir, empty.Index)
@@ -125,15 +121,4 @@ func write(image v1.Image, tag, dir string) (v1.Hash, error) {
 		return digest, err
 	}
 	return digest, to.AppendImage(image, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": tag}))
-}
-
-// removeLayout removes an existing layout. It returns an error for any other existing directory.
-func removeLayout(dir string) error {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if _, err := os.Stat(filepath.Join(dir, "oci-layout")); err != nil {
-		return fmt.Errorf("%s is there and is no image layout: %w", dir, err)
-	}
-	return os.RemoveAll(dir)
 }

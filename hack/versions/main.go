@@ -2,7 +2,7 @@
 // for each version to the table in docs/versions.md. All tests run for the oldest and the middle
 // version. For other versions, only the tests of the table run.
 //
-//	go run ./hack/versions [-table] [VERSION ...]
+//	go run ./hack/versions [VERSION ...]
 package main
 
 import (
@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -57,15 +56,13 @@ func features() (simulated, onNodes []feature) {
 }
 
 func main() {
-	table := flag.Bool("table", false, "run only the tests of the table, for all versions")
-	flag.Parse()
-	if err := run(flag.Args(), *table); err != nil {
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "versions:", err)
 		os.Exit(1)
 	}
 }
 
-func run(wanted []string, tableOnly bool) error {
+func run(wanted []string) error {
 	out, err := exec.Command("bin/cluster", "versions").Output()
 	if err != nil {
 		return fmt.Errorf("list the versions: %w", err)
@@ -92,7 +89,7 @@ func run(wanted []string, tableOnly bool) error {
 			return fmt.Errorf("build Kubernetes %s: %w", version, err)
 		}
 		only := "-run=" + pattern(simulated)
-		if !tableOnly && (version == known[0] || version == known[len(known)/2]) {
+		if version == known[0] || version == known[len(known)/2] {
 			only = "-run=."
 		}
 		if err := test(env, results, "-vet=off", "-count=1", "-timeout=90m", "-parallel=8", only, "./test/e2e/..."); err != nil {

@@ -89,17 +89,11 @@ func ensureAll(ctx context.Context, o options) (bin, nodeBin string, err error) 
 	if o.assets != "" {
 		existing = assets()
 	}
-	set, err := controlPlanePrograms(version, existing...)
-	if err != nil {
-		return "", "", err
-	}
-	if bin, err = ensurePrograms(ctx, set); err != nil || o.realNodes == 0 {
+	bin, err = ensurePrograms(ctx, controlPlanePrograms(version, existing...))
+	if err != nil || o.realNodes == 0 {
 		return bin, "", err
 	}
-	if set, err = nodePrograms(version); err != nil {
-		return "", "", err
-	}
-	nodeBin, err = ensurePrograms(ctx, set)
+	nodeBin, err = ensurePrograms(ctx, nodePrograms(version))
 	return bin, nodeBin, err
 }
 

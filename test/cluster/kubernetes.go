@@ -12,8 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
 // versionVariable is the environment variable that sets the default of --kubernetes.
@@ -27,27 +25,32 @@ const kubernetesModule = "k8s.io/kubernetes"
 //go:embed kubernetes.sum
 var kubernetesSum string
 
-// kubernetesVersions returns the versions of Kubernetes that can be built, oldest first.
-func kubernetesVersions() ([]string, error) {
-	ours, err := requiredVersion(goMod, kubernetesModule)
-	all := []string{ours}
-	for _, match := range regexp.MustCompile(`(?m)^`+kubernetesModule+` ([^\s/]+) `).FindAllStringSubmatch(kubernetesSum, -1) {
+// ourKubernetes returns the version of Kubernetes in go.mod.
+func ourKubernetes() string { return versionsIn(goMod)[0] }
+
+// versionsIn returns the versions of Kubernetes in a go.mod or a go.sum.
+func versionsIn(moduleFile string) []string {
+	var all []string
+	for _, match := range regexp.MustCompile(`(?m)^\s*`+kubernetesModule+` (v[\d.]+) `).FindAllStringSubmatch(moduleFile, -1) {
 		all = append(all, match[1])
 	}
+	return all
+}
+
+// kubernetesVersions returns the versions of Kubernetes that can be built, oldest first.
+func kubernetesVersions() []string {
+	all := append(versionsIn(kubernetesSum), ourKubernetes())
 	slices.Sort(all) // the order of strings is correct, because all minor versions have two digits
-	return all, err
+	return all
 }
 
 // findKubernetes returns the full version for a Kubernetes version such as "1.33", or the version in
 // go.mod for "". It returns an error if the version cannot be built.
 func findKubernetes(wanted string) (string, error) {
 	if wanted == "" {
-		return requiredVersion(goMod, kubernetesModule)
+		return ourKubernetes(), nil
 	}
-	all, err := kubernetesVersions()
-	if err != nil {
-		return "", err
-	}
+	all := kubernetesVersions()
 	name := "v" + strings.TrimPrefix(wanted, "v")
 	for _, version := range all {
 		if minor := version[:strings.LastIndex(version, ".")]; name == version || name == minor {
@@ -72,16 +75,12 @@ func (o options) version(ctx context.Context) (string, error) {
 }
 
 // kubernetesPrograms returns a module that builds programs of the given version of Kubernetes.
-func kubernetesPrograms(version string, programs ...node.Program) (module, error) {
-	m := module{
-		goMod: goMod, goSum: goSum, programs: programs,
-		args: []string{"-trimpath", "-buildvcs=false", "-ldflags", linkerFlags(version)},
-	}
-	ours, err := findKubernetes("")
-	if err == nil && version != ours {
+func kubernetesPrograms(version string, programs ...program) module {
+	m := module{goMod: goMod, goSum: goSum, ldflags: linkerFlags(version), programs: programs}
+	if version != ourKubernetes() {
 		m.goMod, m.goSum, m.kubernetes = "", checksums(kubernetesSum, version), version
 	}
-	return m, err
+	return m
 }
 
 // checksums returns the lines of a go.sum for a version of k8s.io/kubernetes and its staging
@@ -127,15 +126,6 @@ func requireKubernetes(goMod, version string) string {
 	return strings.Replace(goMod, "module "+kubernetesModule+"\n", "module programs\n\nrequire "+kubernetesModule+" "+version+"\n", 1)
 }
 
-func versionsCommand() error {
-	all, err := kubernetesVersions()
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Println(strings.Join(all, "\n"))
-	return err
-}
-
 // checksumsCommand prints the content of kubernetes.sum for the given versions.
 func checksumsCommand(ctx context.Context, versions []string) error {
 	for _, version := range versions {
@@ -165,7 +155,7 @@ func downloadChecksums(ctx context.Context, m module) (string, error) {
 	}
 	args := []string{"list", "-mod=mod", "-deps"}
 	for _, p := range append(kubernetesOfControlPlane(), kubelet()) {
-		args = append(args, p.ImportPath)
+		args = append(args, p.importPath)
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env, cmd.Stderr = dir, append(os.Environ(), "GOFLAGS=", "GOWORK=off"), os.Stderr

@@ -1,20 +1,13 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
 
 func TestFindKubernetes(t *testing.T) {
-	versions, err := kubernetesVersions()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours, err := requiredVersion(goMod, kubernetesModule)
-	if err != nil {
-		t.Fatal(err)
-	}
-	oldest := versions[0]
+	ours, oldest := ourKubernetes(), kubernetesVersions()[0]
 	minor := oldest[:strings.LastIndex(oldest, ".")]
 	for wanted, want := range map[string]string{
 		"": ours, oldest: oldest, minor: oldest, strings.TrimPrefix(minor, "v"): oldest, ours: ours,
@@ -27,6 +20,14 @@ func TestFindKubernetes(t *testing.T) {
 		if got, err := findKubernetes(wanted); err == nil {
 			t.Errorf("findKubernetes(%q) = %q", wanted, got)
 		}
+	}
+}
+
+func TestVersionsIn(t *testing.T) {
+	const mod = "require k8s.io/klog v1.0.0\n\nrequire (\n\tk8s.io/kubernetes v1.36.3 // indirect\n)\n\nreplace k8s.io/kubernetes => k8s.io/other v1.0.0\n"
+	const sum = "k8s.io/kubernetes v1.30.14 h1:a\nk8s.io/kubernetes v1.30.14/go.mod h1:b\nk8s.io/kubernetes v1.33.13 h1:c\n"
+	if got, want := versionsIn(mod+sum), []string{"v1.36.3", "v1.30.14", "v1.33.13"}; !slices.Equal(got, want) {
+		t.Errorf("the versions are %q, want %q", got, want)
 	}
 }
 

@@ -102,7 +102,8 @@ func dispatch(ctx context.Context, args []string) error {
 	case "down":
 		return downCommand(ctx, args)
 	case "versions":
-		return versionsCommand()
+		_, err := fmt.Println(strings.Join(kubernetesVersions(), "\n"))
+		return err
 	case "checksums":
 		return checksumsCommand(ctx, args)
 	case "node", "node-inside":

@@ -7,14 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-
-	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
 // readModule returns the programs that the module in a directory declares as tools. The module itself
 // can be a tool, which replaces an upstream command that cannot run here.
 func readModule(dir string) (programSet, error) {
-	m := module{sources: map[string][]byte{}, args: []string{"-trimpath", "-buildvcs=false", "-ldflags", "-s -w"}}
+	m := module{sources: map[string][]byte{}, ldflags: "-s -w"}
 	for name, at := range map[string]*string{"go.mod": &m.goMod, "go.sum": &m.goSum} {
 		content, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
@@ -39,7 +37,7 @@ func readModule(dir string) (programSet, error) {
 
 // tools returns the programs that a module declares as tools, named after the last
 // element of their paths.
-func tools(dir string) ([]node.Program, error) {
+func tools(dir string) ([]program, error) {
 	cmd := exec.Command("go", "-C", dir, "mod", "edit", "-json")
 	out, err := cmd.Output()
 	if err != nil {
@@ -49,9 +47,9 @@ func tools(dir string) ([]node.Program, error) {
 	if err := json.Unmarshal(out, &read); err != nil {
 		return nil, fmt.Errorf("read the tools of %s: %w", dir, err)
 	}
-	var all []node.Program
+	var all []program
 	for _, tool := range read.Tool {
-		all = append(all, node.Program{Name: filepath.Base(tool.Path), ImportPath: tool.Path, Duration: "4 minutes"})
+		all = append(all, program{name: filepath.Base(tool.Path), importPath: tool.Path, duration: "4 minutes"})
 	}
 	if len(all) == 0 {
 		return nil, errors.New("the module in " + dir + " has no tools")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	_ "embed"
@@ -25,13 +24,33 @@ import (
 // cacheVariable is the environment variable that overrides the cache directory for the programs.
 const cacheVariable = "IMOOCPOD_CLUSTER_CACHE"
 
-// The module files are embedded, so that the launcher can build the programs from any directory.
+// The module files are embedded, so that the launcher can build the programs from any directory. The
+// module of the programs of a node has files with other names, because Go does not embed files of
+// another module.
 var (
 	//go:embed go.mod
 	goMod string
 	//go:embed go.sum
 	goSum string
+	//go:embed node/programs.mod
+	nodeGoMod string
+	//go:embed node/programs.sum
+	nodeGoSum string
+	//go:embed node/runc/main.go
+	runcSource []byte
+	//go:embed node/container/main.go
+	containerSource []byte
 )
+
+// program describes how to build a program.
+type program struct {
+	name, importPath string
+	// duration is the approximate time of a first build on two cores, if the earlier programs in
+	// the list are already built.
+	duration string
+	// cgo means that the program needs a C compiler.
+	cgo bool
+}
 
 // programSet is a set of programs that are built together, once per machine.
 type programSet struct {
@@ -49,70 +68,79 @@ type module struct {
 	// goSum, or "" if both are complete.
 	kubernetes string
 	// sources holds additional files by path.
-	sources  map[string][]byte
-	args     []string
-	programs []node.Program
+	sources       map[string][]byte
+	ldflags, tags string
+	programs      []program
 }
 
 // kubernetesOfControlPlane returns the Kubernetes programs of a control plane. The later programs in
 // the list build faster, because they share packages with the earlier programs.
-func kubernetesOfControlPlane() []node.Program {
-	return []node.Program{
-		{Name: "kube-apiserver", ImportPath: "k8s.io/kubernetes/cmd/kube-apiserver", Duration: "3 minutes"},
-		{Name: "kube-controller-manager", ImportPath: "k8s.io/kubernetes/cmd/kube-controller-manager", Duration: "1 minute"},
-		{Name: "kube-scheduler", ImportPath: "k8s.io/kubernetes/cmd/kube-scheduler", Duration: "5 seconds"},
-		{Name: "kubectl", ImportPath: "k8s.io/kubernetes/cmd/kubectl", Duration: "20 seconds"},
+func kubernetesOfControlPlane() []program {
+	return []program{
+		{name: "kube-apiserver", importPath: "k8s.io/kubernetes/cmd/kube-apiserver", duration: "3 minutes"},
+		{name: "kube-controller-manager", importPath: "k8s.io/kubernetes/cmd/kube-controller-manager", duration: "1 minute"},
+		{name: "kube-scheduler", importPath: "k8s.io/kubernetes/cmd/kube-scheduler", duration: "5 seconds"},
+		{name: "kubectl", importPath: "k8s.io/kubernetes/cmd/kubectl", duration: "20 seconds"},
 	}
 }
 
 // othersOfControlPlane returns the other programs of a control plane. They do not depend on the
 // version of Kubernetes.
-func othersOfControlPlane() []node.Program {
-	return []node.Program{
-		{Name: "etcd", ImportPath: "go.etcd.io/etcd/server/v3", Duration: "1 minute"},
-		{Name: "kwok", ImportPath: "sigs.k8s.io/kwok/cmd/kwok", Duration: "10 seconds"},
+func othersOfControlPlane() []program {
+	return []program{
+		{name: "etcd", importPath: "go.etcd.io/etcd/server/v3", duration: "1 minute"},
+		{name: "kwok", importPath: "sigs.k8s.io/kwok/cmd/kwok", duration: "10 seconds"},
 	}
 }
 
-func kubelet() node.Program {
-	return node.Program{Name: "kubelet", ImportPath: "k8s.io/kubernetes/cmd/kubelet", Duration: "1 minute"}
+func kubelet() program {
+	return program{name: "kubelet", importPath: "k8s.io/kubernetes/cmd/kubelet", duration: "1 minute"}
 }
 
 // controlPlanePrograms returns the programs of a control plane for a version of Kubernetes, except
 // the existing programs.
-func controlPlanePrograms(version string, existing ...string) (programSet, error) {
-	m, err := kubernetesPrograms(version, kubernetesOfControlPlane()...)
-	others := module{goMod: goMod, goSum: goSum, args: m.args, programs: othersOfControlPlane()}
+func controlPlanePrograms(version string, existing ...string) programSet {
+	m := kubernetesPrograms(version, kubernetesOfControlPlane()...)
+	others := module{goMod: goMod, goSum: goSum, ldflags: m.ldflags, programs: othersOfControlPlane()}
 	set := programSet{what: "the control plane of Kubernetes " + version, duration: "6 minutes", modules: []module{others, m}, omitted: existing}
 	if m.kubernetes == "" { // all are built from the same module files
 		m.programs = slices.Concat(others.programs, m.programs)
 		set.modules = []module{m}
 	}
 	for i := range set.modules {
-		set.modules[i].programs = slices.DeleteFunc(set.modules[i].programs, func(p node.Program) bool {
-			return slices.Contains(existing, p.Name)
+		set.modules[i].programs = slices.DeleteFunc(set.modules[i].programs, func(p program) bool {
+			return slices.Contains(existing, p.name)
 		})
 	}
-	return set, err
+	return set
 }
 
-// nodePrograms returns the programs of a real node. The kubelet has the version of the control plane.
-func nodePrograms(version string) (programSet, error) {
-	k, err := kubernetesPrograms(version, kubelet())
-	if err != nil {
-		return programSet{}, err
-	}
-	m, err := node.Programs()
-	return programSet{what: "the programs of a real node", duration: "4 minutes", modules: []module{k, {
-		goMod: m.GoMod, goSum: m.GoSum, sources: m.Sources, programs: m.Programs,
-		args: []string{"-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-tags", m.Tags},
-	}}}, err
+// nodePrograms returns the programs of a real node. The kubelet is built from the module of the
+// control plane, because containerd requires different versions of the Kubernetes modules.
+func nodePrograms(version string) programSet {
+	return programSet{what: "the programs of a real node", duration: "4 minutes", modules: []module{kubernetesPrograms(version, kubelet()), {
+		goMod: nodeGoMod, goSum: nodeGoSum,
+		sources: map[string][]byte{"runc/main.go": runcSource, "container/main.go": containerSource},
+		ldflags: "-s -w",
+		// Omit the parts of containerd that need C or that a node with one disk does not need.
+		tags: "no_btrfs,no_devmapper,no_zfs,no_aufs,no_erofs,no_blockio,no_rdt,no_tracing",
+		programs: []program{
+			{name: "containerd", importPath: "github.com/containerd/containerd/v2/cmd/containerd", duration: "2 minutes"},
+			{name: "containerd-shim-runc-v2", importPath: "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", duration: "5 seconds"},
+			{name: "bridge", importPath: "github.com/containernetworking/plugins/plugins/main/bridge", duration: "10 seconds"},
+			{name: "loopback", importPath: "github.com/containernetworking/plugins/plugins/main/loopback", duration: "5 seconds"},
+			{name: "host-local", importPath: "github.com/containernetworking/plugins/plugins/ipam/host-local", duration: "5 seconds"},
+			{name: "runc.real", importPath: "github.com/opencontainers/runc", duration: "10 seconds", cgo: true},
+			{name: "runc", importPath: "./runc", duration: "5 seconds"},
+			{name: node.ContainerProgram, importPath: "./container", duration: "5 seconds"},
+		},
+	}}}
 }
 
 func (s programSet) key() string {
 	parts := slices.Clone(s.omitted)
 	for _, m := range s.modules {
-		parts = append(parts, m.goMod, m.goSum, strings.Join(m.args, " "))
+		parts = append(parts, m.goMod, m.goSum, m.ldflags, m.tags)
 		for _, path := range slices.Sorted(maps.Keys(m.sources)) {
 			parts = append(parts, path, string(m.sources[path]))
 		}
@@ -202,18 +230,6 @@ func linkerFlags(version string) string {
 	return strings.Join(flags, " ")
 }
 
-// requiredVersion returns the version at which a go.mod requires a module.
-func requiredVersion(goMod, module string) (string, error) {
-	scanner := bufio.NewScanner(strings.NewReader(goMod))
-	for scanner.Scan() {
-		fields := strings.Fields(strings.TrimPrefix(scanner.Text(), "require "))
-		if len(fields) >= 2 && fields[0] == module && fields[1] != "=>" {
-			return fields[1], nil
-		}
-	}
-	return "", fmt.Errorf("no version of %s in go.mod", module)
-}
-
 // ensurePrograms builds a set that is not in the cache, and returns the directory of its programs.
 func ensurePrograms(ctx context.Context, set programSet) (string, error) {
 	cache, err := cacheDir()
@@ -271,11 +287,6 @@ func (s programSet) build(ctx context.Context, work string) error {
 	all := 0
 	for _, m := range s.modules {
 		all += len(m.programs)
-		for _, p := range m.programs {
-			if p.Cgo && !hasCompiler() {
-				return fmt.Errorf("%s needs a C compiler to be built: install gcc", p.Name)
-			}
-		}
 	}
 	begin, n := time.Now(), 0
 	progress("building %s, once for this machine (about %s on 2 cores)", s.what, s.duration)
@@ -290,26 +301,16 @@ func (s programSet) build(ctx context.Context, work string) error {
 		}
 		for _, p := range m.programs {
 			n++
-			progress("building %s (%d of %d, about %s on 2 cores)", p.Name, n, all, p.Duration)
+			progress("building %s (%d of %d, about %s on 2 cores)", p.name, n, all, p.duration)
 			programBegin := time.Now()
 			if err := m.build(ctx, dir, work, p); err != nil {
-				return fmt.Errorf("build %s: %w", p.Name, err)
+				return fmt.Errorf("build %s: %w", p.name, err)
 			}
-			progress("built %s in %s", p.Name, time.Since(programBegin).Round(time.Second))
+			progress("built %s in %s", p.name, time.Since(programBegin).Round(time.Second))
 		}
 	}
 	progress("built %s in %s", s.what, time.Since(begin).Round(time.Second))
 	return nil
-}
-
-// hasCompiler reports whether the C compiler that go uses is installed.
-func hasCompiler() bool {
-	output, err := exec.Command("go", "env", "CC").Output()
-	if err != nil || len(strings.Fields(string(output))) == 0 {
-		return false
-	}
-	_, err = exec.LookPath(strings.Fields(string(output))[0])
-	return err == nil
 }
 
 func (m module) write(dir string) error {
@@ -328,18 +329,17 @@ func (m module) write(dir string) error {
 }
 
 // build builds one program of the module in dir into the directory work/result/bin.
-func (m module) build(ctx context.Context, dir, work string, p node.Program) error {
+func (m module) build(ctx context.Context, dir, work string, p program) error {
 	temp := filepath.Join(work, "tmp")
 	if err := os.MkdirAll(temp, 0o755); err != nil {
 		return err
 	}
-	args := append([]string{"build"}, m.args...)
-	args = append(args, "-o", filepath.Join(work, "result", "bin", p.Name), p.ImportPath)
 	cgo := "CGO_ENABLED=0"
-	if p.Cgo {
+	if p.cgo {
 		cgo = "CGO_ENABLED=1"
 	}
-	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+m.ldflags, "-tags="+m.tags,
+		"-o", filepath.Join(work, "result", "bin", p.name), p.importPath)
 	cmd.Dir = dir
 	// Ignore Go settings that the user has made for other builds.
 	cmd.Env = append(os.Environ(), cgo, "GOFLAGS=", "GOWORK=off", "GOTMPDIR="+temp, "PWD="+dir)

@@ -9,48 +9,26 @@ import (
 	"time"
 )
 
-func TestCacheKeyChangesWithWhateverTheProgramsDependOn(t *testing.T) {
-	base := cacheKey("mod", "sum", "-a", "go1")
-	if !keyPattern.MatchString(base) {
-		t.Errorf("key %q does not look like one, so it would never be removed", base)
-	}
-	for name, other := range map[string]string{
-		"go.mod":    cacheKey("mod2", "sum", "-a", "go1"),
-		"go.sum":    cacheKey("mod", "sum2", "-a", "go1"),
-		"arguments": cacheKey("mod", "sum", "-b", "go1"),
-		"toolchain": cacheKey("mod", "sum", "-a", "go2"),
-		"borders":   cacheKey("mods", "um", "-a", "go1"),
+func TestKeyChangesWithWhateverTheProgramsDependOn(t *testing.T) {
+	keys := map[string]int{}
+	sources := map[string][]byte{"main.go": []byte("package main")}
+	for i, m := range []module{
+		{goMod: "mod", goSum: "sum"},
+		{goMod: "mod2", goSum: "sum"},
+		{goMod: "mod", goSum: "sum2"},
+		{goMod: "mods", goSum: "um"},
+		{goMod: "mod", goSum: "sum", ldflags: "-a"},
+		{goMod: "mod", goSum: "sum", tags: "-a"},
+		{goMod: "mod", goSum: "sum", sources: sources},
 	} {
-		if other == base {
-			t.Errorf("the key does not depend on the %s", name)
+		key := programSet{modules: []module{m}}.key()
+		if !keyPattern.MatchString(key) {
+			t.Errorf("key %q does not look like one, so it would never be removed", key)
 		}
-	}
-}
-
-func TestRequiredVersion(t *testing.T) {
-	const mod = `module example.com/m
-
-require example.com/single v1.0.0
-
-require (
-	example.com/direct v1.2.3
-	example.com/indirect v0.1.0 // indirect
-)
-
-replace example.com/replaced => example.com/other v1.0.0
-`
-	for module, want := range map[string]string{
-		"example.com/single":   "v1.0.0",
-		"example.com/direct":   "v1.2.3",
-		"example.com/indirect": "v0.1.0",
-	} {
-		got, err := requiredVersion(mod, module)
-		if err != nil || got != want {
-			t.Errorf("requiredVersion(%s) = %q, %v, want %q", module, got, err, want)
+		if other, taken := keys[key]; taken {
+			t.Errorf("modules %d and %d have the same key", other, i)
 		}
-	}
-	if got, err := requiredVersion(mod, "example.com/replaced"); err == nil {
-		t.Errorf("requiredVersion of a module that is not required = %q", got)
+		keys[key] = i
 	}
 }
 
@@ -81,13 +59,11 @@ func TestToolsOfAModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	programs := set.modules[0].programs
-	if len(programs) != 2 || programs[0].Name != "one" || programs[1].ImportPath != "example.com/m" {
+	if len(programs) != 2 || programs[0].name != "one" || programs[1].importPath != "example.com/m" {
 		t.Errorf("the programs are %v", programs)
 	}
-	before := set.key()
-	set.modules[0].sources["main.go"] = []byte("// changed\n")
-	if set.key() == before {
-		t.Error("the key does not depend on the sources")
+	if source := string(set.modules[0].sources["main.go"]); source != "package main\n" {
+		t.Errorf("main.go is %q", source)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/m\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -99,84 +75,37 @@ func TestToolsOfAModule(t *testing.T) {
 
 // TestProgramsAreTools checks that the module files declare all programs as tools.
 func TestProgramsAreTools(t *testing.T) {
-	ours, err := findKubernetes("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := func(version string) (programSet, error) { return controlPlanePrograms(version) }
-	for _, programs := range []func(string) (programSet, error){all, nodePrograms} {
-		set, err := programs(ours)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, set := range []programSet{controlPlanePrograms(ourKubernetes()), nodePrograms(ourKubernetes())} {
 		for _, m := range set.modules {
 			for _, p := range m.programs {
 				// The kubelet is built from the module of the control plane, which does not
 				// declare it as a tool.
-				tool := p.Name == "kubelet" || strings.HasPrefix(p.ImportPath, "./") || strings.Contains(m.goMod, "\t"+p.ImportPath+"\n")
+				tool := p.name == "kubelet" || strings.HasPrefix(p.importPath, "./") || strings.Contains(m.goMod, "\t"+p.importPath+"\n")
 				if !tool {
-					t.Errorf("%s is not a tool in the module file of %s", p.ImportPath, set.what)
+					t.Errorf("%s is not a tool in the module file of %s", p.importPath, set.what)
 				}
 			}
 		}
 	}
 }
 
-// TestKeysOfProgramSetsDiffer checks that each set has a different key for each version of
-// Kubernetes, and that the key of the nodes depends on their sources.
-func TestKeysOfProgramSetsDiffer(t *testing.T) {
-	versions, err := kubernetesVersions()
-	if err != nil {
-		t.Fatal(err)
-	}
+// TestProgramSetsOfVersions checks that each set has a different key for each version of Kubernetes,
+// and that the programs in --assets are omitted. Our version is built from one module, and other
+// versions from two.
+func TestProgramSetsOfVersions(t *testing.T) {
 	keys := map[string]string{}
-	for _, version := range versions {
-		for what, programs := range map[string]func(string) (programSet, error){
-			"all":        func(version string) (programSet, error) { return controlPlanePrograms(version) },
-			"few":        func(version string) (programSet, error) { return controlPlanePrograms(version, assets()...) },
-			"node":       nodePrograms,
-			"other node": otherNodePrograms,
-		} {
-			set, err := programs(version)
-			if err != nil {
-				t.Fatal(err)
-			}
-			what += " of " + version
+	for _, version := range kubernetesVersions() {
+		few := controlPlanePrograms(version, assets()...)
+		for _, set := range []programSet{controlPlanePrograms(version), few, nodePrograms(version)} {
 			if other, taken := keys[set.key()]; taken {
-				t.Errorf("%s and %s have the same key", other, what)
+				t.Errorf("%s and %s of %s have the same key", other, set.what, version)
 			}
-			keys[set.key()] = what
-		}
-	}
-}
-
-// otherNodePrograms returns the set of nodePrograms with empty sources.
-func otherNodePrograms(version string) (programSet, error) {
-	set, err := nodePrograms(version)
-	if err == nil {
-		for path := range set.modules[1].sources {
-			set.modules[1].sources[path] = nil
-		}
-	}
-	return set, err
-}
-
-// TestProgramsOfAssetsAreNotBuilt checks that the programs in --assets are omitted, both for the
-// version that is built from one module and for the versions that are built from two.
-func TestProgramsOfAssetsAreNotBuilt(t *testing.T) {
-	versions, err := kubernetesVersions()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, version := range versions {
-		set, err := controlPlanePrograms(version, assets()...)
-		if err != nil {
-			t.Fatal(err)
+			keys[set.key()] = set.what
 		}
 		var built []string
-		for _, m := range set.modules {
+		for _, m := range few.modules {
 			for _, p := range m.programs {
-				built = append(built, p.Name)
+				built = append(built, p.name)
 			}
 		}
 		slices.Sort(built)

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// containerProgram is the name of the only program in the images.
-	containerProgram = "container"
+	// ContainerProgram is the name of the only program in the images.
+	ContainerProgram = "container"
 	pauseImage       = "imoocpod.local/pause:1"
 
 	indexType    = "application/vnd.oci.image.index.v1+json"
@@ -43,7 +43,7 @@ type index struct {
 // MakeImages creates the images for samples and tests, as OCI image layouts in the directory of a
 // registry. The program in the images comes from bin.
 func MakeImages(registry, bin string) error {
-	program, err := os.ReadFile(filepath.Join(bin, containerProgram))
+	program, err := os.ReadFile(filepath.Join(bin, ContainerProgram))
 	if err != nil {
 		return fmt.Errorf("create the images of the nodes: %w", err)
 	}

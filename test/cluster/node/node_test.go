@@ -31,7 +31,7 @@ func TestImageDir(t *testing.T) {
 // TestRegistry pulls images like a container runtime, and requests missing images.
 func TestRegistry(t *testing.T) {
 	dir, bin := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, containerProgram), []byte("the program"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(bin, ContainerProgram), []byte("the program"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := MakeImages(dir, bin); err != nil {

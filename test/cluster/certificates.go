@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -8,21 +9,23 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
-	"os"
 	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
 )
 
-// certificateLifetime exceeds the lifetime of any control plane.
-const certificateLifetime = 10 * 365 * 24 * time.Hour
+const superusers = "system:masters"
 
 // authority is the certificate authority of a control plane. It signs the
 // certificates of the API server and of its clients.
 type authority struct {
 	keyPair
 	certificate *x509.Certificate
-	key         *ecdsa.PrivateKey
+	signer      crypto.Signer
 }
 
 // keyPair is a certificate with its key, both PEM-encoded.
@@ -32,22 +35,25 @@ type keyPair struct {
 }
 
 func newAuthority() (*authority, error) {
-	a := &authority{}
-	pair, err := a.issue(&x509.Certificate{
-		Subject:               pkix.Name{CommonName: "kubernetes"},
-		IsCA:                  true,
-		BasicConstraintsValid: true,
-		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-	})
-	a.keyPair = pair
-	return a, err
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("create the key of the authority: %w", err)
+	}
+	certificate, err := cert.NewSelfSignedCACert(cert.Config{
+		CommonName: "kubernetes",
+		NotBefore:  time.Now().Add(-time.Hour), // tolerate a clock that is set back slightly
+	}, key)
+	if err != nil {
+		return nil, fmt.Errorf("create the certificate of the authority: %w", err)
+	}
+	pair, err := encode(certificate.Raw, key)
+	return &authority{keyPair: pair, certificate: certificate, signer: key}, err
 }
 
 // server returns a certificate for the API server on loopback.
 func (a *authority) server() (keyPair, error) {
 	return a.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: "kube-apiserver"},
-		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		IPAddresses: []net.IP{net.ParseIP(loopback), net.ParseIP(firstServiceIP)},
 		DNSNames: []string{
@@ -63,64 +69,47 @@ func (a *authority) server() (keyPair, error) {
 func (a *authority) client(user string, groups ...string) (keyPair, error) {
 	return a.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: user, Organization: groups},
-		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
 }
 
-// issue completes and signs a certificate, and returns it with a new key. The first certificate that
-// an authority issues is its own.
-func (a *authority) issue(template *x509.Certificate) (pair keyPair, err error) {
-	fail := func(err error) (keyPair, error) {
+// issue completes and signs a certificate, and returns it with a new key.
+func (a *authority) issue(template *x509.Certificate) (keyPair, error) {
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	template.NotBefore, template.NotAfter = a.certificate.NotBefore, a.certificate.NotAfter
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return keyPair{}, fmt.Errorf("create the key of %s: %w", template.Subject.CommonName, err)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.signer)
+	if err != nil {
 		return keyPair{}, fmt.Errorf("create the certificate of %s: %w", template.Subject.CommonName, err)
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return fail(err)
-	}
-	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
-		return fail(err)
-	}
-	// Tolerate a clock that is set back slightly.
-	template.NotBefore = time.Now().Add(-time.Hour)
-	template.NotAfter = template.NotBefore.Add(certificateLifetime)
-	if a.certificate == nil {
-		a.certificate, a.key = template, key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
-	if err != nil {
-		return fail(err)
-	}
-	if a.certificate == template {
-		if a.certificate, err = x509.ParseCertificate(der); err != nil {
-			return fail(err)
-		}
-	}
-	pair.cert = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	pair.key, err = encodeKey(key)
-	return pair, err
+	return encode(der, key)
 }
 
-// newSigningKey returns a new PEM-encoded key for signing service account tokens.
-func newSigningKey() ([]byte, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+func encode(der []byte, key crypto.Signer) (keyPair, error) {
+	keyPEM, err := keyutil.MarshalPrivateKeyToPEM(key)
 	if err != nil {
-		return nil, fmt.Errorf("generate the key of service accounts: %w", err)
+		return keyPair{}, fmt.Errorf("encode a private key: %w", err)
 	}
-	return encodeKey(key)
+	return keyPair{cert: pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: der}), key: keyPEM}, nil
 }
 
-func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
-	der, err := x509.MarshalECPrivateKey(key)
+// writeKubeconfig writes a self-contained kubeconfig for a client of the API server.
+func (l layout) writeKubeconfig(path string, ca *authority, user string, groups ...string) error {
+	client, err := ca.client(user, groups...)
 	if err != nil {
-		return nil, fmt.Errorf("encode a private key: %w", err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
-}
-
-func (p keyPair) write(base string) error {
-	if err := os.WriteFile(base+".crt", p.cert, 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(base+".key", p.key, 0o600)
+	const name = "cluster"
+	config := clientcmdapi.NewConfig()
+	config.Clusters[name] = &clientcmdapi.Cluster{Server: l.apiServerURL(), CertificateAuthorityData: ca.cert}
+	config.AuthInfos[user] = &clientcmdapi.AuthInfo{ClientCertificateData: client.cert, ClientKeyData: client.key}
+	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: user}
+	config.CurrentContext = name
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		return fmt.Errorf("write the kubeconfig of %s: %w", user, err)
+	}
+	return nil
 }

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
@@ -17,11 +21,14 @@ import (
 // readyTimeout is how long a component can take to become ready. It is long enough for busy machines.
 const readyTimeout = 2 * time.Minute
 
+// requestTimeout limits a request to a server that does not answer.
+const requestTimeout = 10 * time.Second
+
 type cluster struct {
 	layout     layout
 	components map[string]component
 	supervisor *supervisor
-	api        *apiClient
+	core       *corev1client.CoreV1Client
 }
 
 // withCluster builds missing programs, starts a control plane, and calls use when it is ready. The
@@ -123,15 +130,20 @@ func newCluster(o options, dir, bin, nodeBin string, fail context.CancelCauseFun
 			return nil, err
 		}
 	}
-	api, err := newAPIClient(l.apiServerURL(), ca)
+	config, err := clientcmd.BuildConfigFromFlags("", l.kubeconfig())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	config.QPS, config.Timeout = -1, requestTimeout
+	core, err := corev1client.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client of the API server: %w", err)
 	}
 	return &cluster{
 		layout:     l,
 		components: components,
 		supervisor: &supervisor{dir: dir, fail: fail, processes: map[string]*process{}},
-		api:        api,
+		core:       core,
 	}, nil
 }
 
@@ -151,10 +163,10 @@ func (c *cluster) start(ctx context.Context, nodes int) error {
 			return err
 		}
 	}
-	if err := holdKwokToKubelet(ctx, c.api); err != nil {
+	if err := c.createKwokPolicy(ctx); err != nil {
 		return err
 	}
-	if err := createNodes(ctx, c.api, nodes, c.layout.realNodes()); err != nil {
+	if err := c.createNodes(ctx, nodes); err != nil {
 		return err
 	}
 	for _, n := range c.layout.realNodes() {
@@ -163,13 +175,12 @@ func (c *cluster) start(ctx context.Context, nodes int) error {
 		}
 	}
 	if err := c.await(ctx, controllerManager, func(ctx context.Context) error {
-		return c.api.get(ctx, "/api/v1/namespaces/default/serviceaccounts/default", nil)
+		_, err := c.core.ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
+		return err
 	}); err != nil {
 		return err
 	}
-	return c.await(ctx, kwok, func(ctx context.Context) error {
-		return checkNodes(ctx, c.api)
-	})
+	return c.await(ctx, kwok, c.checkNodes)
 }
 
 // startComponent starts a component. If this is etcd or the API server, startComponent also waits
@@ -178,18 +189,22 @@ func (c *cluster) startComponent(ctx context.Context, name string) error {
 	if err := c.supervisor.start(c.components[name]); err != nil {
 		return err
 	}
+	server, path := c.core.RESTClient(), "/readyz"
 	switch name {
 	case etcd:
-		return c.await(ctx, name, func(ctx context.Context) error {
-			client := apiClient{server: c.layout.etcdURL(), http: http.DefaultClient}
-			return client.get(ctx, "/health", nil)
-		})
+		// The health check of etcd is a GET request, too, so the client suits both servers.
+		client, err := corev1client.NewForConfig(&rest.Config{Host: c.layout.etcdURL(), QPS: -1, Timeout: requestTimeout})
+		if err != nil {
+			return fmt.Errorf("make a client of etcd: %w", err)
+		}
+		server, path = client.RESTClient(), "/health"
 	case apiServer:
-		return c.await(ctx, name, func(ctx context.Context) error {
-			return c.api.get(ctx, "/readyz", nil)
-		})
+	default:
+		return nil
 	}
-	return nil
+	return c.await(ctx, name, func(ctx context.Context) error {
+		return server.Get().AbsPath(path).Do(ctx).Error()
+	})
 }
 
 // await waits until check returns no error. On a timeout, it returns an error with

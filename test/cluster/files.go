@@ -3,9 +3,12 @@ package main
 import (
 	_ "embed" // for the stages
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
 	nodefast "sigs.k8s.io/kwok/kustomize/stage/node/fast"
 	nodeheartbeat "sigs.k8s.io/kwok/kustomize/stage/node/heartbeat-with-lease"
 	podfast "sigs.k8s.io/kwok/kustomize/stage/pod/fast"
@@ -27,9 +30,9 @@ func (l layout) writeFiles(ca *authority) error {
 	for _, stage := range kwokStages() {
 		files[stage.file] = []byte(stage.content)
 	}
-	signingKey, err := newSigningKey()
+	signingKey, err := keyutil.MakeEllipticPrivateKeyPEM()
 	if err != nil {
-		return err
+		return fmt.Errorf("create the key of service accounts: %w", err)
 	}
 	files["service-account.key"] = signingKey
 	for name, data := range files {
@@ -39,8 +42,6 @@ func (l layout) writeFiles(ca *authority) error {
 	}
 	return l.writeCredentials(ca)
 }
-
-const superusers = "system:masters"
 
 func (l layout) writeCredentials(ca *authority) error {
 	server, err := ca.server()
@@ -52,30 +53,17 @@ func (l layout) writeCredentials(ca *authority) error {
 		return err
 	}
 	for name, pair := range map[string]keyPair{"ca": ca.keyPair, "apiserver": server, "kubelet-client": kubeletClient} {
-		if err := pair.write(l.file(name)); err != nil {
+		err := errors.Join(cert.WriteCert(l.file(name+".crt"), pair.cert), keyutil.WriteKey(l.file(name+".key"), pair.key))
+		if err != nil {
 			return fmt.Errorf("write the certificate of %s: %w", name, err)
 		}
 	}
-
-	for _, client := range []struct {
-		path   string
-		user   string
-		groups []string
-	}{
-		{l.kubeconfig(), "admin", []string{superusers}},
-		{l.file("controller-manager.kubeconfig"), "system:kube-controller-manager", nil},
-		{l.file("scheduler.kubeconfig"), "system:kube-scheduler", nil},
-		{l.file("kwok.kubeconfig"), "kwok", []string{superusers}},
-	} {
-		pair, err := ca.client(client.user, client.groups...)
-		if err != nil {
-			return err
-		}
-		if err := writeKubeconfig(client.path, l.apiServerURL(), ca.cert, client.user, pair); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(
+		l.writeKubeconfig(l.kubeconfig(), ca, "admin", superusers),
+		l.writeKubeconfig(l.file("controller-manager.kubeconfig"), ca, "system:kube-controller-manager"),
+		l.writeKubeconfig(l.file("scheduler.kubeconfig"), ca, "system:kube-scheduler"),
+		l.writeKubeconfig(l.file("kwok.kubeconfig"), ca, "kwok", superusers),
+	)
 }
 
 // stage is a file that configures kwok to simulate one step of a kubelet. Without stages, kwok does

@@ -4,6 +4,11 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // kwokNode is the annotation of the nodes that kwok simulates.
@@ -15,64 +20,54 @@ const kwokNode = "kwok.x-k8s.io/node"
 // createNodes sets the addresses of real nodes, because a kubelet keeps the addresses of an existing
 // Node object. On its own, the kubelet would reject a loopback address, and the API server would have
 // to resolve the host name of the node.
-func createNodes(ctx context.Context, api *apiClient, count int, realNodes []realNode) error {
-	resources := object{"cpu": "1000", "memory": "4Ti", "pods": "5000"}
-	for i := range count {
-		if err := createNode(ctx, api, fmt.Sprintf("node-%d", i), object{kwokNode: "fake"}, object{
-			"allocatable": resources,
-			"capacity":    resources,
-			"nodeInfo":    object{"architecture": runtime.GOARCH, "operatingSystem": "linux"},
-		}); err != nil {
-			return err
+func (c *cluster) createNodes(ctx context.Context, simulated int) error {
+	var nodes []*corev1.Node
+	for i := range simulated {
+		n := newNode(fmt.Sprintf("node-%d", i))
+		n.Annotations = map[string]string{kwokNode: "fake"}
+		n.Status.Capacity = corev1.ResourceList{
+			corev1.ResourceCPU:    resource.MustParse("1000"),
+			corev1.ResourceMemory: resource.MustParse("4Ti"),
+			corev1.ResourcePods:   resource.MustParse("5000"),
 		}
+		n.Status.Allocatable = n.Status.Capacity
+		n.Status.NodeInfo = corev1.NodeSystemInfo{Architecture: runtime.GOARCH, OperatingSystem: "linux"}
+		nodes = append(nodes, n)
 	}
-	for _, n := range realNodes {
-		address := object{"type": "InternalIP", "address": loopback}
-		if err := createNode(ctx, api, n.name, nil, object{"addresses": []any{address}}); err != nil {
-			return err
+	for _, r := range c.layout.realNodes() {
+		n := newNode(r.name)
+		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: loopback}}
+		nodes = append(nodes, n)
+	}
+	for _, n := range nodes {
+		if _, err := c.core.Nodes().Create(ctx, n, metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("create a node: %w", err)
 		}
 	}
 	return nil
 }
 
-func createNode(ctx context.Context, api *apiClient, name string, annotations, status object) error {
-	labels := object{"kubernetes.io/arch": runtime.GOARCH, "kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
-	err := api.create(ctx, "/api/v1/nodes", object{
-		"apiVersion": "v1",
-		"kind":       "Node",
-		"metadata":   object{"name": name, "labels": labels, "annotations": annotations},
-		"status":     status,
-	})
-	if err != nil {
-		return fmt.Errorf("create a node: %w", err)
-	}
-	return nil
+func newNode(name string) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
+		corev1.LabelArchStable: runtime.GOARCH, corev1.LabelHostname: name, corev1.LabelOSStable: "linux",
+	}}}
 }
 
 // checkNodes returns an error if any node has a taint or is not ready.
-func checkNodes(ctx context.Context, api *apiClient) error {
-	var nodes struct {
-		Items []struct {
-			Metadata struct{ Name string }
-			Spec     struct{ Taints []struct{ Key string } }
-			Status   struct {
-				Conditions []struct{ Type, Status string }
-			}
-		}
-	}
-	if err := api.get(ctx, "/api/v1/nodes", &nodes); err != nil {
+func (c *cluster) checkNodes(ctx context.Context) error {
+	nodes, err := c.core.Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
 		return err
 	}
 	for _, node := range nodes.Items {
 		if taints := node.Spec.Taints; len(taints) > 0 {
-			return fmt.Errorf("node %s has the taint %s", node.Metadata.Name, taints[0].Key)
+			return fmt.Errorf("node %s has the taint %s", node.Name, taints[0].Key)
 		}
-		ready := false
-		for _, condition := range node.Status.Conditions {
-			ready = ready || condition.Type == "Ready" && condition.Status == "True"
-		}
+		ready := slices.ContainsFunc(node.Status.Conditions, func(condition corev1.NodeCondition) bool {
+			return condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue
+		})
 		if !ready {
-			return fmt.Errorf("node %s is not ready", node.Metadata.Name)
+			return fmt.Errorf("node %s is not ready", node.Name)
 		}
 	}
 	return nil

@@ -83,12 +83,8 @@ func (l layout) writeRealNode(ca *authority, nodeBin string, n realNode, kubelet
 	if err := os.MkdirAll(n.dir, 0o700); err != nil {
 		return err
 	}
-	user := "system:node:" + n.name
-	pair, err := ca.client(user, "system:nodes")
-	if err != nil {
-		return err
-	}
-	if err := writeKubeconfig(filepath.Join(n.dir, node.Kubeconfig), l.apiServerURL(), ca.cert, user, pair); err != nil {
+	kubeconfig := filepath.Join(n.dir, node.Kubeconfig)
+	if err := l.writeKubeconfig(kubeconfig, ca, "system:node:"+n.name, "system:nodes"); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(n.dir, node.ClientCA), ca.cert, 0o644); err != nil {
@@ -97,7 +93,6 @@ func (l layout) writeRealNode(ca *authority, nodeBin string, n realNode, kubelet
 	return node.Config{
 		Name:        n.name,
 		Bin:         nodeBin,
-		KubeletPath: filepath.Join(nodeBin, "kubelet"),
 		Images:      l.imageDir(),
 		API:         loopback + ":" + strconv.Itoa(l.ports.apiServer),
 		Kubelet:     n.kubelet(),

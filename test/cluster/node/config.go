@@ -138,7 +138,7 @@ func (l layout) kubeletConfig() (string, error) {
 // ignores unknown fields, but rejects unknown features and the fields of disabled features.
 func (l layout) featureGates() (map[string]bool, error) {
 	const backOff = "KubeletCrashLoopBackOffMax"
-	help, err := exec.Command(l.KubeletPath, "--help").Output()
+	help, err := exec.Command(filepath.Join(l.Bin, "kubelet"), "--help").Output()
 	if err != nil {
 		return nil, fmt.Errorf("list the features of the kubelet: %w", err)
 	}

@@ -54,7 +54,7 @@ func RunInside(dir string) error {
 	if err := awaitSocket(containerdSocket); err != nil {
 		return fmt.Errorf("wait for containerd: %w\n%s", err, LogTail(l.logFile("containerd")))
 	}
-	if err := children.start(l, c.KubeletPath, append([]string{
+	if err := children.start(l, filepath.Join(c.Bin, "kubelet"), append([]string{
 		"--config=" + l.file("kubelet.json"),
 		"--kubeconfig=" + l.file(Kubeconfig),
 		"--cert-dir=" + l.file("var", "lib", "kubelet", "pki"),

@@ -22,9 +22,8 @@ import (
 // Config is the configuration of a node, stored in its directory.
 type Config struct {
 	Name string
-	// Bin is the directory of the programs, KubeletPath is the path of the kubelet, and
-	// Images is the directory of the node's registry.
-	Bin, KubeletPath, Images string
+	// Bin is the directory of the programs, and Images is the directory of the node's registry.
+	Bin, Images string
 	// API is the address of the API server, and Kubelet is the address of the kubelet.
 	// Both are on the loopback of the host.
 	API, Kubelet string

@@ -50,8 +50,11 @@ func run(name string, args []string) error {
 		return act(append([]string{"-http=:80"}, args...))
 	case "act":
 		return act(args)
-	case "pause":
-		return pause()
+	case "pause": // it keeps the namespaces of a pod
+		ended := make(chan os.Signal, 1)
+		signal.Notify(ended, syscall.SIGINT, syscall.SIGTERM)
+		<-ended
+		return nil
 	}
 	return errors.New("there is no such program in this image")
 }
@@ -88,24 +91,6 @@ func cat(args []string) error {
 		}
 		if _, err := os.Stdout.Write(data); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// pause keeps the namespaces of a pod until SIGINT or SIGTERM.
-func pause() error {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGCHLD)
-	for s := range signals {
-		if s != syscall.SIGCHLD {
-			return nil
-		}
-		// Reap zombies if the containers of the pod share a process namespace.
-		for {
-			if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
-				break
-			}
 		}
 	}
 	return nil

@@ -22,8 +22,7 @@ const (
 	loopback       = "127.0.0.1"
 	serviceRange   = "10.0.0.0/24"
 	firstServiceIP = "10.0.0.1"
-	podRange       = "10.64.0.0/12"
-	// Pods on real nodes have addresses in 10.200.0.0/16.
+	// Simulated pods have addresses in 10.64.0.0/12, and pods on real nodes in 10.200.0.0/16.
 )
 
 func isComponent(name string) bool {
@@ -147,7 +146,7 @@ func (l layout) apiServerArgs() []string {
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file=" + l.file("service-account.key"),
 		"--service-account-signing-key-file=" + l.file("service-account.key"),
-		"--audit-policy-file=" + l.file("audit-policy.json"),
+		"--audit-policy-file=" + l.file("audit-policy.yaml"),
 		"--audit-log-path=" + l.auditLog(),
 		"--audit-log-mode=blocking",
 		// Set a high limit (in MB), so that the log stays in a single file.
@@ -212,15 +211,12 @@ func (l layout) realNodeArgs() []string {
 func (l layout) kwokArgs(configs []string) []string {
 	args := []string{
 		"--kubeconfig=" + l.file("kwok.kubeconfig"),
-		"--config=" + l.file("kwok.json"),
+		"--config=" + l.file("kwok.yaml"),
 	}
 	if len(l.ports.kubelets) == 0 {
 		args = append(args, "--manage-all-nodes=true")
 	} else {
 		args = append(args, "--manage-all-nodes=false", "--manage-nodes-with-annotation-selector="+kwokNode+"=fake")
-	}
-	for _, stage := range kwokStages() {
-		args = append(args, "--config="+l.file(stage.file))
 	}
 	for _, config := range configs {
 		args = append(args, "--config="+config)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
@@ -148,7 +151,7 @@ func (b background) start(ctx context.Context, o options, args []string, lock *f
 // awaitReady waits until the control plane is ready, and returns its endpoint. It returns an error
 // if the launcher exits.
 func (b background) awaitReady(ctx context.Context) (e endpoint, err error) {
-	err = poll(ctx, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
 		ended, err := b.hasEnded(ctx)
 		if err != nil {
 			return false, err
@@ -181,16 +184,14 @@ func (b background) end(ctx context.Context) error {
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("end process %d: %w", pid, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*stopTimeout)
-	defer cancel()
-	if err := poll(ctx, b.hasEnded); err != nil {
+	if err := wait.PollUntilContextTimeout(ctx, pollInterval, 2*stopTimeout, true, b.hasEnded); err != nil {
 		return fmt.Errorf("wait for the end of process %d: %w", pid, err)
 	}
 	return nil
 }
 
 func downCommand(ctx context.Context, args []string) error {
-	if err := parseAll(newFlagSet("down"), args); err != nil {
+	if err := parseAll(flag.NewFlagSet("cluster down", flag.ContinueOnError), args); err != nil {
 		return err
 	}
 	b, err := newBackground()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -210,18 +211,15 @@ func (c *cluster) startComponent(ctx context.Context, name string) error {
 // await waits until check returns no error. On a timeout, it returns an error with
 // the last error of check and the end of the component's log.
 func (c *cluster) await(ctx context.Context, component string, check func(context.Context) error) error {
-	errTimeout := errors.New("timeout")
-	waitCtx, cancel := context.WithTimeoutCause(ctx, readyTimeout, errTimeout)
-	defer cancel()
 	var last error
-	err := poll(waitCtx, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, pollInterval, readyTimeout, true, func(ctx context.Context) (bool, error) {
 		err := check(ctx)
 		if err != nil && ctx.Err() == nil {
 			last = err
 		}
 		return err == nil, nil
 	})
-	if errors.Is(err, errTimeout) {
+	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("%s is not ready after %s (%w), the end of its log is:\n%s",
 			component, readyTimeout, last, node.LogTail(c.layout.file(component+".log")))
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // fileLock is an advisory lock of a file or a directory. The kernel releases it when its holder
@@ -37,7 +39,7 @@ func (l *fileLock) try() (bool, error) {
 }
 
 func (l *fileLock) wait(ctx context.Context) error {
-	return poll(ctx, func(context.Context) (bool, error) { return l.try() })
+	return wait.PollUntilContextCancel(ctx, pollInterval, true, func(context.Context) (bool, error) { return l.try() })
 }
 
 // release closes the file, which releases the lock if it is held.
@@ -46,20 +48,3 @@ func (l *fileLock) release() {
 }
 
 const pollInterval = 50 * time.Millisecond
-
-// poll calls condition until it returns true or an error, or ctx is done.
-func poll(ctx context.Context, condition func(context.Context) (bool, error)) error {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
-		done, err := condition(ctx)
-		if done || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-ticker.C:
-		}
-	}
-}

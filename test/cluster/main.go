@@ -13,7 +13,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -130,7 +129,7 @@ type options struct {
 // flagSet returns the common flags of all commands that start a control plane.
 // Parsing them sets the options.
 func (o *options) flagSet(name string) *flag.FlagSet {
-	flags := newFlagSet(name)
+	flags := flag.NewFlagSet("cluster "+name, flag.ContinueOnError)
 	o.addBuildFlags(flags)
 	flags.IntVar(&o.nodes, "nodes", 3, "`number` of nodes that kwok plays")
 	flags.IntVar(&o.realNodes, "real-nodes", 0, "`number` of nodes with containers that run, which needs Linux and root")
@@ -184,32 +183,9 @@ func (o *options) addBuildFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.kubernetes, "kubernetes", os.Getenv(versionVariable), "`version` of Kubernetes, such as 1.33 (default $"+versionVariable+", or that of go.mod)")
 }
 
-func newFlagSet(name string) *flag.FlagSet {
-	flags := flag.NewFlagSet("cluster "+name, flag.ContinueOnError)
-	flags.Usage = func() {} // parse prints the flags on request
-	flags.SetOutput(io.Discard)
-	return flags
-}
-
-// parse parses args. If help is requested, it prints the flags to stdout and returns flag.ErrHelp.
-// The error for an invalid argument has one line.
-func parse(flags *flag.FlagSet, args []string) error {
-	err := flags.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Printf("Flags of %q:\n", flags.Name())
-		flags.SetOutput(os.Stdout)
-		flags.PrintDefaults()
-		return err
-	}
-	if err != nil {
-		return fmt.Errorf("%w, see %q", err, flags.Name()+" --help")
-	}
-	return nil
-}
-
-// parseAll is like parse, for a command without positional arguments.
+// parseAll parses the flags of a command without positional arguments.
 func parseAll(flags *flag.FlagSet, args []string) error {
-	if err := parse(flags, args); err != nil {
+	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {

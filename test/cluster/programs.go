@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -149,7 +150,7 @@ func (s programSet) key() string {
 }
 
 func buildCommand(ctx context.Context, args []string) error {
-	flags := newFlagSet("build")
+	flags := flag.NewFlagSet("cluster build", flag.ContinueOnError)
 	var o options
 	o.addBuildFlags(flags)
 	nodes := flags.Bool("real-nodes", false, "build the programs of real nodes, too")

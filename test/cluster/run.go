@@ -20,7 +20,7 @@ const graceTimeout = 30 * time.Second
 func runCommand(ctx context.Context, args []string) error {
 	var o options
 	flags := o.flagSet("run")
-	if err := parse(flags, args); err != nil {
+	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() == 0 {

@@ -135,10 +135,10 @@ func operators() map[token.Token]operator {
 		token.GEQ:  {function: "mutantGreaterOrEqual", negated: token.LSS, boundary: token.GTR},
 		token.LAND: {function: "mutantAnd", logical: token.LOR},
 		token.LOR:  {function: "mutantOr", logical: token.LAND},
-		token.ADD:  {function: "mutantAdd", arithmetic: token.SUB},
-		token.SUB:  {function: "mutantSubtract", arithmetic: token.ADD},
-		token.MUL:  {function: "mutantMultiply", arithmetic: token.QUO},
-		token.QUO:  {function: "mutantDivide", arithmetic: token.MUL},
+		token.ADD:  {function: "mutantArithmetic", arithmetic: token.SUB},
+		token.SUB:  {function: "mutantArithmetic", arithmetic: token.ADD},
+		token.MUL:  {function: "mutantArithmetic", arithmetic: token.QUO},
+		token.QUO:  {function: "mutantArithmetic", arithmetic: token.MUL},
 		token.REM:  {function: "mutantRemainder", arithmetic: token.MUL},
 	}
 }
@@ -162,7 +162,8 @@ func (m *mutation) binary(node *ast.BinaryExpr, edits *fileEdits) {
 	}
 	// Skip strings, which do not support -.
 	if change.arithmetic != 0 && m.isNumber(node) && m.info.Types[node].Value == nil {
-		edits.wrap(from, to, fmt.Sprintf("%s(%d, ", change.function, changeTo(change.arithmetic)), ")")
+		id := changeTo(change.arithmetic)
+		edits.wrap(from, to, fmt.Sprintf("%s(%d, '%s', '%s', ", change.function, id, node.Op, change.arithmetic), ")")
 		edits.replace(op, after, ", ")
 	}
 }

@@ -56,35 +56,22 @@ func mutantOr(id int, a bool, b func() bool) bool {
 	return a || b()
 }
 
-func mutantAdd[T mutantNumber](id int, a, b T) T {
+func mutantArithmetic[T mutantNumber](id int, op, other byte, a, b T) T {
 	if mutated(id) {
-		return a - b
+		op = other
 	}
-	return a + b
-}
-
-func mutantSubtract[T mutantNumber](id int, a, b T) T {
-	if mutated(id) {
+	switch op {
+	case '+':
 		return a + b
-	}
-	return a - b
-}
-
-func mutantMultiply[T mutantNumber](id int, a, b T) T {
-	if mutated(id) {
-		return a / b
-	}
-	return a * b
-}
-
-func mutantDivide[T mutantNumber](id int, a, b T) T {
-	if mutated(id) {
+	case '-':
+		return a - b
+	case '*':
 		return a * b
 	}
 	return a / b
 }
 
-func mutantRemainder[T ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64](id int, a, b T) T {
+func mutantRemainder[T ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64](id int, _, _ byte, a, b T) T {
 	if mutated(id) {
 		return a * b
 	}

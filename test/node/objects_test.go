@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // manifest returns an ImoocPod in YAML. template is the spec of its pods, to which manifest adds
@@ -32,7 +34,7 @@ func manifest(t *testing.T, namespace, name, node string, replicas int, template
 		}
 	}
 	data, err := yaml.Marshal(map[string]any{
-		"apiVersion": imoocPods().GroupVersion().String(),
+		"apiVersion": kinds.ImoocPod().Resource.GroupVersion().String(),
 		"kind":       "ImoocPod",
 		"metadata":   map[string]any{"name": name, "namespace": namespace},
 		"spec":       map[string]any{"replicas": replicas, "template": map[string]any{"spec": spec}},
@@ -47,7 +49,7 @@ func manifest(t *testing.T, namespace, name, node string, replicas int, template
 // ends.
 func addImage(t *testing.T, name, tag string) {
 	t.Helper()
-	images := filepath.Join(cluster.Dir, "images", "library")
+	images := filepath.Join(cluster.Dir, "images", "tags", "library")
 	if err := os.MkdirAll(filepath.Join(images, name), 0o755); err != nil {
 		t.Fatal(err)
 	}

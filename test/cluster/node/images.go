@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -18,114 +19,104 @@ const (
 	ContainerProgram = "container"
 	pauseImage       = "imoocpod.local/pause:1"
 
-	indexType    = "application/vnd.oci.image.index.v1+json"
 	manifestType = "application/vnd.oci.image.manifest.v1+json"
 	configType   = "application/vnd.oci.image.config.v1+json"
 	layerType    = "application/vnd.oci.image.layer.v1.tar"
-	tagKey       = "org.opencontainers.image.ref.name"
 )
 
 // descriptor refers to a blob of an image (OCI image specification).
 type descriptor struct {
-	MediaType   string            `json:"mediaType"`
-	Digest      string            `json:"digest"`
-	Size        int               `json:"size"`
-	Annotations map[string]string `json:"annotations,omitempty"`
+	MediaType string `json:"mediaType"`
+	Digest    string `json:"digest"`
+	Size      int    `json:"size"`
 }
 
-// index lists the images of an OCI layout.
-type index struct {
-	SchemaVersion int          `json:"schemaVersion"`
-	MediaType     string       `json:"mediaType"`
-	Manifests     []descriptor `json:"manifests"`
-}
-
-// MakeImages creates the images for samples and tests, as OCI image layouts in the directory of a
-// registry. The program in the images comes from bin.
+// MakeImages creates the images for samples and tests in the directory of a registry. The program in
+// the images comes from bin.
 func MakeImages(registry, bin string) error {
 	program, err := os.ReadFile(filepath.Join(bin, ContainerProgram))
 	if err != nil {
 		return fmt.Errorf("create the images of the nodes: %w", err)
 	}
-	layer, err := layerOf(program, []string{"act", "cat", "false", "httpd", "pause", "sleep", "true", "uptime"})
+	root, err := layerOf(program, []string{"act", "cat", "false", "httpd", "pause", "sleep", "true", "uptime"})
+	if err != nil {
+		return fmt.Errorf("create the images of the nodes: %w", err)
+	}
+	layer, err := writeBlob(registry, layerType, root)
 	if err != nil {
 		return fmt.Errorf("create the images of the nodes: %w", err)
 	}
 	for name, command := range map[string]string{
 		"busybox": "busybox", "nginx": "httpd", "nginx:stable-alpine3.17": "httpd", pauseImage: "pause",
 	} {
-		if err := makeImage(imageDir(registry, name), layer, command); err != nil {
+		if err := makeImage(registry, name, layer, command); err != nil {
 			return fmt.Errorf("create image %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// AddImage links an OCI image layout into the directory of a registry, under the name that pods use.
-// It returns an error if the layout does not contain the image.
+// AddImage links the image in an OCI image layout into the directory of a registry, under the name
+// that pods use. It returns an error if the layout does not contain a single image.
 func AddImage(registry, name, layout string) error {
-	layout, err := filepath.Abs(layout)
+	var index struct{ Manifests []descriptor }
+	data, err := os.ReadFile(filepath.Join(layout, "index.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &index)
+	}
+	if err == nil && len(index.Manifests) != 1 {
+		err = fmt.Errorf("%s has %d images", layout, len(index.Manifests))
+	}
 	if err != nil {
-		return err
-	}
-	to := imageDir(registry, name)
-	if _, _, err := manifestOf(layout, filepath.Base(to)); err != nil {
 		return fmt.Errorf("add image %s: %w", name, err)
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+	blobs, err := filepath.Glob(filepath.Join(layout, "blobs", "sha256", "*"))
+	if err != nil {
 		return fmt.Errorf("add image %s: %w", name, err)
 	}
-	if err := os.Symlink(layout, to); err != nil {
-		return fmt.Errorf("add image %s: %w", name, err)
+	for _, blob := range blobs {
+		// Images can share blobs.
+		if err := os.Symlink(blob, blobPath(registry, filepath.Base(blob))); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("add image %s: %w", name, err)
+		}
 	}
-	return nil
+	return addTag(registry, name, index.Manifests[0])
 }
 
-// imageDir returns the directory of an image. It ignores the registry in the name.
-func imageDir(registry, name string) string {
-	repository, tag := name, "latest"
+// addTag links the manifest of an image under its name.
+func addTag(registry, name string, manifest descriptor) error {
+	repository, tag := parseName(name)
+	path := tagPath(registry, repository, tag)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.Symlink(blobPath(registry, manifest.Digest), path)
+}
+
+// parseName splits the name of an image. It ignores the registry in the name.
+func parseName(name string) (repository, tag string) {
+	repository, tag = name, "latest"
 	if colon := strings.LastIndexByte(name, ':'); colon > strings.LastIndexByte(name, '/') {
 		repository, tag = name[:colon], name[colon+1:]
 	}
 	host, rest, slash := strings.Cut(repository, "/")
 	switch {
 	case !slash:
-		repository = "library/" + repository
+		return "library/" + repository, tag
 	case strings.ContainsAny(host, ".:") || host == "localhost":
-		repository = rest
+		return rest, tag
 	}
-	return filepath.Join(registry, filepath.FromSlash(repository), tag)
+	return repository, tag
 }
 
-// manifestOf returns a manifest in a layout, and its digest. If the layout has several manifests,
-// manifestOf selects the manifest with the given tag.
-func manifestOf(layout, tag string) (digest string, data []byte, err error) {
-	data, err = os.ReadFile(filepath.Join(layout, "index.json"))
-	if err != nil {
-		return "", nil, err
-	}
-	var all index
-	if err := json.Unmarshal(data, &all); err != nil {
-		return "", nil, fmt.Errorf("read %s: %w", layout, err)
-	}
-	found := all.Manifests
-	if len(found) > 1 {
-		found = nil
-		for _, m := range all.Manifests {
-			if m.Annotations[tagKey] == tag {
-				found = []descriptor{m}
-			}
-		}
-	}
-	if len(found) == 0 {
-		return "", nil, fmt.Errorf("%s has no image %q", layout, tag)
-	}
-	data, err = os.ReadFile(blobPath(layout, found[0].Digest))
-	return found[0].Digest, data, err
+// tagPath returns the path of the link to the manifest of an image.
+func tagPath(registry, repository, tag string) string {
+	return filepath.Join(registry, "tags", filepath.FromSlash(repository), tag)
 }
 
-func blobPath(layout, digest string) string {
-	return filepath.Join(layout, "blobs", "sha256", strings.TrimPrefix(digest, "sha256:"))
+// blobPath returns the path of a blob, which all images of a registry can share.
+func blobPath(registry, digest string) string {
+	return filepath.Join(registry, "blobs", strings.TrimPrefix(digest, "sha256:"))
 }
 
 // layerOf returns a tar archive of a root file system. The program is bin/busybox, and the applets
@@ -158,45 +149,38 @@ func layerOf(program []byte, applets []string) ([]byte, error) {
 	return layer.Bytes(), errors.Join(append(errs, w.Close())...)
 }
 
-// makeImage writes the OCI layout of an image that has a single layer and runs a command in /bin.
-func makeImage(layout string, layer []byte, command string) error {
-	if err := os.MkdirAll(filepath.Join(layout, "blobs", "sha256"), 0o755); err != nil {
-		return err
-	}
-	layerBlob, err := writeBlob(layout, layerType, layer)
-	if err != nil {
-		return err
-	}
-	config, err := writeJSON(layout, configType, map[string]any{
+// makeImage creates an image that has a single layer and runs a command in /bin.
+func makeImage(registry, name string, layer descriptor, command string) error {
+	config, err := writeJSON(registry, configType, map[string]any{
 		"architecture": runtime.GOARCH, "os": "linux",
 		"config": map[string]any{"Cmd": []string{"/bin/" + command}, "Env": []string{"PATH=/bin"}},
-		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{layerBlob.Digest}},
+		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{layer.Digest}},
 	})
 	if err != nil {
 		return err
 	}
-	manifest, err := writeJSON(layout, manifestType, map[string]any{
-		"schemaVersion": 2, "mediaType": manifestType, "config": config, "layers": []descriptor{layerBlob},
+	manifest, err := writeJSON(registry, manifestType, map[string]any{
+		"schemaVersion": 2, "mediaType": manifestType, "config": config, "layers": []descriptor{layer},
 	})
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(index{SchemaVersion: 2, MediaType: indexType, Manifests: []descriptor{manifest}})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(layout, "index.json"), data, 0o644)
+	return addTag(registry, name, manifest)
 }
 
-func writeJSON(layout, mediaType string, value any) (descriptor, error) {
+func writeJSON(registry, mediaType string, value any) (descriptor, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return descriptor{}, err
 	}
-	return writeBlob(layout, mediaType, data)
+	return writeBlob(registry, mediaType, data)
 }
 
-func writeBlob(layout, mediaType string, data []byte) (descriptor, error) {
+func writeBlob(registry, mediaType string, data []byte) (descriptor, error) {
 	d := descriptor{MediaType: mediaType, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(data)), Size: len(data)}
-	return d, os.WriteFile(blobPath(layout, d.Digest), data, 0o644)
+	path := blobPath(registry, d.Digest)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return d, err
+	}
+	return d, os.WriteFile(path, data, 0o644)
 }

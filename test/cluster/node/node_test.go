@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -12,7 +13,7 @@ import (
 	"testing"
 )
 
-func TestImageDir(t *testing.T) {
+func TestParseName(t *testing.T) {
 	for name, want := range map[string]string{
 		"busybox":                               "library/busybox/latest",
 		"nginx:stable-alpine3.17":               "library/nginx/stable-alpine3.17",
@@ -22,8 +23,8 @@ func TestImageDir(t *testing.T) {
 		"imoocpod/kubectl-imoocpod":             "imoocpod/kubectl-imoocpod/latest",
 		"127.0.0.1:5000/a/b":                    "a/b/latest",
 	} {
-		if got := imageDir("", name); got != want {
-			t.Errorf("image %s lies in %s, want %s", name, got, want)
+		if repository, tag := parseName(name); repository+"/"+tag != want {
+			t.Errorf("image %s has the repository %s and the tag %s, want %s", name, repository, tag, want)
 		}
 	}
 }
@@ -37,7 +38,9 @@ func TestRegistry(t *testing.T) {
 	if err := MakeImages(dir, bin); err != nil {
 		t.Fatal(err)
 	}
-	if err := AddImage(dir, "example.com/team/copy:v1", imageDir(dir, "busybox")); err != nil {
+	layout := t.TempDir()
+	addLayout(t, layout, dir)
+	if err := AddImage(dir, "example.com/team/copy:v1", layout); err != nil {
 		t.Fatal(err)
 	}
 	if err := AddImage(dir, "example.com/team/none:v1", t.TempDir()); err == nil {
@@ -82,6 +85,22 @@ func TestRegistry(t *testing.T) {
 		if code, _, _ := get(path); code != http.StatusNotFound {
 			t.Errorf("%s: %d", path, code)
 		}
+	}
+}
+
+// addLayout writes an OCI image layout with the image busybox of a registry.
+func addLayout(t *testing.T, layout, registry string) {
+	t.Helper()
+	manifest, err := filepath.EvalSymlinks(tagPath(registry, "library/busybox", "latest"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := fmt.Sprintf(`{"manifests":[{"digest":"sha256:%s"}]}`, filepath.Base(manifest))
+	if err := os.WriteFile(filepath.Join(layout, "index.json"), []byte(index), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(layout, "blobs", "sha256"), os.DirFS(filepath.Join(registry, "blobs"))); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,11 +1,7 @@
 package node
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -38,46 +34,19 @@ func (r registry) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		http.NotFound(w, request)
 		return
 	}
-	digest, mediaType, data, err := r.find(match[1], match[2], match[3])
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusNotFound)
-		_, _ = fmt.Fprint(w, `{"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unknown"}]}`)
-		return
-	case err != nil:
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+	repository, what, reference := match[1], match[2], match[3]
+	path := tagPath(r.dir, repository, reference)
+	if digestPattern.MatchString(reference) {
+		path = blobPath(r.dir, reference)
 	}
-	w.Header().Set("Docker-Content-Digest", digest)
-	w.Header().Set("Content-Type", mediaType)
-	w.Header().Set("Content-Length", fmt.Sprint(len(data)))
-	if request.Method != http.MethodHead {
-		_, _ = w.Write(data)
-	}
-}
-
-// find returns a manifest by its tag, or a manifest or blob by its digest. If it does not exist,
-// find returns fs.ErrNotExist.
-func (r registry) find(repository, what, reference string) (digest, mediaType string, data []byte, err error) {
-	dir := filepath.Join(r.dir, filepath.FromSlash(repository))
-	if !digestPattern.MatchString(reference) {
-		digest, data, err = manifestOf(filepath.Join(dir, reference), reference)
-		return digest, manifestType, data, err
-	}
-	tags, err := os.ReadDir(dir)
+	blob, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return "", "", nil, err
+		http.NotFound(w, request)
+		return
 	}
-	mediaType = "application/octet-stream"
 	if what == "manifests" {
-		mediaType = manifestType
+		w.Header().Set("Content-Type", manifestType)
 	}
-	for _, tag := range tags {
-		data, err = os.ReadFile(blobPath(filepath.Join(dir, tag.Name()), reference))
-		if err == nil {
-			return reference, mediaType, data, nil
-		}
-	}
-	return "", "", nil, fs.ErrNotExist
+	w.Header().Set("Docker-Content-Digest", "sha256:"+filepath.Base(blob))
+	http.ServeFile(w, request, blob)
 }

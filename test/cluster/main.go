@@ -26,7 +26,6 @@ const usage = `Runs a Kubernetes control plane on loopback, without a container 
 
 Usage:
   cluster build [flags]               build the programs that are missing and print their directories
-  cluster build --module DIR          build the tools of a module instead
   cluster serve [flags]               run a control plane until stdin ends or a signal comes
   cluster run [flags] -- COMMAND ...  run a control plane for as long as COMMAND runs
   cluster up [flags]                  run a control plane in the background

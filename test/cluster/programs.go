@@ -154,21 +154,8 @@ func buildCommand(ctx context.Context, args []string) error {
 	var o options
 	o.addBuildFlags(flags)
 	nodes := flags.Bool("real-nodes", false, "build the programs of real nodes, too")
-	dir := flags.String("module", "", "`directory` of a module whose tools are to be built, in the place of the control plane")
 	if err := parseAll(flags, args); err != nil {
 		return err
-	}
-	if *dir != "" {
-		set, err := readModule(*dir)
-		if err != nil {
-			return err
-		}
-		bin, err := ensurePrograms(ctx, set)
-		if err != nil {
-			return err
-		}
-		fmt.Println(bin)
-		return nil
 	}
 	if *nodes {
 		o.realNodes = 1

@@ -45,34 +45,6 @@ func TestLinkerFlags(t *testing.T) {
 	}
 }
 
-func TestToolsOfAModule(t *testing.T) {
-	dir := t.TempDir()
-	for name, content := range map[string]string{
-		"go.mod": "module example.com/m\n\ntool (\n\texample.com/a/cmd/one\n\texample.com/m\n)\n", "go.sum": "", "main.go": "package main\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	set, err := readModule(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	programs := set.modules[0].programs
-	if len(programs) != 2 || programs[0].name != "one" || programs[1].importPath != "example.com/m" {
-		t.Errorf("the programs are %v", programs)
-	}
-	if source := string(set.modules[0].sources["main.go"]); source != "package main\n" {
-		t.Errorf("main.go is %q", source)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/m\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := readModule(dir); err == nil {
-		t.Error("readModule accepted a module without tools")
-	}
-}
-
 // TestProgramsAreTools checks that the module files declare all programs as tools.
 func TestProgramsAreTools(t *testing.T) {
 	for _, set := range []programSet{controlPlanePrograms(ourKubernetes()), nodePrograms(ourKubernetes())} {

@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -36,8 +35,15 @@ func (c *Cluster) NamespaceName() string {
 // never deleted, because a deletion would take two requests for each resource type.
 func (c *Cluster) NewNamespace(t *testing.T) string {
 	t.Helper()
-	c.InstallCRDs(t)
 	name := c.NamespaceName()
+	c.CreateNamespace(t, name)
+	return name
+}
+
+// CreateNamespace is like NewNamespace, for a given name.
+func (c *Cluster) CreateNamespace(t *testing.T, name string) {
+	t.Helper()
+	c.InstallCRDs(t)
 	_, err := c.Core.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +52,6 @@ func (c *Cluster) NewNamespace(t *testing.T) string {
 		_, err := c.Core.ServiceAccounts(name).Get(t.Context(), "default", metav1.GetOptions{})
 		return err == nil
 	})
-	return name
 }
 
 // InstallCRDs installs the CRDs if they are missing.
@@ -81,11 +86,7 @@ func (c *Cluster) ImoocPod(t *testing.T, namespace, name string) *v1alpha1.Imooc
 	if err != nil {
 		t.Fatal(err)
 	}
-	var imp v1alpha1.ImoocPod
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &imp); err != nil {
-		t.Fatal(err)
-	}
-	return &imp
+	return As[v1alpha1.ImoocPod](t, obj)
 }
 
 // PodsOf lists the pods controlled by an ImoocPod.

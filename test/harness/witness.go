@@ -5,19 +5,14 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
@@ -30,6 +25,8 @@ const QuietFor = 5 * time.Second
 // Witness watches the pods and ImoocPods of a namespace, independently of the controller. It
 // identifies pods by UID.
 type Witness struct {
+	Observer
+
 	// Pods holds the existing pods by UID. ImoocPods holds the ImoocPods by name. Read them only
 	// while the witness is locked, for example in a condition of Until.
 	Pods      map[types.UID]*corev1.Pod
@@ -40,7 +37,6 @@ type Witness struct {
 	t    *testing.T
 	list func(context.Context) (*corev1.PodList, error)
 
-	mu sync.Mutex
 	// podsAt is the resource version of the last event about a pod.
 	podsAt string
 	// mostLive is the maximum number of unfinished pods that each owner had at the same time.
@@ -49,9 +45,7 @@ type Witness struct {
 	labeled map[types.UID]time.Time
 	// wrong lists the violations.
 	wrong []string
-	// changed is closed and replaced at every event.
-	changed chan struct{}
-	// look, if set, is called at every event.
+	// look, if set, is called at every event about a pod.
 	look func()
 }
 
@@ -65,84 +59,35 @@ func (c *Cluster) WatchPods(t *testing.T, namespace string) *Witness {
 		},
 		podsAt: "1",
 		Pods:   map[types.UID]*corev1.Pod{}, ImoocPods: map[string]*v1alpha1.ImoocPod{},
-		mostLive: map[types.UID]int{}, Created: map[types.UID]int{}, labeled: map[types.UID]time.Time{}, changed: make(chan struct{}),
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	objects := c.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace)
-	for _, source := range []struct {
-		lw      cache.ListerWatcher
-		example runtime.Object
-	}{
-		{cache.NewListWatchFromClient(c.Core.RESTClient(), "pods", namespace, fields.Everything()), &corev1.Pod{}},
-		{&cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-				return objects.List(ctx, opts)
-			},
-			WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-				return objects.Watch(ctx, opts)
-			},
-		}, &unstructured.Unstructured{}},
-	} {
-		_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
-			ListerWatcher: source.lw,
-			ObjectType:    source.example,
-			Handler: cache.ResourceEventHandlerFuncs{
-				AddFunc:    func(obj any) { w.saw(obj, false) },
-				UpdateFunc: func(_, obj any) { w.saw(obj, false) },
-				DeleteFunc: func(obj any) { w.saw(obj, true) },
-			},
-		})
-		running.Go(func() { informer.RunWithContext(ctx) })
-		if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
-			t.Fatal("the witness did not start")
-		}
+		mostLive: map[types.UID]int{}, Created: map[types.UID]int{}, labeled: map[types.UID]time.Time{},
 	}
 	t.Cleanup(func() {
-		stop()
-		running.Wait()
 		for _, wrong := range w.wrong {
 			t.Error(wrong)
 		}
 	})
-	return w
-}
-
-func (w *Witness) saw(obj any, gone bool) {
-	if tomb, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = tomb.Obj
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch obj := obj.(type) {
-	case *corev1.Pod:
-		w.sawPod(obj, gone)
-	case *unstructured.Unstructured:
+	w.Observe(t, c, Resource("pods"), namespace, func(obj *unstructured.Unstructured, gone bool) {
+		w.sawPod(As[corev1.Pod](t, obj), gone)
+	})
+	w.Observe(t, c, kinds.ImoocPod().Resource, namespace, func(obj *unstructured.Unstructured, gone bool) {
 		delete(w.ImoocPods, obj.GetName())
-		imp := &v1alpha1.ImoocPod{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, imp); err != nil {
-			w.wrong = append(w.wrong, err.Error())
-		} else if !gone {
-			w.ImoocPods[imp.Name] = imp
+		if !gone {
+			w.ImoocPods[obj.GetName()] = As[v1alpha1.ImoocPod](t, obj)
 		}
-	}
-	if w.look != nil {
-		w.look()
-	}
-	close(w.changed)
-	w.changed = make(chan struct{})
+	})
+	return w
 }
 
 // FewestHealthy starts counting pods that are ready and not terminating. The returned function
 // returns the minimum so far.
 func (w *Witness) FewestHealthy() func() int {
 	fewest := math.MaxInt
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	w.look = func() {
 		healthy := 0
 		for _, pod := range w.Pods {
-			if pod.DeletionTimestamp == nil && isReadyPod(pod) {
+			if pod.DeletionTimestamp == nil && IsReady(pod) {
 				healthy++
 			}
 		}
@@ -150,13 +95,14 @@ func (w *Witness) FewestHealthy() func() int {
 	}
 	return func() int {
 		w.catchUp()
-		w.mu.Lock()
-		defer w.mu.Unlock()
+		w.Lock()
+		defer w.Unlock()
 		return fewest
 	}
 }
 
-func isReadyPod(pod *corev1.Pod) bool {
+// IsReady reports whether the condition Ready of a pod is true.
+func IsReady(pod *corev1.Pod) bool {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {
 			return c.Status == corev1.ConditionTrue
@@ -185,6 +131,9 @@ func (w *Witness) sawPod(pod *corev1.Pod, gone bool) {
 		w.Pods[pod.UID] = pod
 	}
 	w.count()
+	if w.look != nil {
+		w.look()
+	}
 }
 
 // count updates mostLive, and records a violation (I1) for a slot with two unfinished pods.
@@ -225,18 +174,8 @@ func bypassable(pod *corev1.Pod) bool {
 // Until waits until a condition is true. It calls the condition with the witness locked.
 func (w *Witness) Until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
-	defer cancel()
-	for {
-		met, changed := w.ask(condition)
-		if met {
-			return
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			t.Fatalf("timed out waiting until %s; there are %s", what, w.summary())
-		}
+	if !w.Within(Timeout, condition) {
+		t.Fatalf("timed out waiting until %s; there are %s", what, w.summary())
 	}
 }
 
@@ -254,17 +193,8 @@ func (w *Witness) catchUp() {
 		w.t.Errorf("the witness cannot list pods: %v", err)
 		return
 	}
-	for {
-		met, changed := w.ask(func() bool { return w.caughtUp(pods) })
-		if met {
-			return
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			w.t.Errorf("timed out before the witness had seen all pods; there are %s", w.summary())
-			return
-		}
+	if !w.Within(Timeout, func() bool { return w.caughtUp(pods) }) {
+		w.t.Errorf("timed out before the witness had seen all pods; there are %s", w.summary())
 	}
 }
 
@@ -290,18 +220,10 @@ func later(a, b string) bool {
 	return err == nil && order > 0
 }
 
-// ask evaluates a condition with the witness locked. It also returns the channel to wait for if the
-// condition is false.
-func (w *Witness) ask(condition func() bool) (met bool, changed chan struct{}) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return condition(), w.changed
-}
-
 // ImoocPod returns the last seen state of an ImoocPod, or an empty ImoocPod.
 func (w *Witness) ImoocPod(name string) *v1alpha1.ImoocPod {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	if imp := w.ImoocPods[name]; imp != nil {
 		return imp
 	}
@@ -341,13 +263,6 @@ func (w *Witness) AwaitConvergedPods(t *testing.T, name string, n int32, each fu
 	})
 }
 
-// Changed returns a channel that is closed at the next event.
-func (w *Witness) Changed() <-chan struct{} {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.changed
-}
-
 // AwaitQuiet waits until nothing has changed for the given time.
 func (w *Witness) AwaitQuiet(t *testing.T, while time.Duration) {
 	t.Helper()
@@ -365,24 +280,24 @@ func (w *Witness) AwaitQuiet(t *testing.T, while time.Duration) {
 
 // labelledBefore reports whether a pod already had the controller's label at a given time.
 func (w *Witness) labelledBefore(pod types.UID, moment time.Time) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	at, seen := w.labeled[pod]
 	return seen && at.Before(moment)
 }
 
 // Pod returns a pod by its UID, or nil.
 func (w *Witness) Pod(uid types.UID) *corev1.Pod {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	return w.Pods[uid]
 }
 
 // Owned lists the pods of an ImoocPod.
 func (w *Witness) Owned(name string) []*corev1.Pod {
 	w.catchUp()
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	var list []*corev1.Pod
 	for _, pod := range w.Pods {
 		if ref := metav1.GetControllerOf(pod); ref != nil && w.ImoocPods[name] != nil && ref.UID == w.ImoocPods[name].UID {
@@ -393,8 +308,8 @@ func (w *Witness) Owned(name string) []*corev1.Pod {
 }
 
 func (w *Witness) summary() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	var s strings.Builder
 	for _, pod := range w.Pods {
 		fmt.Fprintf(&s, "\n  pod %s %s deleted:%v", pod.Name, pod.Status.Phase, pod.DeletionTimestamp)
@@ -408,15 +323,15 @@ func (w *Witness) summary() string {
 // MostLive returns the maximum number of unfinished pods that an owner had at the same time.
 func (w *Witness) MostLive(owner types.UID) int {
 	w.catchUp()
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	return w.mostLive[owner]
 }
 
 // EverCreated returns the number of all pods that an owner has had so far.
 func (w *Witness) EverCreated(owner types.UID) int {
 	w.catchUp()
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	return w.Created[owner]
 }

@@ -19,43 +19,14 @@ type report struct {
 	Verdict    string `json:"verdict"`
 	ReasonCode string `json:"reasonCode"`
 	Reason     string `json:"reason"`
-	Problems   []struct {
-		Code    string   `json:"code"`
-		Message string   `json:"message"`
-		Fatal   bool     `json:"fatal"`
-		Pods    []string `json:"pods"`
-		Events  []struct {
-			Message string `json:"message"`
-		} `json:"events"`
-	} `json:"problems"`
-	Replicas struct {
-		Desired int `json:"desired"`
-		Ready   int `json:"ready"`
-	} `json:"replicas"`
-	Pods []struct {
-		Name   string `json:"name"`
-		Status string `json:"status"`
-		Ready  bool   `json:"ready"`
-		Code   string `json:"code"`
-	} `json:"pods"`
 }
 
-// The verdicts and the corresponding exit codes of "status --exit-code".
+// The verdicts and the exit codes.
 const (
 	ready, progressing, failed = "ready", "progressing", "failed"
 
 	codeDone, codeFailed, codeTimeout, codeUndone = 0, 3, 4, 9
 )
-
-func exitCodeOf(verdict string) int {
-	switch verdict {
-	case ready:
-		return codeDone
-	case failed:
-		return codeFailed
-	}
-	return codeTimeout
-}
 
 const namespaceOfTruths = "truths"
 
@@ -440,14 +411,10 @@ func (r truth) lookIn(t *testing.T, namespace string) report {
 	t.Helper()
 	var got report
 	// Call the plugin directly, because kubectl would double the time of each call.
-	out := execute(plugin(), "", "status", r.name, "-n", namespace, "-o", "json", "--exit-code")
+	out := execute(plugin(), "", "status", r.name, "-n", namespace, "-o", "json")
 	if err := json.Unmarshal([]byte(out.stdout), &got); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if out.code != exitCodeOf(got.Verdict) {
-		t.Errorf("status: got exit code %d, want %d: %s", out.code, exitCodeOf(got.Verdict), out)
-	}
-	got.contradictions(t)
 	return got
 }
 
@@ -479,29 +446,5 @@ func (r truth) check(t *testing.T, got report) {
 	t.Helper()
 	if got.Verdict != r.verdict || !slices.Contains(r.codes, got.ReasonCode) || !strings.Contains(got.Reason, r.says) {
 		t.Errorf("status: got %s, %s: %s; want %s, %s: …%s…", got.Verdict, got.ReasonCode, got.Reason, r.verdict, r.codes, r.says)
-	}
-}
-
-// contradictions fails the test if parts of a report contradict each other.
-func (r report) contradictions(t *testing.T) {
-	t.Helper()
-	shown, _ := json.Marshal(r)
-	up := 0
-	for _, pod := range r.Pods {
-		if pod.Ready {
-			up++
-		}
-		if pod.Ready && pod.Code != "" {
-			t.Errorf("pod %s is ready and has the problem %s: %s", pod.Name, pod.Code, shown)
-		}
-	}
-	if r.Verdict == ready && up < r.Replicas.Desired {
-		t.Errorf("the object is ready, but only %d of %d pods are: %s", up, r.Replicas.Desired, shown)
-	}
-	if r.Verdict == failed && r.Replicas.Ready > up {
-		t.Errorf("the status reports %d ready pods, but %d are: %s", r.Replicas.Ready, up, shown)
-	}
-	if strings.Contains(string(shown), "combined from similar events") {
-		t.Errorf("it shows how the kubelet stores events: %s", shown)
 	}
 }

@@ -34,7 +34,7 @@ func (c *Cluster) KubectlWith(t *testing.T, env []string, namespace string, args
 // KubectlFrom is like KubectlWith, with standard input.
 func (c *Cluster) KubectlFrom(t *testing.T, stdin string, env []string, namespace string, args ...string) Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*Timeout) // the command has its own timeout
+	ctx, cancel := context.WithTimeout(t.Context(), 4*Timeout) // the command has its own timeout
 	defer cancel()
 	if namespace != "" {
 		args = inNamespace(namespace, args)

@@ -2,21 +2,19 @@ package node
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 // logRun is one run of a container that writes numbered lines.
@@ -56,7 +54,7 @@ func (f *followed) add(line []byte) {
 // await waits until enough runs have begun, and enough runs have written their last line.
 func (f *followed) await(t *testing.T, begun, ended int) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*deadline, true, func(context.Context) (bool, error) {
+	enough := func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		n := 0
@@ -65,12 +63,12 @@ func (f *followed) await(t *testing.T, begun, ended int) {
 				n++
 			}
 		}
-		return len(f.numbers) >= begun && n >= ended, nil
-	})
-	if err != nil {
+		return len(f.numbers) >= begun && n >= ended
+	}
+	if !eventually(t, enough) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		t.Errorf("%v: want %d runs, of which %d have ended; there is %v", err, begun, ended, f.last)
+		t.Errorf("want %d runs, of which %d have ended; there is %v", begun, ended, f.last)
 	}
 }
 
@@ -98,10 +96,10 @@ func (f *followed) check(t *testing.T) {
 func TestLogsThroughARestart(t *testing.T) {
 	t.Parallel()
 	const namespace, name, replicas = "logs-restart", "foo", 50
-	kubectl(t, "", "create", "namespace", namespace)
-	startLoop(t, "-n", namespace)
-	kubectl(t, manifest(t, namespace, name, steadyNode, replicas, "containers: [{name: main, command: "+act("-print=20ms")+"}]"), "create", "-f", "-")
-	kubectl(t, "", "imoocpod", "wait", name, "-n", namespace, "--timeout="+deadline.String())
+	newNamespace(t, namespace)
+	cluster.StartRunController(t, namespace)
+	create(t, namespace, name, steadyNode, replicas, "containers: [{command: [act, -print=20ms]}]")
+	cluster.Imoocpod(t, namespace, "wait", name, patient)
 
 	follow := exec.Command(plugin(), "logs", name, "-n", namespace, "-f", "--tail=-1", "-o", "json")
 	follow.Env = cluster.Environment()
@@ -123,7 +121,7 @@ func TestLogsThroughARestart(t *testing.T) {
 		}
 	}()
 	f.await(t, replicas, 0)
-	kubectl(t, "", "imoocpod", "restart", name, "-n", namespace, "--wait", "--timeout="+(2*deadline).String())
+	cluster.Imoocpod(t, namespace, "restart", name, "--wait", "--timeout=6m")
 	f.await(t, 2*replicas, replicas)
 	if err := follow.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -137,8 +135,6 @@ func TestLogsThroughARestart(t *testing.T) {
 	if n := strings.Count(said.String(), "replaced by the new pod"); n != replicas {
 		t.Errorf("it told of %d pods that were replaced, of %d:\n%s", n, replicas, said.String())
 	}
-	kubectl(t, "", "imoocpod", "delete", name, "-n", namespace)
-	kubectl(t, "", "delete", "namespace", namespace)
 }
 
 // "logs" needs no --previous to print the last lines of a crashed container, whether the container
@@ -146,52 +142,57 @@ func TestLogsThroughARestart(t *testing.T) {
 func TestLogsOfCrashes(t *testing.T) {
 	t.Parallel()
 	const namespace = "logs-crash"
-	kubectl(t, "", "create", "namespace", namespace)
-	w := watchNamespace(t, namespace)
-	startLoop(t, "-n", namespace)
-	crash := act("-print=100ms", "-exit-after=1s", "-exit-code=3")
-	for name, template := range map[string]string{
-		"waits": "containers: [{name: main, command: " + crash + "}]",
-		"runs":  "containers: [{name: main, command: " + act("-print=100ms", "-http=:8080", "-ready-after=1h", "-ok-for=0s") + ", readinessProbe: {httpGet: {port: 8080, path: /ready}}, livenessProbe: {httpGet: {port: 8080, path: /live}, periodSeconds: 1, failureThreshold: 1, initialDelaySeconds: 2}}]",
-		"eats":  "containers: [{name: main, command: " + act("-print=1h", "-eat=128") + ", resources: {limits: {memory: 32Mi}}}]",
-		"init":  "initContainers: [{name: prepare, command: " + crash + "}]\ncontainers: [{name: main, command: " + act() + "}]",
-	} {
-		kubectl(t, manifest(t, namespace, name, steadyNode, 1, template), "create", "-f", "-")
-	}
+	w, _ := startIn(t, namespace)
 	running := containers(func(c corev1.ContainerStatus) bool { return c.RestartCount >= 1 && c.State.Running != nil })
-	for name, wrote := range map[string]func([]*corev1.Pod, []*corev1.Event) bool{
-		"waits": waits("CrashLoopBackOff"), "init": waits("CrashLoopBackOff"), "eats": waits("CrashLoopBackOff"), "runs": running,
-	} {
-		w.await(t, "its container has crashed", name, wrote)
-		prefix, lastWords := "0 | ", " last"
-		switch name {
-		case "init":
-			prefix = "0/prepare | "
-		case "eats":
-			lastWords = " 1" // the container is killed immediately
-		}
+	crashed := waits("CrashLoopBackOff")
+	tests := []struct {
+		name, pod string
+		wrote     condition
+		// prefix is at the beginning of each line. last is at the end of the last line.
+		prefix, last string
+	}{
+		{"waits", "containers: [{command: [act, -print=100ms, -exit-after=1s, -exit-code=3]}]", crashed, "0 | ", " last"},
+		{"runs", `
+containers:
+- command: [act, -print=100ms, -http=:8080, -ready-after=1h, -ok-for=0s]
+  readinessProbe: {httpGet: {port: 8080, path: /ready}}
+  livenessProbe: {httpGet: {port: 8080, path: /live}, periodSeconds: 1, failureThreshold: 1, initialDelaySeconds: 2}`,
+			running, "0 | ", " last"},
+		// The container is killed immediately.
+		{"eats", "containers: [{command: [act, -print=1h, -eat=128], resources: {limits: {memory: 32Mi}}}]",
+			crashed, "0 | ", " 1"},
+		{"init", `
+initContainers: [{name: prepare, command: [act, -print=100ms, -exit-after=1s, -exit-code=3]}]
+containers: [{command: [act]}]`, crashed, "0/prepare | ", " last"},
+	}
+	for _, test := range tests {
+		create(t, namespace, test.name, steadyNode, 1, test.pod)
+	}
+	for _, test := range tests {
+		w.await(t, "its container has crashed", test.name, test.wrote)
 		for _, flag := range []string{"--failing=false", "--failing"} {
-			r := shows(t, func(r result) bool { return r.code == 0 && strings.Contains(r.stdout, lastWords+"\n") }, "logs", name, "-n", namespace, flag)
-			lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
-			if i := slices.IndexFunc(lines, func(line string) bool { return !strings.HasPrefix(line, prefix) }); i >= 0 {
-				t.Errorf("%s: the line %q does not begin with %q", name, lines[i], prefix)
+			r := shows(t, namespace, func(r harness.Result) bool {
+				return r.Code == 0 && strings.Contains(r.Stdout, test.last+"\n")
+			}, "logs", test.name, flag)
+			for line := range strings.Lines(r.Stdout) {
+				if !strings.HasPrefix(line, test.prefix) {
+					t.Errorf("%s: the line %q does not begin with %q", test.name, line, test.prefix)
+				}
 			}
 		}
-		toldLastWords(t, namespace, name, lastWords)
+		toldLastWords(t, namespace, test.name, test.last)
 	}
-	kubectl(t, "", "delete", "namespace", namespace)
 }
 
 // shows retries a command until its output is good, and returns the result. A retry can be needed,
 // because a busy node can remove the log of a container that is still in the status of its pod.
-func shows(t *testing.T, good func(result) bool, args ...string) (r result) {
+func shows(t *testing.T, namespace string, good func(harness.Result) bool, args ...string) (r harness.Result) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), time.Second, deadline, true, func(context.Context) (bool, error) {
-		r = command("", append([]string{"imoocpod"}, args...)...) //nolint:contextcheck // commands have a deadline of their own
-		return good(r), nil
-	})
-	if err != nil {
-		t.Errorf("it does not show what it is to: %s", r)
+	if !eventually(t, func() bool {
+		r = cluster.Kubectl(t, namespace, append([]string{"imoocpod"}, args...)...)
+		return good(r)
+	}) {
+		t.Errorf("the output is not as expected: %+v", r)
 	}
 	return r
 }
@@ -200,15 +201,16 @@ func shows(t *testing.T, good func(result) bool, args ...string) (r result) {
 func toldLastWords(t *testing.T, namespace, name, lastWords string) {
 	t.Helper()
 	container := map[bool]string{true: "prepare", false: "main"}[name == "init"]
-	shows(t, func(r result) bool {
-		_, lines, found := strings.Cut(r.stderr, "\nthe last lines of container "+container+" of pod "+name+"-")
+	shows(t, namespace, func(r harness.Result) bool {
+		_, lines, found := strings.Cut(r.Stderr, "\nthe last lines of container "+container+" of pod "+name+"-")
 		lines, _, _ = strings.Cut(lines, "hint: ")
-		return r.code == codeFailed && found && strings.HasSuffix(lines, lastWords+"\n") && strings.Count(lines, "\n") <= 11
-	}, "wait", name, "-n", namespace, "--logs", "--fail-after=0s", "--timeout="+deadline.String())
+		return r.Code == harness.ExitFailed && found &&
+			strings.HasSuffix(lines, lastWords+"\n") && strings.Count(lines, "\n") <= 11
+	}, "wait", name, "--logs", "--fail-after=0s", patient)
 	line := regexp.MustCompile(`(?m)last log line of pod ` + name + `-\S+: \d+.*` + lastWords + `$`)
 	for _, verb := range []string{"status", "describe"} {
-		shows(t, func(r result) bool { return r.code == 0 && line.MatchString(r.stdout) }, verb, name, "-n", namespace)
+		shows(t, namespace, func(r harness.Result) bool { return r.Code == 0 && line.MatchString(r.Stdout) }, verb, name)
 	}
-	shows(t, func(r result) bool { return strings.HasSuffix(r.stdout, lastWords) },
-		"status", name, "-n", namespace, "-o", "jsonpath={.problems[0].lastLogLine}")
+	shows(t, namespace, func(r harness.Result) bool { return strings.HasSuffix(r.Stdout, lastWords) },
+		"status", name, "-o", "jsonpath={.problems[0].lastLogLine}")
 }

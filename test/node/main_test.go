@@ -10,9 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
@@ -25,8 +27,11 @@ var cluster *harness.Cluster
 var record = flag.String("record", "", "keep what the kubelets write of each row of TestTruths in this `directory`")
 
 // deadline limits how long a test waits for something that usually takes a short time. It is long,
-// because machines can be busy, and no test checks durations.
-const deadline = 3 * time.Minute
+// because machines can be busy, and no test checks durations. patient is the flag of commands that wait.
+const (
+	deadline = 3 * time.Minute
+	patient  = "--timeout=3m"
+)
 
 // The nodes. Tests that stop a node use the last one.
 const (
@@ -72,95 +77,39 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	if r := command("", "imoocpod", "install"); r.code != 0 {
-		return 1, fmt.Errorf("install: %s", r)
-	}
 	return m.Run(), nil
 }
 
 func plugin() string { return filepath.Join(cluster.PluginDir, "kubectl-imoocpod") }
 
-type result struct {
-	line           string
-	stdout, stderr string
-	code           int
-}
-
-func (r result) String() string {
-	return fmt.Sprintf("%s: exit code %d\nstdout: %s\nstderr: %s", r.line, r.code, r.stdout, r.stderr)
-}
-
-// command runs the real kubectl with stdin as its input. kubectl finds the plugin on PATH.
-func command(stdin string, args ...string) result {
-	return execute(cluster.Bin+"/kubectl", stdin, args...)
-}
-
-// execute runs a program. Its timeout is longer than any --timeout in its arguments.
-func execute(program, stdin string, args ...string) result {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*deadline)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = cluster.Environment()
-	cmd.Stdin = strings.NewReader(stdin)
-	var stdout, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	r := result{line: filepath.Base(program) + " " + strings.Join(args, " "), stdout: stdout.String(), stderr: stderr.String()}
-	if err != nil {
-		r.code = -1
-	}
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		r.code = exit.ExitCode()
-	}
-	return r
-}
-
-func kubectl(t *testing.T, stdin string, args ...string) string {
+// newNamespace creates a namespace, and removes it when the test ends.
+func newNamespace(t *testing.T, namespace string) {
 	t.Helper()
-	r := command(stdin, args...)
-	if r.code != 0 {
-		t.Fatal(r)
-	}
-	return r.stdout
-}
-
-// loop is a run-controller process of the plugin under test.
-type loop struct {
-	cmd    *exec.Cmd
-	output *os.File
-	done   chan struct{}
-}
-
-// startLoop starts a run-controller, and stops it when the test ends.
-func startLoop(t *testing.T, args ...string) *loop {
-	t.Helper()
-	output, err := os.Create(filepath.Join(t.TempDir(), "loop.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &loop{cmd: exec.Command(plugin(), append([]string{"run-controller"}, args...)...), output: output, done: make(chan struct{})}
-	l.cmd.Env = cluster.Environment()
-	l.cmd.Stdout, l.cmd.Stderr = output, output
-	if err := l.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		_ = l.cmd.Wait()
-		close(l.done)
-	}()
+	cluster.CreateNamespace(t, namespace)
 	t.Cleanup(func() {
-		l.end(os.Interrupt)
-		if t.Failed() {
-			said, err := os.ReadFile(output.Name())
-			t.Logf("output of the controller (%v):\n%s", err, said)
+		// Do not wait for pods that terminate slowly.
+		now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
+		err := errors.Join(
+			cluster.Core.Namespaces().Delete(context.Background(), namespace, metav1.DeleteOptions{}),
+			cluster.Core.Pods(namespace).DeleteCollection(context.Background(), now, metav1.ListOptions{}))
+		if err != nil {
+			t.Error(err)
 		}
-		output.Close()
 	})
-	return l
 }
 
-func (l *loop) end(signal os.Signal) {
-	_ = l.cmd.Process.Signal(signal) // fails if it has already exited
-	<-l.done
+// startIn creates a namespace, watches it, and starts a controller for it.
+func startIn(t *testing.T, namespace string) (*witness, *harness.Process) {
+	t.Helper()
+	newNamespace(t, namespace)
+	return watchNamespace(t, namespace), cluster.StartRunController(t, namespace)
+}
+
+// eventually reports whether a condition becomes true before the deadline. It polls rarely, because
+// conditions run commands, and the containers of other tests need the CPU time.
+func eventually(t *testing.T, condition func() bool) bool {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), time.Second, deadline, true,
+		func(context.Context) (bool, error) { return condition(), nil })
+	return err == nil
 }

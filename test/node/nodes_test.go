@@ -2,7 +2,6 @@ package node
 
 import (
 	"bufio"
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -13,10 +12,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 // TestNodeStopsAndComesBack stops a node until it is not ready and its pods are lost, and starts it
@@ -24,17 +25,11 @@ import (
 // plane detects the failure.
 func TestNodeStopsAndComesBack(t *testing.T) {
 	const namespace, name = "shaky", "foo"
-	kubectl(t, "", "create", "namespace", namespace)
-	w := watchNamespace(t, namespace)
-	startLoop(t, "-n", namespace)
-	kubectl(t, manifest(t, namespace, name, shakyNode, 1, "containers: [{name: main, command: "+act("-http=:8080")+", readinessProbe: {httpGet: {port: 8080, path: /ready}, periodSeconds: 1}}]"), "create", "-f", "-")
-	wait := func(what ...string) {
+	w, _ := startIn(t, namespace)
+	create(t, namespace, name, shakyNode, 1, "containers: [{command: [act, -http=:8080], "+whenReady+"}]")
+	wait := func() {
 		t.Helper()
-		kubectl(t, "", append([]string{"imoocpod", "wait", name, "-n", namespace, "--fail-after=never", "--timeout=" + deadline.String()}, what...)...)
-	}
-	look := func() report {
-		t.Helper()
-		return truth{name: name}.lookIn(t, namespace)
+		cluster.Imoocpod(t, namespace, "wait", name, "--fail-after=never", patient)
 	}
 	wait()
 
@@ -42,16 +37,12 @@ func TestNodeStopsAndComesBack(t *testing.T) {
 	w.await(t, "the node is missed", name, func(pods []*corev1.Pod, _ []*corev1.Event) bool {
 		return len(pods) == 1 && !isReady(pods[0])
 	})
-	got := look()
-	if got.Verdict != failed || got.ReasonCode != "NodeLost" {
-		t.Errorf("with its node stopped: got %s, %s: %s", got.Verdict, got.ReasonCode, got.Reason)
+	truth{name: name, verdict: status.Failed, code: problem.CodeNodeLost}.check(t, look(t, namespace, name))
+	r := cluster.Kubectl(t, namespace, "imoocpod", "wait", name, "--timeout=1m", "--fail-after=1s")
+	if r.Code != harness.ExitFailed {
+		t.Errorf("a wait for a pod on a lost node: %+v", r)
 	}
-	if r := command("", "imoocpod", "wait", name, "-n", namespace, "--timeout=1m", "--fail-after=1s"); r.code != codeFailed {
-		t.Errorf("a wait for a pod on a lost node: %s", r)
-	}
-	if *record != "" {
-		w.record(t, name, "node-stopped", shakyNode)
-	}
+	w.record(t, name, "node-stopped", shakyNode)
 	cluster.Tell(t, "start "+shakyNode)
 	wait()
 
@@ -60,14 +51,8 @@ func TestNodeStopsAndComesBack(t *testing.T) {
 	cluster.Tell(t, "start "+shakyNode)
 	w.await(t, "the container is started again", name, restarted(2))
 	wait()
-	if got := look(); got.Verdict != ready {
-		t.Errorf("after its node restarted: got %s, %s: %s", got.Verdict, got.ReasonCode, got.Reason)
-	}
-	if *record != "" {
-		w.record(t, name, "node-rebooted", shakyNode)
-	}
-	kubectl(t, "", "imoocpod", "delete", name, "-n", namespace)
-	kubectl(t, "", "delete", "namespace", namespace)
+	truth{name: name, verdict: status.Ready, code: problem.CodeReady}.check(t, look(t, namespace, name))
+	w.record(t, name, "node-rebooted", shakyNode)
 }
 
 // TestNothingOfANodeIsLeft checks that the processes, mounts, and cgroups of a node end with its
@@ -103,13 +88,11 @@ func TestNothingOfANodeIsLeft(t *testing.T) {
 			for _, args := range [][]string{
 				// The service account is created shortly after the server starts. Until then, pods
 				// are rejected.
-				{"wait", "serviceaccount/default", "--for=create", "--timeout=" + deadline.String()},
+				{"wait", "serviceaccount/default", "--for=create", patient},
 				{"run", "it", "--image=busybox", "--", "sleep", "infinity"},
-				{"wait", "pod/it", "--for=condition=Ready", "--timeout=" + deadline.String()},
+				{"wait", "pod/it", "--for=condition=Ready", patient},
 			} {
-				if r := command("", append([]string{"--kubeconfig=" + other.Kubeconfig}, args...)...); r.code != 0 {
-					t.Fatal(r)
-				}
+				harness.Must(t, cluster.Kubectl(t, "", append([]string{"--kubeconfig=" + other.Kubeconfig}, args...)...))
 			}
 			if err := serve.Process.Signal(signal); err != nil {
 				t.Fatal(err)
@@ -118,12 +101,12 @@ func TestNothingOfANodeIsLeft(t *testing.T) {
 			_ = serve.Wait() // killed on purpose
 
 			var left []string
-			err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+			ended := func() bool {
 				left = remains(t, other.Dir)
-				return len(left) == 0, nil
-			})
-			if err != nil {
-				t.Errorf("%v: left behind: %s", err, strings.Join(left, "\n"))
+				return len(left) == 0
+			}
+			if !eventually(t, ended) {
+				t.Errorf("left behind: %s", strings.Join(left, "\n"))
 			}
 		})
 	}

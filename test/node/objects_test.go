@@ -1,48 +1,49 @@
 package node
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// manifest returns an ImoocPod in YAML. template is the spec of its pods, to which manifest adds
-// missing fields. If node is empty, the pods can run on any node.
-func manifest(t *testing.T, namespace, name, node string, replicas int, template string) string {
+// create creates an ImoocPod. pod is the spec of its pods in YAML, in which create sets missing names
+// and images of containers. If node is empty, the pods can run on any node.
+func create(t *testing.T, namespace, name, node string, replicas int64, pod string) *harness.Owner {
 	t.Helper()
-	var spec map[string]any
-	if err := yaml.Unmarshal([]byte(template), &spec); err != nil {
-		t.Fatalf("%v in %s", err, template)
+	var spec corev1.PodSpec
+	if err := yaml.UnmarshalStrict([]byte(pod), &spec); err != nil {
+		t.Fatalf("%v in %s", err, pod)
 	}
-	for field, value := range map[string]any{
-		"automountServiceAccountToken": false, "terminationGracePeriodSeconds": 1, "nodeSelector": map[string]any{"kubernetes.io/hostname": node},
-	} {
-		if _, given := spec[field]; !given && (field != "nodeSelector" || node != "") {
-			spec[field] = value
-		}
+	spec.AutomountServiceAccountToken = new(false)
+	if spec.TerminationGracePeriodSeconds == nil {
+		spec.TerminationGracePeriodSeconds = new(int64(1))
 	}
-	for _, list := range []string{"initContainers", "containers"} {
-		containers, _ := spec[list].([]any)
-		for _, c := range containers {
-			if c, is := c.(map[string]any); is && c["image"] == nil {
-				c["image"], c["imagePullPolicy"] = "busybox", "IfNotPresent"
+	if node != "" {
+		spec.NodeSelector = map[string]string{corev1.LabelHostname: node}
+	}
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			c := &containers[i]
+			c.Name = cmp.Or(c.Name, "main")
+			if c.Image == "" {
+				c.Image, c.ImagePullPolicy = "busybox", corev1.PullIfNotPresent
 			}
 		}
 	}
-	data, err := yaml.Marshal(map[string]any{
-		"apiVersion": kinds.ImoocPod().Resource.GroupVersion().String(),
-		"kind":       "ImoocPod",
-		"metadata":   map[string]any{"name": name, "namespace": namespace},
-		"spec":       map[string]any{"replicas": replicas, "template": map[string]any{"spec": spec}},
-	})
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(data)
+	return cluster.NewOwner(t, namespace, kinds.ImoocPod(), name,
+		map[string]any{"replicas": replicas, "template": map[string]any{"spec": fields}})
 }
 
 // addImage adds the busybox image with another name to the registry of the nodes until the test

@@ -1,9 +1,11 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -11,312 +13,196 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
-)
 
-// report is the part of the output of status that these tests read.
-type report struct {
-	Verdict    string `json:"verdict"`
-	ReasonCode string `json:"reasonCode"`
-	Reason     string `json:"reason"`
-}
-
-// The verdicts and the exit codes.
-const (
-	ready, progressing, failed = "ready", "progressing", "failed"
-
-	codeDone, codeFailed, codeTimeout, codeUndone = 0, 3, 4, 9
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 const namespaceOfTruths = "truths"
 
-// truth is a row of TestTruths, which runs pods on a real node and checks the report.
+// truth is a row of TestTruths, which runs a pod on a real node and checks the report.
 type truth struct {
-	// name is the name of the object. template is the spec of its pods in YAML, without some
-	// required fields.
-	name, template string
-	// node is the node of its pods, and replicas is their number. The defaults are steadyNode and
-	// 1.
-	node     string
-	replicas int
-	// timeout is the value of "scale --timeout", and scale is the expected exit code. before is
-	// called while scale waits.
-	timeout time.Duration
-	scale   int
-	before  func(t *testing.T, w *witness)
+	// name is the name of the object, and pod is the spec of its pod (see create).
+	name, pod string
+	// node is the node of the pod. The default is steadyNode.
+	node string
+	// timeout, if set, is the value of "scale --timeout" for a scale that must time out.
+	timeout string
 	// late means that the first pod is ready for a short time before it fails. In this case, the
 	// first scale does not wait, but a second scale after the failure does.
 	late bool
-	// then, if not nil, is called after the scale.
-	then func(t *testing.T, w *witness)
+	// before, if not nil, is called while scale waits. then, if not nil, is called after the scale.
+	before, then func(t *testing.T, w *witness)
 	// wrote is a condition on the pods and events. The status is checked after the condition is
-	// met.
-	wrote func(pods []*corev1.Pod, events []*corev1.Event) bool
-	// verdict and codes are the expected status after wrote is met. There are several codes if the
-	// state alternates.
-	verdict string
-	codes   []string
+	// met. The default is podReady.
+	wrote condition
+	// verdict and code are the expected status after wrote is met. says is part of its reason.
+	verdict status.Verdict
+	code    problem.Code
+	says    string
 	// passing means that the expected status is temporary.
 	passing bool
-	// says is part of the expected reason.
-	says string
 	// repair, if set, fixes the problem, so that the object becomes ready.
 	repair func(t *testing.T)
 }
 
-// act returns, in YAML, the command of a container that runs the program act (test/cluster/node).
-func act(args ...string) string {
-	return fmt.Sprintf("[%s]", strings.Join(append([]string{"act"}, args...), ", "))
-}
-
 // waits returns a condition that is met if a container is in the state Waiting with one of the
 // reasons.
-func waits(reasons ...string) func([]*corev1.Pod, []*corev1.Event) bool {
+func waits(reasons ...string) condition {
 	return containers(func(c corev1.ContainerStatus) bool {
 		return c.State.Waiting != nil && slices.Contains(reasons, c.State.Waiting.Reason)
 	})
 }
 
 // containers returns a condition that is met if holds is true for any container.
-func containers(holds func(corev1.ContainerStatus) bool) func([]*corev1.Pod, []*corev1.Event) bool {
+func containers(holds func(corev1.ContainerStatus) bool) condition {
 	return func(pods []*corev1.Pod, _ []*corev1.Event) bool {
 		return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool {
-			return slices.ContainsFunc(append(slices.Clone(pod.Status.InitContainerStatuses), pod.Status.ContainerStatuses...), holds)
+			return slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), holds)
 		})
 	}
 }
 
 // happened returns a condition that is met if there was an event with the reason and with the words
 // in its message.
-func happened(reason, words string) func([]*corev1.Pod, []*corev1.Event) bool {
+func happened(reason, words string) condition {
 	return func(_ []*corev1.Pod, events []*corev1.Event) bool {
-		return slices.ContainsFunc(events, func(e *corev1.Event) bool { return e.Reason == reason && strings.Contains(e.Message, words) })
+		return slices.ContainsFunc(events, func(e *corev1.Event) bool {
+			return e.Reason == reason && strings.Contains(e.Message, words)
+		})
 	}
 }
 
-func podReady(pods []*corev1.Pod, _ []*corev1.Event) bool {
-	return slices.ContainsFunc(pods, isReady)
+func podReady(pods []*corev1.Pod, _ []*corev1.Event) bool { return slices.ContainsFunc(pods, isReady) }
+
+func isReady(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && harness.IsReady(pod) }
+
+func podTerminates(pods []*corev1.Pod, _ []*corev1.Event) bool {
+	return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.DeletionTimestamp != nil })
 }
 
-func isReady(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
-}
-
-func restarted(n int32) func([]*corev1.Pod, []*corev1.Event) bool {
+func restarted(n int32) condition {
 	return containers(func(c corev1.ContainerStatus) bool { return c.RestartCount >= n })
 }
 
+// whenReady is the readiness probe of a container that runs "act -http=:8080".
+const whenReady = "readinessProbe: {httpGet: {port: 8080, path: /ready}, periodSeconds: 1}"
+
+// truths returns the rows. The program act is in test/cluster/node/container.
 func truths() []truth {
 	return []truth{
-		{
-			name:     "running",
-			template: "containers: [{name: main, command: " + act("-http=:8080") + "}]",
-			wrote:    podReady, verdict: ready, codes: []string{"Ready"},
-		},
-		{
-			name:     "slow-start",
-			template: "containers: [{name: main, command: " + act("-http=:8080", "-ready-after=4s") + ", readinessProbe: {httpGet: {port: 8080, path: /ready}, periodSeconds: 1}}]",
-			wrote:    podReady, verdict: ready, codes: []string{"Ready"},
-		},
-		{
-			name:     "startup-probe",
-			template: "containers: [{name: main, command: " + act("-touch=/tmp/up", "-ready-after=4s") + ", startupProbe: {exec: {command: [cat, /tmp/up]}, periodSeconds: 1, failureThreshold: 60}}]",
-			wrote:    podReady, verdict: ready, codes: []string{"Ready"},
-		},
-		{
-			name:     "startup-probe-fails",
-			template: "containers: [{name: main, command: " + act() + ", startupProbe: {exec: {command: [\"false\"]}, periodSeconds: 1, failureThreshold: 2}}]",
-			late:     true, scale: codeFailed,
-			wrote: restarted(2), verdict: failed, codes: []string{"CrashLoop"},
-		},
-		{
-			name:     "crash-at-once",
-			template: "containers: [{name: main, command: " + act("-exit-after=0s", "-exit-code=1") + "}]",
-			late:     true, scale: codeFailed,
-			wrote: restarted(2), verdict: failed, codes: []string{"CrashLoop"}, says: "last exit code 1",
-		},
-		{
-			name:     "crash-after-5s",
-			template: "containers: [{name: main, command: " + act("-exit-after=5s", "-exit-code=3") + "}]",
-			late:     true, scale: codeFailed,
-			wrote: restarted(2), verdict: failed, codes: []string{"CrashLoop"}, says: "last exit code 3",
-		},
-		{
-			name:     "exit-0",
-			template: "containers: [{name: main, command: [\"true\"]}]",
-			late:     true, scale: codeFailed,
-			wrote: restarted(2), verdict: failed, codes: []string{"CrashLoop"}, says: "last exit code 0 (Completed)",
-		},
-		{
-			name: "init-crash",
-			template: "initContainers: [{name: prepare, command: [\"false\"]}]\n" +
-				"containers: [{name: main, command: " + act() + "}]",
-			scale: codeFailed,
-			wrote: restarted(2), verdict: failed, codes: []string{"CrashLoop"}, says: "init container prepare",
-		},
-		{
-			name: "sidecar-crash",
-			template: "initContainers: [{name: proxy, restartPolicy: Always, command: " + act("-exit-after=1s", "-exit-code=2") + "}]\n" +
-				"containers: [{name: main, command: " + act("-http=:8080") + ", readinessProbe: {httpGet: {port: 8080, path: /ready}, periodSeconds: 1}}]",
-			late: true, scale: codeFailed,
-			wrote: restarted(2), verdict: failed, codes: []string{"CrashLoop"}, says: "container proxy",
-		},
-		{
-			name:     "out-of-memory",
-			template: "containers: [{name: main, command: " + act("-eat=128") + ", resources: {limits: {memory: 32Mi}}}]",
-			late:     true, scale: codeFailed,
-			wrote: restarted(2), verdict: failed, codes: []string{"OutOfMemory"}, says: "OOMKilled",
-		},
-		{
-			name:     "no-such-command",
-			template: "containers: [{name: main, command: [nosuchprogram]}]",
-			scale:    codeFailed,
-			wrote:    waits("RunContainerError", "CrashLoopBackOff"), verdict: failed, codes: []string{"StartFailed"}, says: "nosuchprogram",
-		},
-		{
-			name:     "image-missing",
-			template: "containers: [{name: main, image: \"missing:1\", imagePullPolicy: Always, command: " + act() + "}]",
-			scale:    codeFailed,
-			wrote:    waits("ImagePullBackOff"), verdict: failed, codes: []string{"ImagePullFailed"}, says: "not found",
-			repair: func(t *testing.T) { addImage(t, "missing", "1") },
-		},
-		{
-			// The problem is fixed within --fail-after.
-			name:     "image-late",
-			template: "containers: [{name: main, image: \"late:1\", imagePullPolicy: Always, command: " + act() + "}]",
-			timeout:  deadline,
+		{name: "running", pod: "containers: [{command: [act, -http=:8080]}]", verdict: status.Ready},
+		{name: "slow-start", pod: "containers: [{command: [act, -http=:8080, -ready-after=4s], " + whenReady + "}]",
+			verdict: status.Ready},
+		{name: "startup-probe", pod: "containers: [{command: [act, -touch=/tmp/up, -ready-after=4s], " +
+			"startupProbe: {exec: {command: [cat, /tmp/up]}, periodSeconds: 1, failureThreshold: 60}}]",
+			verdict: status.Ready},
+		{name: "startup-probe-fails", pod: "containers: [{command: [act], " +
+			`startupProbe: {exec: {command: ["false"]}, periodSeconds: 1, failureThreshold: 2}}]`,
+			late: true, wrote: restarted(2), verdict: status.Failed, code: problem.CodeCrashLoop},
+		{name: "crash-at-once", pod: "containers: [{command: [act, -exit-after=0s, -exit-code=1]}]", late: true,
+			wrote: restarted(2), verdict: status.Failed, code: problem.CodeCrashLoop, says: "last exit code 1"},
+		{name: "crash-after-5s", pod: "containers: [{command: [act, -exit-after=5s, -exit-code=3]}]", late: true,
+			wrote: restarted(2), verdict: status.Failed, code: problem.CodeCrashLoop, says: "last exit code 3"},
+		{name: "exit-0", pod: `containers: [{command: ["true"]}]`, late: true,
+			wrote: restarted(2), verdict: status.Failed, code: problem.CodeCrashLoop, says: "last exit code 0 (Completed)"},
+		{name: "init-crash", pod: `{initContainers: [{name: prepare, command: ["false"]}], containers: [{command: [act]}]}`,
+			wrote: restarted(2), verdict: status.Failed, code: problem.CodeCrashLoop, says: "init container prepare"},
+		{name: "sidecar-crash", pod: `
+initContainers: [{name: proxy, restartPolicy: Always, command: [act, -exit-after=1s, -exit-code=2]}]
+containers: [{command: [act, -http=:8080], ` + whenReady + `}]`, late: true,
+			wrote: restarted(2), verdict: status.Failed, code: problem.CodeCrashLoop, says: "container proxy"},
+		{name: "out-of-memory", pod: "containers: [{command: [act, -eat=128], resources: {limits: {memory: 32Mi}}}]",
+			late: true, wrote: restarted(2), verdict: status.Failed, code: problem.CodeOutOfMemory, says: "OOMKilled"},
+		{name: "no-such-command", pod: "containers: [{command: [nosuchprogram]}]",
+			wrote:   waits("RunContainerError", "CrashLoopBackOff"),
+			verdict: status.Failed, code: problem.CodeStartFailed, says: "nosuchprogram"},
+		{name: "image-missing", pod: "containers: [{image: 'missing:1', imagePullPolicy: Always, command: [act]}]",
+			wrote: waits("ImagePullBackOff"), verdict: status.Failed, code: problem.CodeImagePullFailed, says: "not found",
+			repair: func(t *testing.T) { addImage(t, "missing", "1") }},
+		// The problem is fixed within --fail-after.
+		{name: "image-late", pod: "containers: [{image: 'late:1', imagePullPolicy: Always, command: [act]}]",
 			before: func(t *testing.T, w *witness) {
 				w.await(t, "the image is missed", "image-late", waits("ErrImagePull", "ImagePullBackOff"))
 				addImage(t, "late", "1")
 			},
-			wrote: podReady, verdict: ready, codes: []string{"Ready"},
-		},
-		{
-			// The kubelet itself delays the second and the third image for a short time.
-			name: "pull-qps",
-			node: shakyNode,
-			template: `containers:
-- {name: one, image: busybox, imagePullPolicy: Always, command: ` + act() + `}
-- {name: two, image: nginx, imagePullPolicy: Always, command: ` + act() + `}
-- {name: three, image: "nginx:stable-alpine3.17", imagePullPolicy: Always, command: ` + act() + `}`,
-			timeout: deadline,
-			wrote:   podReady, verdict: ready, codes: []string{"Ready"},
-		},
-		{
-			name:     "image-never",
-			template: "containers: [{name: main, image: \"missing:2\", imagePullPolicy: Never, command: " + act() + "}]",
-			scale:    codeFailed,
-			wrote:    waits("ErrImageNeverPull"), verdict: failed, codes: []string{"ImagePullFailed"}, says: "not on the node",
-		},
-		{
-			name:     "image-name",
-			template: "containers: [{name: main, image: \"UPPER/Case:::\", command: " + act() + "}]",
-			scale:    codeFailed,
-			wrote:    waits("InvalidImageName"), verdict: failed, codes: []string{"InvalidImageName"}, says: "UPPER/Case:::",
-		},
-		{
-			name:     "no-secret",
-			template: "containers: [{name: main, command: " + act() + ", envFrom: [{secretRef: {name: made-later}}]}]",
-			scale:    codeFailed,
-			wrote:    waits("CreateContainerConfigError"), verdict: failed, codes: []string{"ConfigError"}, says: `secret "made-later" not found`,
+			verdict: status.Ready},
+		// The kubelet itself delays the second and the third image for a short time.
+		{name: "pull-qps", node: shakyNode, pod: `containers:
+- {name: one, image: busybox, imagePullPolicy: Always, command: [act]}
+- {name: two, image: nginx, imagePullPolicy: Always, command: [act]}
+- {name: three, image: "nginx:stable-alpine3.17", imagePullPolicy: Always, command: [act]}`,
+			verdict: status.Ready},
+		{name: "image-never", pod: "containers: [{image: 'missing:2', imagePullPolicy: Never, command: [act]}]",
+			wrote:   waits("ErrImageNeverPull"),
+			verdict: status.Failed, code: problem.CodeImagePullFailed, says: "not on the node"},
+		{name: "image-name", pod: "containers: [{image: 'UPPER/Case:::', command: [act]}]",
+			wrote: waits("InvalidImageName"), verdict: status.Failed, code: problem.CodeInvalidImageName, says: "UPPER/Case:::"},
+		{name: "no-secret", pod: "containers: [{command: [act], envFrom: [{secretRef: {name: made-later}}]}]",
+			wrote:   waits("CreateContainerConfigError"),
+			verdict: status.Failed, code: problem.CodeConfigError, says: `secret "made-later" not found`,
 			repair: func(t *testing.T) {
-				kubectl(t, "", "create", "secret", "generic", "made-later", "-n", namespaceOfTruths, "--from-literal=a=b")
-			},
-		},
-		{
-			name:     "run-as-root",
-			template: "containers: [{name: main, command: " + act() + ", securityContext: {runAsNonRoot: true}}]",
-			scale:    codeFailed,
-			wrote:    waits("CreateContainerConfigError"), verdict: failed, codes: []string{"ConfigError"}, says: "runAsNonRoot",
-		},
-		{
-			name: "no-volume",
-			template: "volumes: [{name: v, secret: {secretName: never-made}}]\n" +
-				"containers: [{name: main, command: " + act() + ", volumeMounts: [{name: v, mountPath: /v}]}]",
-			scale: codeFailed,
-			wrote: happened("FailedMount", "never-made"), verdict: failed, codes: []string{"VolumeNotMounted"}, says: `secret "never-made" not found`,
-		},
-		{
-			name:     "readiness-http",
-			template: "containers: [{name: main, command: " + act("-http=:8080", "-ready-after=1h") + ", readinessProbe: {httpGet: {port: 8080, path: /ready}, periodSeconds: 1}}]",
-			timeout:  10 * time.Second, scale: codeTimeout,
-			wrote: happened("Unhealthy", "503"), verdict: progressing, codes: []string{"ProbeFailed"}, says: "Readiness probe failed",
-		},
-		{
-			name:     "readiness-tcp",
-			template: "containers: [{name: main, command: " + act("-tcp=:8080", "-ready-after=1h") + ", readinessProbe: {tcpSocket: {port: 8080}, periodSeconds: 1}}]",
-			timeout:  10 * time.Second, scale: codeTimeout,
-			wrote: happened("Unhealthy", "connection refused"), verdict: progressing, codes: []string{"ProbeFailed"}, says: "Readiness probe failed",
-		},
-		{
-			// The message is different each time, but the kubelet merges the events.
-			name:     "readiness-exec",
-			template: "containers: [{name: main, command: " + act() + ", readinessProbe: {exec: {command: [uptime]}, periodSeconds: 1}}]",
-			timeout:  10 * time.Second, scale: codeTimeout,
-			wrote: happened("Unhealthy", "combined from similar events"), verdict: progressing, codes: []string{"ProbeFailed"}, says: "Readiness probe failed",
-		},
-		{
-			name:     "liveness",
-			template: "containers: [{name: main, command: " + act("-http=:8080", "-ok-for=2s") + ", livenessProbe: {httpGet: {port: 8080, path: /live}, periodSeconds: 1, failureThreshold: 1}}]",
-			late:     true, scale: codeFailed,
-			wrote: restarted(2), verdict: failed, codes: []string{"CrashLoop"},
-		},
-		{
-			name: "liveness-ignores-term",
-			template: "terminationGracePeriodSeconds: 60\n" +
-				"containers: [{name: main, command: " + act("-http=:8080", "-ok-for=10s", "-ignore-term") + ", livenessProbe: {httpGet: {port: 8080, path: /live}, periodSeconds: 1, failureThreshold: 3}}]",
-			wrote: happened("Killing", "liveness"), verdict: progressing, codes: []string{"ProbeFailed"}, says: "liveness probe",
-		},
-		{
-			name: "evicted",
-			template: "volumes: [{name: v, emptyDir: {sizeLimit: 1Mi}}]\n" +
-				"containers: [{name: main, command: " + act("-fill=5", "-into=/v/big") + ", volumeMounts: [{name: v, mountPath: /v}]}]",
-			wrote: happened("Evicted", ""), verdict: progressing, codes: []string{"PodEnded"}, says: "Evicted", passing: true,
-		},
-		{
-			name: "deadline",
-			template: "activeDeadlineSeconds: 10\n" +
-				"containers: [{name: main, command: " + act() + "}]",
-			wrote: happened("DeadlineExceeded", ""), verdict: progressing, codes: []string{"PodEnded"}, says: "DeadlineExceeded", passing: true,
-		},
-		{
-			name:     "too-large",
-			template: "containers: [{name: main, command: " + act() + ", resources: {requests: {cpu: \"10000\"}}}]",
-			scale:    codeFailed,
-			wrote:    happened("FailedScheduling", "Insufficient cpu"), verdict: failed, codes: []string{"Unschedulable"}, says: "Insufficient cpu",
-		},
-		{
-			name: "slow-end",
-			template: "terminationGracePeriodSeconds: 30\n" +
-				"containers: [{name: main, command: " + act("-ignore-term") + "}]",
-			// A new pod can start only after the old pod is gone.
+				cluster.CreateObject(t, namespaceOfTruths, "secrets", "{apiVersion: v1, kind: Secret, metadata: {name: made-later}}")
+			}},
+		{name: "run-as-root", pod: "containers: [{command: [act], securityContext: {runAsNonRoot: true}}]",
+			wrote:   waits("CreateContainerConfigError"),
+			verdict: status.Failed, code: problem.CodeConfigError, says: "runAsNonRoot"},
+		{name: "no-volume", pod: `
+volumes: [{name: v, secret: {secretName: never-made}}]
+containers: [{command: [act], volumeMounts: [{name: v, mountPath: /v}]}]`,
+			wrote:   happened("FailedMount", "never-made"),
+			verdict: status.Failed, code: problem.CodeVolumeNotMounted, says: `secret "never-made" not found`},
+		{name: "readiness-http", pod: "containers: [{command: [act, -http=:8080, -ready-after=1h], " + whenReady + "}]",
+			timeout: "10s", wrote: happened("Unhealthy", "503"),
+			verdict: status.Progressing, code: problem.CodeProbeFailed, says: "Readiness probe failed"},
+		{name: "readiness-tcp", pod: "containers: [{command: [act, -tcp=:8080, -ready-after=1h], " +
+			"readinessProbe: {tcpSocket: {port: 8080}, periodSeconds: 1}}]",
+			timeout: "10s", wrote: happened("Unhealthy", "connection refused"),
+			verdict: status.Progressing, code: problem.CodeProbeFailed, says: "Readiness probe failed"},
+		// The message is different each time, but the kubelet merges the events.
+		{name: "readiness-exec", pod: "containers: [{command: [act], " +
+			"readinessProbe: {exec: {command: [uptime]}, periodSeconds: 1}}]",
+			timeout: "10s", wrote: happened("Unhealthy", "combined from similar events"),
+			verdict: status.Progressing, code: problem.CodeProbeFailed, says: "Readiness probe failed"},
+		{name: "liveness", pod: "containers: [{command: [act, -http=:8080, -ok-for=2s], " +
+			"livenessProbe: {httpGet: {port: 8080, path: /live}, periodSeconds: 1, failureThreshold: 1}}]",
+			late: true, wrote: restarted(2), verdict: status.Failed, code: problem.CodeCrashLoop},
+		{name: "liveness-ignores-term", pod: `
+terminationGracePeriodSeconds: 60
+containers:
+- command: [act, -http=:8080, -ok-for=10s, -ignore-term]
+  livenessProbe: {httpGet: {port: 8080, path: /live}, periodSeconds: 1, failureThreshold: 3}`,
+			wrote:   happened("Killing", "liveness"),
+			verdict: status.Progressing, code: problem.CodeProbeFailed, says: "liveness probe"},
+		{name: "evicted", pod: `
+volumes: [{name: v, emptyDir: {sizeLimit: 1Mi}}]
+containers: [{command: [act, -fill=5, -into=/v/big], volumeMounts: [{name: v, mountPath: /v}]}]`,
+			wrote:   happened("Evicted", ""),
+			verdict: status.Progressing, code: problem.CodePodEnded, says: "Evicted", passing: true},
+		{name: "deadline", pod: "{activeDeadlineSeconds: 10, containers: [{command: [act]}]}",
+			wrote:   happened("DeadlineExceeded", ""),
+			verdict: status.Progressing, code: problem.CodePodEnded, says: "DeadlineExceeded", passing: true},
+		{name: "too-large", pod: `containers: [{command: [act], resources: {requests: {cpu: "10000"}}}]`,
+			wrote:   happened("FailedScheduling", "Insufficient cpu"),
+			verdict: status.Failed, code: problem.CodeUnschedulable, says: "Insufficient cpu"},
+		// A new pod can start only after the old pod is gone.
+		{name: "slow-end", pod: "{terminationGracePeriodSeconds: 30, containers: [{command: [act, -ignore-term]}]}",
 			then: func(t *testing.T, _ *witness) {
-				for _, replicas := range []string{"0", "1"} {
-					kubectl(t, "", "imoocpod", "scale", "slow-end", "-n", namespaceOfTruths, "--replicas="+replicas)
-				}
+				cluster.Imoocpod(t, namespaceOfTruths, "scale", "slow-end", "--replicas=0")
+				cluster.Imoocpod(t, namespaceOfTruths, "scale", "slow-end", "--replicas=1")
 			},
-			wrote: func(pods []*corev1.Pod, _ []*corev1.Event) bool {
-				return len(pods) == 1 && pods[0].DeletionTimestamp != nil
-			},
-			verdict: progressing, codes: []string{"PodsMissing"}, passing: true,
-			repair: func(*testing.T) {},
-		},
+			wrote:   func(pods []*corev1.Pod, _ []*corev1.Event) bool { return len(pods) == 1 && podTerminates(pods, nil) },
+			verdict: status.Progressing, code: problem.CodePodsMissing, passing: true,
+			repair: func(*testing.T) {}},
 	}
 }
 
 // TestTruths runs a pod on a real node for each row, and checks the status, the behavior of the
 // controller, and the end of a wait.
 func TestTruths(t *testing.T) {
-	kubectl(t, "", "create", "namespace", namespaceOfTruths)
-	t.Cleanup(func() {
-		// Do not wait for pods that terminate slowly.
-		kubectl(t, "", "delete", "pods", "--all", "-n", namespaceOfTruths, "--force", "--grace-period=0")
-		kubectl(t, "", "delete", "namespace", namespaceOfTruths)
-	})
-	w := watchNamespace(t, namespaceOfTruths)
-	startLoop(t, "-n", namespaceOfTruths)
+	w, _ := startIn(t, namespaceOfTruths)
 	t.Run("rows", func(t *testing.T) {
 		for _, row := range truths() {
 			t.Run(row.name, func(t *testing.T) {
@@ -328,23 +214,23 @@ func TestTruths(t *testing.T) {
 }
 
 func (r truth) run(t *testing.T, w *witness) {
+	r.code = cmp.Or(r.code, problem.CodeReady)
+	create(t, namespaceOfTruths, r.name, cmp.Or(r.node, steadyNode), 0, r.pod)
 	// A crash-looping pod would use CPU time of the other rows.
 	t.Cleanup(func() {
-		objects := cluster.Dynamic.Resource(imoocPods()).Namespace(namespaceOfTruths)
-		if err := objects.Delete(context.Background(), r.name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}); err != nil {
+		objects := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespaceOfTruths)
+		if err := objects.Delete(context.Background(), r.name, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
 	})
-	r.node, r.replicas, r.timeout = or(r.node, steadyNode), or(r.replicas, 1), or(r.timeout, deadline)
-	kubectl(t, r.manifest(t), "create", "-f", "-")
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		if r.late {
-			kubectl(t, "", "imoocpod", "scale", r.name, "-n", namespaceOfTruths, fmt.Sprint("--replicas=", r.replicas))
+			cluster.Imoocpod(t, namespaceOfTruths, "scale", r.name, "--replicas=1")
 			return
 		}
-		r.scaleUp(t, r.replicas)
+		r.scaleUp(t, "--replicas=1")
 	}()
 	if r.before != nil {
 		r.before(t, w)
@@ -353,79 +239,63 @@ func (r truth) run(t *testing.T, w *witness) {
 	if r.then != nil {
 		r.then(t, w)
 	}
-	w.await(t, "it is written what this is about", r.name, r.wrote)
+	if r.wrote == nil {
+		r.wrote = podReady
+	}
+	w.await(t, "its pods or events are those of the row", r.name, r.wrote)
 	r.settle(t)
 	// The status stays the same, whatever the container does.
 	if !r.passing {
 		r.holds(t, 3*time.Second)
 	}
 	if r.late {
-		r.scaleUp(t, r.replicas+1)
+		r.scaleUp(t, "--replicas=2")
 	}
-	if *record != "" {
-		w.record(t, r.name, r.name)
-	}
+	w.record(t, r.name, r.name)
 	if r.repair != nil {
 		r.repair(t)
-		kubectl(t, "", "imoocpod", "wait", r.name, "-n", namespaceOfTruths, "--timeout="+deadline.String(), "--fail-after=never")
+		cluster.Imoocpod(t, namespaceOfTruths, "wait", r.name, patient, "--fail-after=never")
 	}
 }
 
-// scaleUp scales the object, and waits as long as the row allows.
-func (r truth) scaleUp(t *testing.T, replicas int) {
+// scaleUp scales the object, and waits as long as the row allows. --fail-after is longer if the scale
+// must succeed.
+func (r truth) scaleUp(t *testing.T, replicas string) {
 	t.Helper()
-	result := command("", "imoocpod", "scale", r.name, "-n", namespaceOfTruths, fmt.Sprint("--replicas=", replicas),
-		"--timeout="+r.timeout.String(), "--fail-after="+r.failAfter().String())
-	if result.code != r.scale {
-		t.Errorf("scale: got exit code %d, want %d: %s", result.code, r.scale, result)
+	timeout, failAfter, want := patient, "1m", 0
+	switch {
+	case r.timeout != "":
+		timeout, failAfter, want = "--timeout="+r.timeout, "3s", harness.ExitTimeout
+	case r.verdict == status.Failed:
+		failAfter, want = "3s", harness.ExitFailed
+	}
+	result := cluster.Kubectl(t, namespaceOfTruths,
+		"imoocpod", "scale", r.name, replicas, timeout, "--fail-after="+failAfter)
+	if result.Code != want {
+		t.Errorf("scale: got exit code %d, want %d: %+v", result.Code, want, result)
 	}
 }
 
-// failAfter returns the value of --fail-after. It is longer if the scale must succeed.
-func (r truth) failAfter() time.Duration {
-	if r.scale == codeDone {
-		return time.Minute
-	}
-	return 3 * time.Second
-}
-
-func or[T comparable](value, otherwise T) T {
-	var zero T
-	if value == zero {
-		return otherwise
-	}
-	return value
-}
-
-func (r truth) manifest(t *testing.T) string {
+// look returns the status of an object. It calls the plugin directly, because kubectl would double
+// the time of each call.
+func look(t *testing.T, namespace, name string) (got status.Report) {
 	t.Helper()
-	return manifest(t, namespaceOfTruths, r.name, r.node, 0, r.template)
-}
-
-func (r truth) look(t *testing.T) report {
-	t.Helper()
-	return r.lookIn(t, namespaceOfTruths)
-}
-
-func (r truth) lookIn(t *testing.T, namespace string) report {
-	t.Helper()
-	var got report
-	// Call the plugin directly, because kubectl would double the time of each call.
-	out := execute(plugin(), "", "status", r.name, "-n", namespace, "-o", "json")
-	if err := json.Unmarshal([]byte(out.stdout), &got); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	cmd := exec.CommandContext(t.Context(), plugin(), "status", name, "-n", namespace, "-o", "json")
+	cmd.Env = cluster.Environment()
+	out, err := cmd.Output()
+	if err := errors.Join(err, json.Unmarshal(out, &got)); err != nil {
+		t.Fatalf("status: %v: %s", err, out)
 	}
 	return got
 }
 
 func (r truth) settle(t *testing.T) {
 	t.Helper()
-	var got report
-	err := wait.PollUntilContextTimeout(t.Context(), time.Second, deadline, true, func(context.Context) (bool, error) {
-		got = r.look(t) //nolint:contextcheck // each command has its own timeout
-		return got.Verdict == r.verdict && slices.Contains(r.codes, got.ReasonCode), nil
-	})
-	if err != nil {
+	var got status.Report
+	if !eventually(t, func() bool {
+		got = look(t, namespaceOfTruths, r.name)
+		return got.Verdict == r.verdict && got.ReasonCode == r.code
+	}) {
 		r.check(t, got)
 	}
 }
@@ -433,18 +303,20 @@ func (r truth) settle(t *testing.T) {
 // holds fails the test if the status is unexpected at any time in a period.
 func (r truth) holds(t *testing.T, period time.Duration) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), time.Second, period, true, func(context.Context) (bool, error) {
-		r.check(t, r.look(t)) //nolint:contextcheck // each command has its own timeout
-		return false, nil
-	})
-	if !wait.Interrupted(err) {
-		t.Error(err)
+	for end := time.After(period); ; {
+		r.check(t, look(t, namespaceOfTruths, r.name))
+		select {
+		case <-time.After(time.Second):
+		case <-end:
+			return
+		}
 	}
 }
 
-func (r truth) check(t *testing.T, got report) {
+func (r truth) check(t *testing.T, got status.Report) {
 	t.Helper()
-	if got.Verdict != r.verdict || !slices.Contains(r.codes, got.ReasonCode) || !strings.Contains(got.Reason, r.says) {
-		t.Errorf("status: got %s, %s: %s; want %s, %s: …%s…", got.Verdict, got.ReasonCode, got.Reason, r.verdict, r.codes, r.says)
+	if got.Verdict != r.verdict || got.ReasonCode != r.code || !strings.Contains(got.Reason, r.says) {
+		t.Errorf("status: got %s, %s: %s; want %s, %s: …%s…",
+			got.Verdict, got.ReasonCode, got.Reason, r.verdict, r.code, r.says)
 	}
 }

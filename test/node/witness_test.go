@@ -1,26 +1,27 @@
 package node
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-func imoocPods() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "batch.tutorial.kubebuilder.io", Version: "v1alpha1", Resource: "imoocpods"}
+// witness also watches events. To record, it keeps all states of objects.
+type witness struct {
+	*harness.Witness
+
+	events map[types.UID]*corev1.Event
+	// changes holds all observed changes, in order. It is empty without -record.
+	changes []change
 }
 
 // change is a state of an object, or its deletion, with the time of the observation.
@@ -30,180 +31,62 @@ type change struct {
 	gone bool
 }
 
-// witness observes a namespace and the nodes independently of the controller. It identifies pods by UID.
-type witness struct {
-	mu sync.Mutex
-	// changes holds all observed changes, in order.
-	changes []change
-	pods    map[types.UID]*corev1.Pod
-	events  map[types.UID]*corev1.Event
-	// most is the maximum number of unfinished pods that an owner had at the same time.
-	most map[types.UID]int
-	// wrong holds violations of invariants.
-	wrong []string
-	// changed is closed at each change, and replaced with a new one.
-	changed chan struct{}
-}
-
-// watchNamespace starts a witness. If there was a violation, the test fails at the end.
 func watchNamespace(t *testing.T, namespace string) *witness {
 	t.Helper()
-	w := &witness{
-		pods: map[types.UID]*corev1.Pod{}, events: map[types.UID]*corev1.Event{},
-		most: map[types.UID]int{}, changed: make(chan struct{}),
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	for resource, in := range map[schema.GroupVersionResource]string{
-		corev1.SchemeGroupVersion.WithResource("pods"):   namespace,
-		corev1.SchemeGroupVersion.WithResource("events"): namespace,
-		corev1.SchemeGroupVersion.WithResource("nodes"):  "",
-		imoocPods(): namespace,
-	} {
-		client := cluster.Dynamic.Resource(resource).Namespace(in)
-		_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
-			ListerWatcher: &cache.ListWatch{
-				ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-					return client.List(ctx, opts)
-				},
-				WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-					return client.Watch(ctx, opts)
-				},
-			},
-			ObjectType: &unstructured.Unstructured{},
-			Handler: cache.ResourceEventHandlerFuncs{
-				AddFunc:    func(obj any) { w.saw(obj, false) },
-				UpdateFunc: func(_, obj any) { w.saw(obj, false) },
-				DeleteFunc: func(obj any) { w.saw(obj, true) },
-			},
-		})
-		running.Go(func() { informer.RunWithContext(ctx) })
-		if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
-			t.Fatal("the witness did not start")
-		}
-	}
-	t.Cleanup(func() {
-		stop()
-		running.Wait()
-		for _, wrong := range w.wrong {
-			t.Error(wrong)
-		}
+	w := &witness{Witness: cluster.WatchPods(t, namespace), events: map[types.UID]*corev1.Event{}}
+	w.Observe(t, cluster, harness.Resource("events"), namespace, func(obj *unstructured.Unstructured, _ bool) {
+		w.events[obj.GetUID()] = harness.As[corev1.Event](t, obj)
 	})
+	if *record == "" {
+		return w
+	}
+	keep := func(obj *unstructured.Unstructured, gone bool) {
+		w.changes = append(w.changes, change{time.Now(), obj, gone})
+	}
+	w.Observe(t, cluster, kinds.ImoocPod().Resource, namespace, keep)
+	w.Observe(t, cluster, harness.Resource("pods"), namespace, keep)
+	w.Observe(t, cluster, harness.Resource("events"), namespace, keep)
+	w.Observe(t, cluster, harness.Resource("nodes"), metav1.NamespaceAll, keep)
 	return w
 }
 
-func (w *witness) saw(obj any, gone bool) {
-	if tomb, is := obj.(cache.DeletedFinalStateUnknown); is {
-		obj = tomb.Obj
-	}
-	u, is := obj.(*unstructured.Unstructured)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !is {
-		w.wrong = append(w.wrong, fmt.Sprintf("the witness saw a %T", obj))
-		return
-	}
-	w.changes = append(w.changes, change{time.Now(), u, gone})
-	switch u.GetKind() {
-	case "Pod":
-		w.sawPod(u, gone)
-	case "Event":
-		event := &corev1.Event{}
-		w.convert(u, event)
-		w.events[event.UID] = event
-	}
-	close(w.changed)
-	w.changed = make(chan struct{})
-}
+// condition is a condition on the pods of an object, and on all events about its current and deleted pods.
+type condition func(pods []*corev1.Pod, events []*corev1.Event) bool
 
-func (w *witness) convert(u *unstructured.Unstructured, into any) {
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, into); err != nil {
-		w.wrong = append(w.wrong, err.Error())
+// await waits until the observed pods and events of an object meet a condition.
+func (w *witness) await(t *testing.T, what, name string, wanted condition) {
+	t.Helper()
+	if !w.Within(deadline, func() bool { return wanted(w.podsOf(name), w.eventsOf(name)) }) {
+		t.Fatalf("timed out waiting until %s; there is\n%s", what,
+			harness.Must(t, cluster.Kubectl(t, "", "get", "pods,events", "-A", "-o", "wide")))
 	}
 }
 
-func (w *witness) sawPod(u *unstructured.Unstructured, gone bool) {
-	pod := &corev1.Pod{}
-	w.convert(u, pod)
-	w.pods[pod.UID] = pod
-	if gone {
-		delete(w.pods, pod.UID)
-	}
-	ref := metav1.GetControllerOf(pod)
-	if ref == nil {
-		return
-	}
-	live, names := 0, map[string]bool{}
-	for _, other := range w.pods {
-		if of := metav1.GetControllerOf(other); of == nil || of.UID != ref.UID || finished(other) {
-			continue
-		}
-		if names[other.Name] {
-			w.wrong = append(w.wrong, "two live pods have the name "+other.Name)
-		}
-		live++
-		names[other.Name] = true
-	}
-	w.most[ref.UID] = max(w.most[ref.UID], live)
-}
-
-// forget resets the maximum number of unfinished pods of an owner.
-func (w *witness) forget(owner types.UID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.most[owner] = 0
-}
-
-func (w *witness) mostLive(owner types.UID) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.most[owner]
-}
-
-func finished(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-}
-
-// podsOf returns the pods of an object, sorted by name, and all events about its current and deleted pods.
-func (w *witness) podsOf(name string) (pods []*corev1.Pod, events []*corev1.Event) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, pod := range w.pods {
+// podsOf returns the pods of an object, sorted by name. The witness must be locked.
+func (w *witness) podsOf(name string) []*corev1.Pod {
+	var pods []*corev1.Pod
+	for _, pod := range w.Pods {
 		if ref := metav1.GetControllerOf(pod); ref != nil && ref.Name == name {
 			pods = append(pods, pod)
 		}
 	}
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	return pods
+}
+
+// eventsOf returns the events about the pods of an object. The witness must be locked.
+func (w *witness) eventsOf(name string) []*corev1.Event {
+	var events []*corev1.Event
 	for _, event := range w.events {
-		if ofPod(event.InvolvedObject.Name, name) && event.InvolvedObject.Kind == "Pod" {
+		if event.InvolvedObject.Kind == "Pod" && ofPod(event.InvolvedObject.Name, name) {
 			events = append(events, event)
 		}
 	}
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
-	return pods, events
+	return events
 }
 
 // ofPod reports whether the name of a pod consists of the name of an object, a hash, and a slot number.
 func ofPod(pod, object string) bool {
 	rest, found := strings.CutPrefix(pod, object+"-")
 	return found && strings.Count(rest, "-") == 1
-}
-
-// await waits until the observed pods and events of an object meet a condition.
-func (w *witness) await(t *testing.T, what, name string, wanted func(pods []*corev1.Pod, events []*corev1.Event) bool) {
-	t.Helper()
-	timeout := time.After(deadline)
-	for {
-		w.mu.Lock()
-		changed := w.changed
-		w.mu.Unlock()
-		pods, events := w.podsOf(name)
-		if wanted(pods, events) {
-			return
-		}
-		select {
-		case <-changed:
-		case <-timeout:
-			t.Fatalf("waited in vain until %s; there is\n%s", what, kubectl(t, "", "get", "pods,events", "-A", "-o", "wide"))
-		}
-	}
 }

@@ -54,8 +54,6 @@ func (b *bench) questions(part string) []question {
 		return []question{
 			{name: "Nodes", measure: b.measureNodes, place: 6, limit: short, emptied: nodesNamespace},
 			{name: "Rolling", measure: b.measureRolling, place: 5, limit: short, emptied: rollingNamespace},
-			{name: "Flapping", measure: b.measureFlapping, place: 7, limit: short, emptied: flappingNamespace},
-			{name: "Beside", measure: b.measureBeside, place: 8, limit: short, emptied: besideNamespace},
 			// On two cores with a cold cache, Wide takes up to ten minutes.
 			{name: "Wide", measure: b.measureWide, place: 4, limit: 3 * short},
 			{name: "Failover", measure: b.measureFailover, place: 1, limit: short},

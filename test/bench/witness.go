@@ -26,9 +26,7 @@ type witness struct {
 	// created holds the creation times of pods, in order.
 	created []time.Time
 	ready   int
-	// most is the largest number of pods at any time.
-	most int
-	lost error
+	lost    error
 }
 
 // seen is an existing pod with its creation time.
@@ -113,7 +111,6 @@ func (w *witness) take(event watch.Event, now time.Time) {
 	if s == nil {
 		s = &seen{since: now}
 		w.pods[pod.UID] = s
-		w.most = max(w.most, len(w.pods))
 		w.created = append(w.created, now)
 	}
 	ready := isReady(pod)

@@ -70,7 +70,7 @@ func (s *subject) ended(t *testing.T, r result) {
 	if r.Code != 0 {
 		t.Fatalf("%s", r)
 	}
-	so, is := s.w.soon(r.ended)
+	so, is := s.w.so(r.ended, r.ended.Add(behind), behind)
 	if !is {
 		t.Fatalf("%s\nended too early: %v", r, s.w.reason())
 	}
@@ -94,9 +94,9 @@ func (s *subject) ended(t *testing.T, r result) {
 func (s *subject) watched(t *testing.T) {
 	t.Helper()
 	for over := time.Now().Add(harness.Timeout); ; {
-		wasSo, _ := s.w.so(time.Now(), time.Now())
+		wasSo, _ := s.w.so(time.Now(), time.Now(), 0)
 		report, r := statusOf(t, s)
-		_, is := s.w.so(r.begun, r.ended.Add(behind))
+		_, is := s.w.so(r.begun, r.ended.Add(behind), 0)
 		switch {
 		case report.Verdict == "ready" && !is:
 			t.Fatalf("%s\nnot true: %v", r, s.w.reason())
@@ -194,13 +194,13 @@ func (s *subject) scaleOnly(t *testing.T, n int) {
 // restart restarts the pods, or checks that a restart is rejected with a suggestion.
 func (s *subject) restart(t *testing.T) {
 	t.Helper()
-	s.w.mu.Lock()
+	s.w.Lock()
 	before := map[types.UID]bool{}
 	for _, pod := range s.w.own() {
 		before[pod.UID] = true
 	}
 	generation := s.w.object.GetGeneration()
-	s.w.mu.Unlock()
+	s.w.Unlock()
 	if s.unrestarted != "" {
 		r := imoocpod(t, s.namespace, "restart", s.ref())
 		obj, err := s.objects().Get(t.Context(), name, metav1.GetOptions{})
@@ -273,9 +273,9 @@ func quota(t *testing.T, k kind) {
 		return
 	}
 	s := ready(t, k, k.manifest, k.few)
-	s.w.mu.Lock()
+	s.w.Lock()
 	pods := int64(len(s.w.own()))
-	s.w.mu.Unlock()
+	s.w.Unlock()
 	full := &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: "full"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(pods, resource.DecimalSI)}},

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 // webhookHost is the host at which the API server calls the webhooks of OpenKruise. The manager reads
@@ -220,7 +222,7 @@ func keeps(n int, updated string) func(*unstructured.Unstructured, []*corev1.Pod
 	return func(obj *unstructured.Unstructured, own []*corev1.Pod) error {
 		kept := 0
 		for _, pod := range own {
-			if !isReady(pod) {
+			if !harness.IsReady(pod) {
 				return fmt.Errorf("pod %s is not ready", pod.Name)
 			}
 			if runs(pod, firstImage) {

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 // name is the name of every object under test, each in its own namespace.
@@ -186,8 +188,8 @@ func (s *subject) aim(desired int) {
 }
 
 func (s *subject) describe(t *testing.T) {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
+	s.w.Lock()
+	defer s.w.Unlock()
 	if s.w.object == nil {
 		t.Log("the object does not exist")
 		return
@@ -197,6 +199,6 @@ func (s *subject) describe(t *testing.T) {
 	text, _ := json.Marshal(obj.Object)
 	t.Logf("%s\nwhy: %v", text, s.w.why)
 	for _, pod := range s.w.pods {
-		t.Logf("pod %s: ready %v, ending %v", pod.Name, isReady(pod), pod.DeletionTimestamp)
+		t.Logf("pod %s: ready %v, ending %v", pod.Name, harness.IsReady(pod), pod.DeletionTimestamp)
 	}
 }

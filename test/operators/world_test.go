@@ -1,21 +1,16 @@
 package operators
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
@@ -23,7 +18,8 @@ import (
 // world is a namespace as observed by the test's own watch. At each event, it evaluates a condition,
 // and records in which periods the condition is met.
 type world struct {
-	mu sync.Mutex
+	harness.Observer
+
 	// object is the object under test, or nil if it does not exist. above maps the UID of
 	// each object to the UID of its controller.
 	object *unstructured.Unstructured
@@ -34,88 +30,43 @@ type world struct {
 	is    func() error
 	why   error
 	spans []span
-	// changed is closed at each event, and replaced with a new one.
-	changed chan struct{}
 }
 
-// between returns the types of objects between an object and its pods.
-func between() []schema.GroupVersionResource {
-	return []schema.GroupVersionResource{
-		{Group: "apps", Version: "v1", Resource: "replicasets"},
-		{Group: "apps", Version: "v1", Resource: "statefulsets"},
-		{Group: "apps", Version: "v1", Resource: "deployments"},
-	}
-}
-
-// watchWorld watches one object of a namespace, and everything that can belong to it.
-func watchWorld(t *testing.T, namespace string, resource schema.GroupVersionResource, more ...schema.GroupVersionResource) *world {
+// watchWorld watches one object of a namespace, its pods, and the objects of the types between them.
+func watchWorld(
+	t *testing.T, namespace string, resource schema.GroupVersionResource, between ...schema.GroupVersionResource,
+) *world {
 	t.Helper()
-	w := &world{pods: map[types.UID]*corev1.Pod{}, above: map[types.UID]types.UID{}, changed: make(chan struct{})}
-	ctx, stop := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	pods := corev1.SchemeGroupVersion.WithResource("pods")
-	for _, gvr := range append(append(between(), resource, pods), more...) {
-		objects := plane.Dynamic.Resource(gvr).Namespace(namespace)
-		saw := func(obj any, gone bool) {
-			if tomb, is := obj.(cache.DeletedFinalStateUnknown); is {
-				obj = tomb.Obj
+	w := &world{pods: map[types.UID]*corev1.Pod{}, above: map[types.UID]types.UID{}}
+	watch := func(resource schema.GroupVersionResource, saw func(obj *unstructured.Unstructured, gone bool)) {
+		w.Observe(t, plane, resource, namespace, func(obj *unstructured.Unstructured, gone bool) {
+			if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
+				w.above[obj.GetUID()] = ref.UID
 			}
-			if seen, is := obj.(*unstructured.Unstructured); is {
-				w.saw(t, seen, gone, gvr == resource, gvr == pods)
-			}
-		}
-		_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
-			ListerWatcher: &cache.ListWatch{
-				ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-					return objects.List(ctx, opts)
-				},
-				WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-					return objects.Watch(ctx, opts)
-				},
-			},
-			ObjectType: &unstructured.Unstructured{},
-			Handler: cache.ResourceEventHandlerFuncs{
-				AddFunc:    func(obj any) { saw(obj, false) },
-				UpdateFunc: func(_, obj any) { saw(obj, false) },
-				DeleteFunc: func(obj any) { saw(obj, true) },
-			},
+			saw(obj, gone)
+			w.judge()
 		})
-		running.Go(func() { informer.RunWithContext(ctx) })
-		if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
-			t.Fatal("the watch has not started")
+	}
+	builtIn := []schema.GroupVersionResource{
+		harness.Resource("replicasets.apps"), harness.Resource("statefulsets.apps"), harness.Resource("deployments.apps"),
+	}
+	for _, resource := range slices.Concat(builtIn, between) {
+		watch(resource, func(*unstructured.Unstructured, bool) {})
+	}
+	watch(resource, func(obj *unstructured.Unstructured, gone bool) {
+		if metav1.GetControllerOfNoCopy(obj) != nil {
+			return
 		}
-	}
-	t.Cleanup(func() {
-		stop()
-		running.Wait()
-	})
-	return w
-}
-
-func (w *world) saw(t *testing.T, obj *unstructured.Unstructured, gone, subject, isPod bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
-		w.above[obj.GetUID()] = ref.UID
-	}
-	switch {
-	case subject && metav1.GetControllerOfNoCopy(obj) == nil:
 		if w.object = obj; gone {
 			w.object = nil
 		}
-	case isPod && gone:
-		delete(w.pods, obj.GetUID())
-	case isPod:
-		pod := &corev1.Pod{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, pod); err != nil {
-			t.Errorf("read a pod: %v", err)
-			return
+	})
+	watch(harness.Resource("pods"), func(obj *unstructured.Unstructured, gone bool) {
+		if w.pods[obj.GetUID()] = harness.As[corev1.Pod](t, obj); gone {
+			delete(w.pods, obj.GetUID())
 		}
-		w.pods[pod.UID] = pod
-	}
-	w.judge()
-	close(w.changed)
-	w.changed = make(chan struct{})
+	})
+	return w
 }
 
 // judge evaluates the condition. The world must be locked.
@@ -139,51 +90,35 @@ type span struct{ from, to time.Time }
 // want calls change, which can affect the condition. Then it replaces the condition, deletes the
 // spans, and evaluates the condition.
 func (w *world) want(change func(), is func() error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	change()
 	w.is, w.spans = is, nil
 	w.judge()
-}
-
-// so returns the first span that overlaps the given period, and whether there is such a span.
-func (w *world) so(from, to time.Time) (span, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, s := range w.spans {
-		if !s.from.After(to) && (s.to.IsZero() || !s.to.Before(from)) {
-			return s, true
-		}
-	}
-	return span{}, false
 }
 
 // behind is how far the test's own watch can lag behind the tested command. A pod takes several times
 // as long to become ready.
 const behind = 150 * time.Millisecond
 
-// soon returns the first span that overlaps the period from at to at+behind, and whether there is
-// such a span. If there is none yet, it waits for one until the duration behind has passed.
-func (w *world) soon(at time.Time) (span, bool) {
-	for late := time.After(behind); ; {
-		w.mu.Lock()
-		changed := w.changed
-		w.mu.Unlock()
-		if s, is := w.so(at, at.Add(behind)); is {
-			return s, true
+// so returns the first span that overlaps the given period, and whether there is such a span. If there
+// is none yet, so waits for one until the duration d has passed.
+func (w *world) so(from, to time.Time, d time.Duration) (first span, is bool) {
+	is = w.Within(d, func() bool {
+		for _, first = range w.spans {
+			if !first.from.After(to) && (first.to.IsZero() || !first.to.Before(from)) {
+				return true
+			}
 		}
-		select {
-		case <-changed:
-		case <-late:
-			return w.so(at, at.Add(behind))
-		}
-	}
+		return false
+	})
+	return first, is
 }
 
 // reason returns an error that explains why the condition is not met, or nil.
 func (w *world) reason() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	return w.why
 }
 
@@ -197,20 +132,12 @@ func (w *world) until(t *testing.T, what string, holds func() error) {
 
 // within waits until holds() returns nil. After the duration d, within returns the last error. The
 // world is locked during each call of holds.
-func (w *world) within(d time.Duration, holds func() error) error {
-	for late := time.After(d); ; {
-		w.mu.Lock()
-		err, changed := holds(), w.changed
-		w.mu.Unlock()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-late:
-			return err
-		}
-	}
+func (w *world) within(d time.Duration, holds func() error) (err error) {
+	w.Within(d, func() bool {
+		err = holds()
+		return err == nil
+	})
+	return err
 }
 
 func (w *world) untilTrue(t *testing.T, what string) {
@@ -239,12 +166,6 @@ func (w *world) own() []*corev1.Pod {
 	return own
 }
 
-func isReady(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
-}
-
 // exactly returns an error unless there are exactly n pods, all of them are ready and have the image,
 // and none of them is in before.
 func exactly(own []*corev1.Pod, n int, image string, before map[types.UID]bool) error {
@@ -252,7 +173,7 @@ func exactly(own []*corev1.Pod, n int, image string, before map[types.UID]bool) 
 		return fmt.Errorf("%d pods are there, not %d", len(own), n)
 	}
 	for _, pod := range own {
-		if !isReady(pod) {
+		if !harness.IsReady(pod) {
 			return fmt.Errorf("pod %s is not ready", pod.Name)
 		}
 		if !runs(pod, image) {

@@ -41,5 +41,11 @@ func run(m *testing.M) (code int, err error) {
 	if code = m.Run(); code != 0 {
 		return code, nil
 	}
+	if all := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == ""; !all {
+		if *write {
+			err = errors.New("only some tests ran, so no table is written")
+		}
+		return 0, err
+	}
 	return 0, finishTable()
 }

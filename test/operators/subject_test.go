@@ -92,8 +92,6 @@ type subject struct {
 	desired int
 	asked   string
 	before  map[types.UID]bool
-	// well means that all checks passed while the operator was stopped.
-	well bool
 }
 
 func (s *subject) objects() dynamic.ResourceInterface {

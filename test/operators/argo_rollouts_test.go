@@ -13,43 +13,31 @@ import (
 func TestArgoRollouts(t *testing.T) {
 	holdToTheTruth(t, &operator{
 		dir: "argo-rollouts", module: "github.com/argoproj/argo-rollouts", program: "rollouts-controller", crds: "manifests/crds/*-crd.yaml",
-		args: func() []string {
-			// With an invalid port, the operator works, but does not listen on all addresses.
-			return []string{"--kubeconfig=" + plane.Kubeconfig, "--leader-elect=false", "--metricsPort=-1", "--healthzPort=-1", "--loglevel=warn"}
+		// With an invalid port, the operator works, but does not listen on all addresses.
+		args: []string{
+			"--kubeconfig=" + plane.Kubeconfig, "--leader-elect=false", "--metricsPort=-1", "--healthzPort=-1", "--loglevel=warn",
 		},
 	}, canary(), blueGreen())
 }
 
-// rollout returns a function that creates the manifest of a Rollout with a strategy.
-func rollout(strategy string) func(int, string) string {
-	return func(desired int, image string) string {
-		return fmt.Sprintf(`
-apiVersion: argoproj.io/v1alpha1
-kind: Rollout
-metadata: {name: %s}
-spec:
-  replicas: %d
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {containers: [{name: main, image: "%s"}]}
-  strategy: %s
-`, name, desired, image, strategy)
-	}
+// rollout returns the spec of a Rollout with a strategy.
+func rollout(strategy string) string {
+	return "replicas: COUNT, " + webPods + ", strategy: " + strategy
 }
 
 func canary() kind {
 	return kind{
 		row:      "Rollout, canary",
 		resource: schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"},
-		manifest: rollout("{canary: {maxSurge: 1, maxUnavailable: 0, steps: [{setWeight: 50}, {pause: {duration: 1s}}]}}"),
+		kindName: "Rollout",
+		spec:     rollout("{canary: {maxSurge: 1, maxUnavailable: 0, steps: [{setWeight: 50}, {pause: {duration: 1s}}]}}"),
 		count:    []string{"spec", "replicas"}, few: 2, many: 4,
 		settled: healthyRollout,
 		image:   templateImage,
 		hold: hold{
-			manifest: rollout("{canary: {maxSurge: 1, maxUnavailable: 0, steps: [{setWeight: 50}, {pause: {}}]}}"),
-			begin:    templateImage(secondImage), held: pausedRollout, hint: "kubectl argo rollouts promote " + name,
-			end: `{"status":{"pauseConditions":null}}`, ofStatus: true, desired: 4, image: secondImage,
+			spec:  rollout("{canary: {maxSurge: 1, maxUnavailable: 0, steps: [{setWeight: 50}, {pause: {}}]}}"),
+			begin: templateImage(secondImage), held: pausedRollout, hint: "kubectl argo rollouts promote " + name,
+			end: `{"status":{"pauseConditions":null}}`, ofStatus: true,
 		},
 	}
 }
@@ -57,9 +45,9 @@ func canary() kind {
 func blueGreen() kind {
 	k := canary()
 	k.row = "Rollout, blue-green"
-	k.beside = "{apiVersion: v1, kind: Service, metadata: {name: active}, spec: {selector: {app: web}, ports: [{port: 80}]}}"
-	k.manifest = rollout("{blueGreen: {activeService: active, scaleDownDelaySeconds: 3}}")
-	k.hold.manifest = rollout("{blueGreen: {activeService: active, autoPromotionEnabled: false, scaleDownDelaySeconds: 3}}")
+	k.service = "{apiVersion: v1, kind: Service, metadata: {name: active}, spec: {selector: {app: web}, ports: [{port: 80}]}}"
+	k.spec = rollout("{blueGreen: {activeService: active, scaleDownDelaySeconds: 3}}")
+	k.hold.spec = rollout("{blueGreen: {activeService: active, autoPromotionEnabled: false, scaleDownDelaySeconds: 3}}")
 	// Ignore the pods of the previous version, which are kept for some time for a rollback.
 	k.mattering = func(own []*corev1.Pod, obj *unstructured.Unstructured) []*corev1.Pod {
 		hash, _, _ := unstructured.NestedString(obj.Object, "status", "currentPodHash")

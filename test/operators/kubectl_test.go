@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
@@ -28,17 +29,9 @@ func imoocpod(t *testing.T, namespace string, args ...string) result {
 	return r
 }
 
-// said is the output of "status -o json".
-type said struct {
-	Verdict    string `json:"verdict"`
-	ReasonCode string `json:"reasonCode"`
-	Hint       string `json:"hint"`
-}
-
-func statusOf(t *testing.T, s *subject) (said, result) {
+func statusOf(t *testing.T, s *subject) (report status.Report, r result) {
 	t.Helper()
-	r := imoocpod(t, s.namespace, "status", s.ref(), "-o", "json")
-	var report said
+	r = s.run(t, "status", "-o", "json")
 	if err := json.Unmarshal([]byte(r.Stdout), &report); err != nil {
 		t.Fatalf("%s\n%v", r, err)
 	}

@@ -1,16 +1,14 @@
 package operators
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,8 +19,8 @@ import (
 // late is how long a wait can continue after its condition is met.
 const late = 2 * time.Second
 
-// patient returns the flags for a wait that should succeed.
-func patient() []string { return []string{"--timeout", "110s"} }
+// patient is the flag for a wait that should succeed.
+const patient = "--timeout=110s"
 
 // stories returns the tests that run for each kind while its operator is running, by their column in
 // the table. Those of life have several columns.
@@ -105,10 +103,10 @@ func life(t *testing.T, k kind) {
 	// Do not use t.TempDir. Its path contains the name of the test, which can contain a comma, and
 	// the plugin splits the value of -f at commas.
 	file := filepath.Join(plane.Dir, s.namespace+".yaml")
-	if err := os.WriteFile(file, []byte(k.manifest(k.few, firstImage)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(k.manifest(k.few)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.ended(t, imoocpod(t, s.namespace, append([]string{"create", "-f", file, "--wait"}, patient()...)...))
+	s.ended(t, imoocpod(t, s.namespace, "create", "-f", file, "--wait", patient))
 	if k.twoCounts != nil {
 		// The command fails and creates nothing, because several fields are possible.
 		r := imoocpod(t, s.namespace, "create", s.resource.GroupResource().String()+"/other", "--replicas=2")
@@ -134,14 +132,12 @@ func life(t *testing.T, k kind) {
 			counts = append(counts, 0, k.few)
 		}
 		for i := range max(*rounds, len(counts)) {
-			n := counts[i%len(counts)]
-			s.aim(n)
-			s.ended(t, imoocpod(t, s.namespace, s.scale(n, patient()...)...))
+			s.ended(t, s.scale(t, counts[i%len(counts)], patient))
 		}
 	}
 	for i := range *rounds {
 		s.ask(t, []string{firstImage, secondImage}[i%2])
-		s.ended(t, imoocpod(t, s.namespace, append([]string{"wait", s.ref()}, patient()...)...))
+		s.ended(t, s.run(t, "wait", patient))
 	}
 	s.restart(t)
 }
@@ -158,8 +154,7 @@ func (s *subject) scaleOnly(t *testing.T, n int) {
 		return spec
 	}
 	before := spec()
-	s.aim(n)
-	if r := imoocpod(t, s.namespace, s.scale(n)...); r.Code != 0 {
+	if r := s.scale(t, n); r.Code != 0 {
 		t.Fatal(r)
 	}
 	if err := unstructured.SetNestedField(before, int64(n), s.count[1:]...); err != nil {
@@ -181,7 +176,7 @@ func (s *subject) restart(t *testing.T) {
 	generation := s.w.object.GetGeneration()
 	s.w.Unlock()
 	if s.unrestarted != "" {
-		r := imoocpod(t, s.namespace, "restart", s.ref())
+		r := s.run(t, "restart")
 		obj, err := s.objects().Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil || obj.GetGeneration() != generation {
 			t.Errorf("%s\nchanged the object (%v)", r, err)
@@ -192,19 +187,16 @@ func (s *subject) restart(t *testing.T) {
 		return
 	}
 	s.want(func() { s.before = before })
-	s.ended(t, imoocpod(t, s.namespace, append([]string{"restart", s.ref(), "--wait"}, patient()...)...))
+	s.ended(t, s.run(t, "restart", "--wait", patient))
 }
 
 // paused runs a rollout until it waits for an action, checks the report, and resumes the rollout.
 func paused(t *testing.T, k kind) {
-	manifest := k.hold.manifest
-	if manifest == nil {
-		manifest = k.manifest
-	}
-	s := ready(t, k, manifest, k.many)
-	s.want(func() { s.desired, s.asked = k.hold.desired, k.hold.image })
+	k.spec = cmp.Or(k.hold.spec, k.spec)
+	s := ready(t, k, k.many)
+	s.want(func() { s.asked = secondImage })
 	s.patch(t, k.hold.begin)
-	r := imoocpod(t, s.namespace, append([]string{"wait", s.ref()}, patient()...)...)
+	r := s.run(t, "wait", patient)
 	if err := s.w.within(behind, func() error { return k.hold.held(s.w.object, s.w.own()) }); err != nil {
 		t.Fatalf("%s\nended too early: %v", r, err)
 	}
@@ -219,14 +211,14 @@ func paused(t *testing.T, k kind) {
 	} else {
 		s.patch(t, k.hold.end)
 	}
-	s.ended(t, imoocpod(t, s.namespace, append([]string{"wait", s.ref()}, patient()...)...))
+	s.ended(t, s.run(t, "wait", patient))
 }
 
 // imageThatIsNotThere sets an image that cannot be pulled, and checks that a wait fails.
 func imageThatIsNotThere(t *testing.T, k kind) {
-	s := ready(t, k, k.manifest, k.few)
+	s := ready(t, k, k.few)
 	s.ask(t, badImage)
-	r := imoocpod(t, s.namespace, "wait", s.ref(), "--timeout", "90s", "--fail-after", "2s")
+	r := s.run(t, "wait", "--timeout", "90s", "--fail-after", "2s")
 	if r.Code != 3 || !strings.Contains(r.Stderr, badImage) && !strings.Contains(r.Stderr, "ImagePull") {
 		t.Fatalf("%s\nwant exit code 3, and the image", r)
 	}
@@ -237,26 +229,18 @@ func imageThatIsNotThere(t *testing.T, k kind) {
 
 // quota limits the pods with a quota, and checks that a scale beyond the quota fails.
 func quota(t *testing.T, k kind) {
-	s := ready(t, k, k.manifest, k.few)
+	s := ready(t, k, k.few)
 	s.w.Lock()
-	pods := int64(len(s.w.own()))
+	pods := fmt.Sprint(len(s.w.own()))
 	s.w.Unlock()
-	full := &corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Name: "full"},
-		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(pods, resource.DecimalSI)}},
-	}
-	if _, err := plane.Core.ResourceQuotas(s.namespace).Create(t.Context(), full, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "the quota is counted", func() error {
-		got, err := plane.Core.ResourceQuotas(s.namespace).Get(t.Context(), "full", metav1.GetOptions{})
-		if err == nil && got.Status.Used.Pods().Value() != pods {
-			return fmt.Errorf("%s pods are counted", got.Status.Used.Pods())
-		}
-		return err
+	plane.CreateObject(t, s.namespace, "resourcequotas",
+		"{apiVersion: v1, kind: ResourceQuota, metadata: {name: full}, spec: {hard: {pods: "+pods+"}}}")
+	harness.Eventually(t, "the quota is counted", func() bool {
+		full := plane.Object(t, s.namespace, "resourcequotas", "full")
+		used, _, _ := unstructured.NestedString(full.Object, "status", "used", "pods")
+		return used == pods
 	})
-	s.aim(k.many)
-	r := imoocpod(t, s.namespace, s.scale(k.many, "--timeout", "90s", "--fail-after", "2s")...)
+	r := s.scale(t, k.many, "--timeout", "90s", "--fail-after", "2s")
 	if r.Code != 3 || !strings.Contains(r.Stderr, "quota") {
 		t.Fatalf("%s\nwant exit code 3, and the quota", r)
 	}
@@ -268,40 +252,34 @@ func quota(t *testing.T, k kind) {
 // reverted resets the replica count as another client while scale waits, and checks that scale
 // fails.
 func reverted(t *testing.T, k kind) {
-	s := ready(t, k, k.manifest, k.few)
-	s.aim(k.many)
+	s := ready(t, k, k.few)
 	done := make(chan result, 1)
-	go func() {
-		done <- imoocpod(t, s.namespace, s.scale(k.many, patient()...)...)
-	}()
+	go func() { done <- s.scale(t, k.many, patient) }()
 	s.w.until(t, "it is scaled", func() error {
 		if n, _, _ := unstructured.NestedInt64(s.w.object.Object, k.count...); int(n) != k.many {
 			return fmt.Errorf("the count is %d", n)
 		}
 		return nil
 	})
-	var patch any = k.few
-	for _, field := range slices.Backward(k.count) {
-		patch = map[string]any{field: patch}
-	}
-	s.patch(t, encoded(t, patch))
+	s.patch(t, fmt.Sprintf(`{"spec":{%q:%d}}`, k.count[1], k.few))
 	if r := <-done; r.Code != 5 || !strings.Contains(r.Stderr, "somebody") {
 		t.Fatalf("%s\nwant exit code 5, and the other client's name", r)
 	}
 	s.aim(k.few)
-	s.ended(t, imoocpod(t, s.namespace, append([]string{"wait", s.ref()}, patient()...)...))
+	s.ended(t, s.run(t, "wait", patient))
 }
 
 // stopped changes objects of all kinds while their operator is stopped, and restarts the operator.
 func stopped(t *testing.T, o *operator, kinds []kind) {
 	subjects := make([]*subject, len(kinds))
 	for i, k := range kinds {
-		subjects[i] = ready(t, k, k.manifest, k.few)
+		subjects[i] = ready(t, k, k.few)
 	}
-	o.stop(t)
+	// Release first, because the server notices some time later that there are no webhooks.
 	if o.release != nil {
 		o.release(t)
 	}
+	o.stop()
 	t.Run("without", func(t *testing.T) {
 		for _, s := range subjects {
 			t.Run(s.row, func(t *testing.T) {
@@ -318,7 +296,7 @@ func stopped(t *testing.T, o *operator, kinds []kind) {
 		for _, s := range subjects {
 			t.Run(s.row, func(t *testing.T) {
 				t.Parallel()
-				s.ended(t, imoocpod(t, s.namespace, append([]string{"wait", s.ref()}, patient()...)...))
+				s.ended(t, s.run(t, "wait", patient))
 			})
 		}
 	})
@@ -337,10 +315,9 @@ func (s *subject) unattended(t *testing.T) {
 		}
 	}
 	if len(s.count) > 0 {
-		s.aim(s.many)
-		never(imoocpod(t, s.namespace, s.scale(s.many, "--timeout", "15s")...), "not reconciled")
-		never(imoocpod(t, s.namespace, "wait", s.ref(), "--timeout", "5s"), "has not seen the last change")
+		never(s.scale(t, s.many, "--timeout", "15s"), "not reconciled")
+		never(s.run(t, "wait", "--timeout", "5s"), "has not seen the last change")
 	}
 	s.ask(t, secondImage)
-	never(imoocpod(t, s.namespace, "wait", s.ref(), "--timeout", "15s"), "not reconciled")
+	never(s.run(t, "wait", "--timeout", "15s"), "not reconciled")
 }

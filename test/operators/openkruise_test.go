@@ -1,7 +1,6 @@
 package operators
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -25,21 +24,19 @@ func TestOpenKruise(t *testing.T) {
 	holdToTheTruth(t, &operator{
 		dir: "kruise", module: "github.com/openkruise/kruise", program: "kruise", crds: "config/crd/bases/*.yaml",
 		// Disable the daemon on the nodes, and the webhooks for pods.
-		args: func() []string { return []string{"--feature-gates=KruiseDaemon=false,PodWebhook=false"} },
-		env: func() []string {
-			return []string{"WEBHOOK_HOST=" + webhookHost, "WEBHOOK_PORT=" + port, "WEBHOOK_CERT_DIR=" + filepath.Join(plane.Dir, "kruise-certificates")}
+		args: []string{"--feature-gates=KruiseDaemon=false,PodWebhook=false"},
+		env: []string{
+			"WEBHOOK_HOST=" + webhookHost, "WEBHOOK_PORT=" + port,
+			"WEBHOOK_CERT_DIR=" + filepath.Join(plane.Dir, "kruise-certificates"),
 		},
-		crd: func(crd *unstructured.Unstructured) {
-			if crd.GetName() == "statefulsets.apps.kruise.io" {
-				// The two versions of this CRD need conversion. The manager adds the certificate.
-				conversion := map[string]any{"strategy": "Webhook", "webhook": map[string]any{
-					"conversionReviewVersions": []any{"v1", "v1beta1"},
-					"clientConfig":             map[string]any{"url": "https://" + webhookHost + ":" + port + "/convert"},
-				}}
-				_ = unstructured.SetNestedMap(crd.Object, conversion, "spec", "conversion")
-			}
+		prepare: func(t *testing.T, source string) {
+			// The two versions of this CRD need conversion. The manager adds the certificate.
+			conversion := `{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1","v1beta1"],` +
+				`"clientConfig":{"url":"https://` + webhookHost + ":" + port + `/convert"}}}`
+			harness.Must(t, plane.Kubectl(t, "", "patch", "crd", "statefulsets.apps.kruise.io", "--type=merge",
+				"-p", `{"spec":{"conversion":`+conversion+`}}`))
+			installWebhooks(t, source)
 		},
-		prepare: installWebhooks,
 		awake:   webhooksAreServed,
 		release: removeWebhooks,
 	}, cloneSet(), advancedStatefulSet(), advancedDaemonSet(), unitedDeployment())
@@ -49,7 +46,9 @@ func TestOpenKruise(t *testing.T) {
 // clientConfig.service with a loopback URL.
 func installWebhooks(t *testing.T, source string) {
 	t.Helper()
-	for _, obj := range manifests(t, filepath.Join(source, "config/webhook/manifests.yaml")) {
+	manifests := harness.ReadFile(t, filepath.Join(source, "config/webhook/manifests.yaml"))
+	for _, manifest := range strings.Split("\n"+manifests, "\n---\n")[1:] {
+		obj := harness.Parse(t, manifest)
 		obj.SetName("kruise-" + obj.GetName())
 		webhooks, _, err := unstructured.NestedSlice(obj.Object, "webhooks")
 		if err != nil {
@@ -59,40 +58,33 @@ func installWebhooks(t *testing.T, source string) {
 		if err := unstructured.SetNestedSlice(obj.Object, webhooks, "webhooks"); err != nil {
 			t.Fatal(err)
 		}
-		create(t, "", obj)
+		resource := harness.Resource(strings.ToLower(obj.GetKind()) + "s.admissionregistration.k8s.io")
+		if _, err := plane.Dynamic.Resource(resource).Create(t.Context(), obj, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
-// webhooksAreServed returns an error until the manager has set the addresses of the webhooks, which
-// it does when it serves them.
-func webhooksAreServed(ctx context.Context) error {
-	for _, name := range []string{"mutating", "validating"} {
-		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: name + "webhookconfigurations"}
-		obj, err := plane.Dynamic.Resource(gvr).Get(ctx, "kruise-"+name+"-webhook-configuration", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		webhooks, _, _ := unstructured.NestedSlice(obj.Object, "webhooks")
-		for _, w := range webhooks {
-			webhook, _ := w.(map[string]any)
-			if client, _, _ := unstructured.NestedMap(webhook, "clientConfig"); client["url"] == nil || client["caBundle"] == nil {
-				return fmt.Errorf("%s has no address of %v", obj.GetName(), w)
-			}
+const webhookKinds = "mutatingwebhookconfigurations,validatingwebhookconfigurations"
+
+// webhooksAreServed reports whether the manager has set the addresses of the webhooks, which it does
+// when it serves them.
+func webhooksAreServed(t *testing.T) bool {
+	t.Helper()
+	const addresses = `jsonpath={range .items[*].webhooks[*]}{.clientConfig.url} {.clientConfig.caBundle}{"\n"}{end}`
+	for line := range strings.Lines(harness.Must(t, plane.Kubectl(t, "", "get", webhookKinds, "-o", addresses))) {
+		if len(strings.Fields(line)) != 2 {
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
 // removeWebhooks removes the webhooks, so that the server accepts objects of OpenKruise while the
 // manager is stopped.
 func removeWebhooks(t *testing.T) {
 	t.Helper()
-	for _, resource := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} {
-		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: resource}
-		if err := plane.Dynamic.Resource(gvr).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	harness.Must(t, plane.Kubectl(t, "", "delete", webhookKinds, "--all"))
 }
 
 // kruise returns a kind whose pod template has the same path as in a Deployment.
@@ -100,20 +92,9 @@ func kruise(row, version, kindName, plural, rest string) kind {
 	return kind{
 		row:      row,
 		resource: schema.GroupVersionResource{Group: "apps.kruise.io", Version: version, Resource: plural},
-		manifest: func(desired int, image string) string {
-			return fmt.Sprintf(`
-apiVersion: apps.kruise.io/%s
-kind: %s
-metadata: {name: %s}
-spec:
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {containers: [{name: main, image: "%s"}]}
-  %s
-`, version, kindName, name, image, strings.ReplaceAll(rest, "COUNT", fmt.Sprint(desired)))
-		},
-		count: []string{"spec", "replicas"}, few: 2, many: 4,
+		kindName: kindName,
+		spec:     webPods + ", " + rest,
+		count:    []string{"spec", "replicas"}, few: 2, many: 4,
 		image: templateImage,
 	}
 }
@@ -123,18 +104,15 @@ func cloneSet() kind {
 	k.settled = counted("replicas", "readyReplicas", "updatedReplicas", "updatedReadyReplicas", "availableReplicas")
 	k.hold = hold{
 		begin: partition(`{"partition":"50%"}`), held: keeps(2, "updatedReplicas"),
-		hint: "lower .spec.updateStrategy.partition", end: `{"spec":{"updateStrategy":{"partition":0}}}`, desired: 4, image: secondImage,
+		hint: "lower .spec.updateStrategy.partition", end: `{"spec":{"updateStrategy":{"partition":0}}}`,
 	}
 	return k
 }
 
 func advancedStatefulSet() kind {
-	k := kruise("Advanced StatefulSet", "v1beta1", "StatefulSet", "statefulsets", "replicas: COUNT\n  serviceName: web")
+	k := kruise("Advanced StatefulSet", "v1beta1", "StatefulSet", "statefulsets", "replicas: COUNT, serviceName: web")
 	k.settled = counted("replicas", "readyReplicas", "updatedReplicas")
-	k.hold = hold{
-		begin: partition(`{"rollingUpdate":{"partition":2}}`), held: keeps(2, "updatedReplicas"),
-		hint: "lower .spec.updateStrategy.rollingUpdate.partition", end: `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}`, desired: 4, image: secondImage,
-	}
+	k.hold = heldByPartition("updatedReplicas")
 	return k
 }
 
@@ -142,56 +120,44 @@ func advancedDaemonSet() kind {
 	k := kruise("Advanced DaemonSet", "v1alpha1", "DaemonSet", "daemonsets", "updateStrategy: {type: RollingUpdate}")
 	k.count, k.few, k.many = nil, 3, 3
 	k.settled = counted("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled", "numberAvailable")
-	k.hold = hold{
-		begin: partition(`{"rollingUpdate":{"partition":2}}`), held: keeps(2, "updatedNumberScheduled"),
-		hint: "lower .spec.updateStrategy.rollingUpdate.partition", end: `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}`, desired: 3, image: secondImage,
-	}
+	k.hold = heldByPartition("updatedNumberScheduled")
 	const none = "It has no count: there is a pod for each node."
 	k.not = map[string]string{"scale": none, "scale --timeout": none, "quota": none, "reverted": none}
 	return k
 }
 
 func unitedDeployment() kind {
-	k := kind{
-		row:      "UnitedDeployment",
-		resource: schema.GroupVersionResource{Group: "apps.kruise.io", Version: "v1alpha1", Resource: "uniteddeployments"},
-		between:  []schema.GroupVersionResource{{Group: "apps.kruise.io", Version: "v1alpha1", Resource: "clonesets"}},
-		manifest: func(desired int, image string) string {
-			return fmt.Sprintf(`
-apiVersion: apps.kruise.io/v1alpha1
-kind: UnitedDeployment
-metadata: {name: %s}
-spec:
-  replicas: %d
-  selector: {matchLabels: {app: web}}
-  template:
-    cloneSetTemplate:
-      metadata: {labels: {app: web}}
-      spec:
-        selector: {matchLabels: {app: web}}
-        template:
-          metadata: {labels: {app: web}}
-          spec: {containers: [{name: main, image: "%s"}]}
-  topology:
-    subsets:
-    - {name: a, replicas: 50%%, nodeSelectorTerm: {matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [node-0]}]}}
-    - {name: b, nodeSelectorTerm: {matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [node-1]}]}}
-`, name, desired, image)
-		},
-		count: []string{"spec", "replicas"}, few: 2, many: 4,
-		settled: counted("replicas", "readyReplicas", "updatedReplicas", "updatedReadyReplicas"),
-		image: func(image string) string {
-			return fmt.Sprintf(`{"spec":{"template":{"cloneSetTemplate":{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"%s"}]}}}}}}}`, image)
-		},
-		unrestarted: "it has no pod template at .spec.template",
-		instead:     "its pod template is that of its subsets, which it would set back.",
+	k := kruise("UnitedDeployment", "v1alpha1", "UnitedDeployment", "uniteddeployments", "")
+	k.between = []schema.GroupVersionResource{{Group: "apps.kruise.io", Version: "v1alpha1", Resource: "clonesets"}}
+	k.spec = "replicas: COUNT, selector: {matchLabels: {app: web}}, " +
+		"template: {cloneSetTemplate: {metadata: {labels: {app: web}}, spec: {" + webPods + "}}}, " +
+		`topology: {subsets: [
+    {name: a, replicas: 50%, nodeSelectorTerm: {matchExpressions:
+      [{key: kubernetes.io/hostname, operator: In, values: [node-0]}]}},
+    {name: b, nodeSelectorTerm: {matchExpressions:
+      [{key: kubernetes.io/hostname, operator: In, values: [node-1]}]}}]}`
+	k.settled = counted("replicas", "readyReplicas", "updatedReplicas", "updatedReadyReplicas")
+	k.image = func(image string) string {
+		return fmt.Sprintf(`{"spec":{"template":{"cloneSetTemplate":{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"%s"}]}}}}}}}`, image)
 	}
+	k.unrestarted = "it has no pod template at .spec.template"
+	k.instead = "its pod template is that of its subsets, which it would set back."
 	k.hold = hold{
 		begin: fmt.Sprintf(`{"spec":{"updateStrategy":{"type":"Manual","manualUpdate":{"partitions":{"a":1,"b":1}}},"template":{"cloneSetTemplate":{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"%s"}]}}}}}}}`, secondImage),
 		held:  keeps(2, "updatedReplicas"), hint: ".spec.updateStrategy.manualUpdate.partitions",
-		end: `{"spec":{"updateStrategy":{"manualUpdate":{"partitions":{"a":0,"b":0}}}}}`, desired: 4, image: secondImage,
+		end: `{"spec":{"updateStrategy":{"manualUpdate":{"partitions":{"a":0,"b":0}}}}}`,
 	}
 	return k
+}
+
+// heldByPartition returns a hold with two pods of the first image. updated is the field of the status
+// that counts the others.
+func heldByPartition(updated string) hold {
+	return hold{
+		begin: partition(`{"rollingUpdate":{"partition":2}}`), held: keeps(2, updated),
+		hint: "lower .spec.updateStrategy.rollingUpdate.partition",
+		end:  `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}`,
+	}
 }
 
 // partition returns a merge patch that sets the second image, and an update strategy that leaves

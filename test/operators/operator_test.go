@@ -1,23 +1,18 @@
 package operators
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
@@ -27,21 +22,18 @@ type operator struct {
 	// dir is the directory of its module files. module is its upstream module, and crds is a glob
 	// pattern for the CRDs in module. program is the name of its binary.
 	dir, module, program, crds string
-	args                       func() []string
-	env                        func() []string
+	args, env                  []string
 	// prepare, if set, installs what an installer would install in addition to the CRDs.
 	prepare func(t *testing.T, source string)
-	// crd, if set, edits a CRD before it is created, as an installer would.
-	crd func(crd *unstructured.Unstructured)
-	// awake, if set, returns an error until the operator is ready.
-	awake func(context.Context) error
+	// awake, if set, reports whether the operator is ready.
+	awake func(t *testing.T) bool
 	// release, if set, removes webhooks that would reject changes while the operator is stopped.
 	release func(t *testing.T)
 
-	bin     string
-	source  string
-	process *exec.Cmd
-	log     *os.File
+	bin, source string
+	log         *os.File
+	// stop stops the operator if it is running.
+	stop func()
 }
 
 // install installs the CRDs of an operator, and starts the operator. "make test-operators" builds it.
@@ -53,82 +45,29 @@ func (o *operator) install(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("the module %s has no CRDs at %s: %v", o.module, o.crds, err)
 	}
-	var crds []string
+	args := []string{"create", "-o", "name"}
 	for _, file := range files {
-		for _, obj := range manifests(t, file) {
-			if obj.GetKind() != "CustomResourceDefinition" {
-				continue
-			}
-			if o.crd != nil {
-				o.crd(obj)
-			}
-			create(t, "", obj)
-			crds = append(crds, "crd/"+obj.GetName())
-		}
+		args = append(args, "-f", file)
 	}
+	crds := strings.Fields(harness.Must(t, plane.Kubectl(t, "", args...)))
 	plane.AwaitEstablished(t, crds...)
 	if o.prepare != nil {
 		o.prepare(t, o.source)
 	}
 	o.start(t)
-	t.Cleanup(func() { o.stop(t) })
+	t.Cleanup(func() { o.stop() })
 }
 
 // sourceOf returns the source directory of a module that the module in dir requires.
 func sourceOf(t *testing.T, dir, module string) string {
 	t.Helper()
-	version, err := exec.Command("go", "list", "-C", dir, "-m", "-f", "{{.Version}}", module).Output()
-	if err != nil {
-		t.Fatalf("find the version of %s: %v", module, err)
-	}
 	// Download the module, because Go's cache may have been cleaned since the build.
-	out, err := exec.Command("go", "mod", "download", "-C", dir, "-json", module+"@"+strings.TrimSpace(string(version))).Output()
+	out, err := exec.Command("go", "mod", "download", "-C", dir, "-json", module).Output()
 	var found struct{ Dir string }
 	if err := errors.Join(err, json.Unmarshal(out, &found)); err != nil || found.Dir == "" {
 		t.Fatalf("find the files of %s: %v\n%s", module, err, out)
 	}
 	return found.Dir
-}
-
-func manifests(t *testing.T, file string) []*unstructured.Unstructured {
-	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return decode(t, data)
-}
-
-func decode(t *testing.T, data []byte) []*unstructured.Unstructured {
-	t.Helper()
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
-	var all []*unstructured.Unstructured
-	for {
-		obj := &unstructured.Unstructured{}
-		err := decoder.Decode(&obj.Object)
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(obj.Object) > 0 {
-			all = append(all, obj)
-		}
-	}
-}
-
-// create creates an object, whose kind must have a regular plural. The namespace of a cluster-scoped
-// object is "".
-func create(t *testing.T, namespace string, obj *unstructured.Unstructured) *unstructured.Unstructured {
-	t.Helper()
-	gvk := obj.GroupVersionKind()
-	gvr := gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s")
-	made, err := plane.Dynamic.Resource(gvr).Namespace(namespace).Create(t.Context(), obj, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made
 }
 
 // start starts the operator. If the test fails, the end of the operator's log is printed.
@@ -141,32 +80,22 @@ func (o *operator) start(t *testing.T) {
 		}
 		t.Cleanup(func() { o.showLog(t) })
 	}
-	o.process = exec.Command(o.bin, o.args()...)
-	o.process.Env = plane.Environment()
-	if o.env != nil {
-		o.process.Env = append(o.process.Env, o.env()...)
-	}
-	o.process.Stdout, o.process.Stderr = o.log, o.log
-	if err := o.process.Start(); err != nil {
+	ctx, cancel := context.WithCancel(context.Background())
+	process := exec.CommandContext(ctx, o.bin, o.args...)
+	process.Cancel = func() error { return process.Process.Signal(syscall.SIGTERM) }
+	process.WaitDelay = 20 * time.Second
+	process.Env = append(plane.Environment(), o.env...)
+	process.Stdout, process.Stderr = o.log, o.log
+	if err := process.Start(); err != nil {
 		t.Fatalf("start %s: %v", o.program, err)
 	}
+	o.stop = sync.OnceFunc(func() {
+		cancel()
+		_ = process.Wait() // the result does not matter
+	})
 	if o.awake != nil {
-		until(t, o.program+" works", func() error { return o.awake(t.Context()) })
+		harness.Eventually(t, o.program+" works", func() bool { return o.awake(t) })
 	}
-}
-
-func (o *operator) stop(t *testing.T) {
-	t.Helper()
-	if o.process == nil {
-		return
-	}
-	if err := o.process.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Errorf("stop %s: %v", o.program, err)
-	}
-	kill := time.AfterFunc(20*time.Second, func() { _ = o.process.Process.Kill() })
-	_ = o.process.Wait() // the result does not matter
-	kill.Stop()
-	o.process = nil
 }
 
 func (o *operator) showLog(t *testing.T) {
@@ -178,32 +107,10 @@ func (o *operator) showLog(t *testing.T) {
 		t.Log(err)
 		return
 	}
-	if keep := os.Getenv("OPERATORS_LOGS"); keep != "" {
-		_ = os.WriteFile(filepath.Join(keep, filepath.Base(o.log.Name())), text, 0o600)
-	}
 	if len(text) > 8000 {
 		text = text[len(text)-8000:]
 	}
 	t.Logf("the end of the log of %s:\n%s", o.program, text)
-}
-
-// until waits until holds() returns nil. On a timeout, it fails the test.
-func until(t *testing.T, what string, holds func() error) {
-	t.Helper()
-	late := time.After(harness.Timeout)
-	for {
-		err := holds()
-		if err == nil {
-			return
-		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-late:
-			t.Fatalf("%s: not within %s: %v", what, harness.Timeout, err)
-		case <-t.Context().Done():
-			t.Fatalf("%s: the test is over", what)
-		}
-	}
 }
 
 func freePort(t *testing.T) string {

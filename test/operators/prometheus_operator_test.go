@@ -2,7 +2,6 @@ package operators
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,7 +13,7 @@ func TestPrometheusOperator(t *testing.T) {
 	holdToTheTruth(t, &operator{
 		dir: "prometheus-operator", module: "github.com/prometheus-operator/prometheus-operator", program: "operator",
 		crds: "example/prometheus-operator-crd/*.yaml",
-		args: func() []string { return []string{"--web.listen-address=127.0.0.1:0", "--log-level=warn"} },
+		args: []string{"--web.listen-address=127.0.0.1:0", "--log-level=warn"},
 	}, prometheus(), prometheusAgent(), alertmanager(), thanosRuler())
 }
 
@@ -24,11 +23,9 @@ func monitoring(row, version, kindName, plural, spec string) kind {
 	return kind{
 		row:      row,
 		resource: schema.GroupVersionResource{Group: "monitoring.coreos.com", Version: version, Resource: plural},
-		manifest: func(desired int, image string) string {
-			return fmt.Sprintf("apiVersion: monitoring.coreos.com/%s\nkind: %s\nmetadata: {name: %s}\nspec:\n  image: %q\n%s\n",
-				version, kindName, name, image, strings.ReplaceAll(spec, "COUNT", fmt.Sprint(desired)))
-		},
-		count: []string{"spec", "replicas"}, few: 1, many: 3,
+		kindName: kindName,
+		spec:     "image: IMAGE, " + spec,
+		count:    []string{"spec", "replicas"}, few: 1, many: 3,
 		settled: reconciled,
 		image:   image,
 		// The operator owns the template of the StatefulSets, so the plugin must not change it.
@@ -37,34 +34,35 @@ func monitoring(row, version, kindName, plural, spec string) kind {
 		hold: hold{
 			begin: fmt.Sprintf(`{"spec":{"paused":true,"image":%q}}`, secondImage),
 			held:  pausedByItself, hint: "unset .spec.paused",
-			end: `{"spec":{"paused":false}}`, desired: 3, image: secondImage,
+			end: `{"spec":{"paused":false}}`,
 		},
 	}
 }
 
 func prometheus() kind {
-	k := monitoring("Prometheus", "v1", "Prometheus", "prometheuses", "  shards: COUNT\n  replicas: 2\n  podMetadata: {labels: {app: web}}")
+	k := monitoring("Prometheus", "v1", "Prometheus", "prometheuses",
+		"shards: COUNT, replicas: 2, podMetadata: {labels: {app: web}}")
 	k.count, k.few, k.many = []string{"spec", "shards"}, 1, 2
-	k.pods = func(shards int) int { return 2 * shards }
+	k.podsEach = 2
 	k.never0 = true
-	k.hold.desired = 2
 	k.twoCounts = []string{".spec.shards", ".spec.replicas"}
 	return k
 }
 
 func prometheusAgent() kind {
-	k := monitoring("PrometheusAgent", "v1alpha1", "PrometheusAgent", "prometheusagents", "  shards: COUNT\n  replicas: 1")
+	k := monitoring("PrometheusAgent", "v1alpha1", "PrometheusAgent", "prometheusagents", "shards: COUNT, replicas: 1")
 	k.count, k.few, k.many = []string{"spec", "shards"}, 1, 3
 	k.never0 = true
 	return k
 }
 
 func alertmanager() kind {
-	return monitoring("Alertmanager", "v1", "Alertmanager", "alertmanagers", "  replicas: COUNT")
+	return monitoring("Alertmanager", "v1", "Alertmanager", "alertmanagers", "replicas: COUNT")
 }
 
 func thanosRuler() kind {
-	k := monitoring("ThanosRuler", "v1", "ThanosRuler", "thanosrulers", "  replicas: COUNT\n  queryEndpoints: [dnssrv+_http._tcp.query]\n  ruleSelector: {}")
+	k := monitoring("ThanosRuler", "v1", "ThanosRuler", "thanosrulers",
+		"replicas: COUNT, queryEndpoints: [dnssrv+_http._tcp.query], ruleSelector: {}")
 	k.scaling = []string{"--replicas-path=.spec.replicas"} // the kind has no /scale
 	return k
 }

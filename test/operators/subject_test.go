@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,12 +34,13 @@ type kind struct {
 	// row is the name in the table.
 	row      string
 	resource schema.GroupVersionResource
+	kindName string
 	// between holds additional types of objects in the chain of owners from a pod to the object.
 	between []schema.GroupVersionResource
-	// manifest returns an object with a replica count and an image.
-	manifest func(desired int, image string) string
-	// beside contains the manifests of other objects that the object needs.
-	beside string
+	// spec is the spec of an object in YAML. COUNT stands for the replica count, and IMAGE for the image.
+	spec string
+	// service is the manifest of a Service that the object needs, if any.
+	service string
 	// count is the field to scale. few and many are two values for it.
 	count     []string
 	few, many int
@@ -45,8 +48,8 @@ type kind struct {
 	never0 bool
 	// scaling holds additional flags of scale.
 	scaling []string
-	// pods, if set, returns the number of pods for a replica count.
-	pods func(desired int) int
+	// podsEach is the number of pods for each replica. The default is 1.
+	podsEach int
 	// settled returns an error until the operator is done, according to the operator's documentation.
 	settled func(obj *unstructured.Unstructured, desired int) error
 	// mattering, if set, selects the relevant pods of an object.
@@ -66,20 +69,17 @@ type kind struct {
 
 // hold describes how to make the rollout of a kind wait for a user.
 type hold struct {
-	// manifest returns the initial object. If it is nil, the manifest of the kind is used.
-	manifest func(desired int, image string) string
-	// begin is a merge patch that makes the rollout wait.
+	// spec is the initial spec. If it is empty, the spec of the kind is used.
+	spec string
+	// begin is a merge patch that sets the second image, so that the rollout waits.
 	begin string
 	// held returns an error until the rollout is waiting.
 	held func(obj *unstructured.Unstructured, own []*corev1.Pod) error
 	// hint is the action that the plugin must suggest.
 	hint string
 	// end is a merge patch that resumes the rollout. If ofStatus is set, it patches the status.
-	// desired and image are the replica count and the image after the rollout.
 	end      string
 	ofStatus bool
-	desired  int
-	image    string
 }
 
 // subject is an object under test.
@@ -102,8 +102,8 @@ func (s *subject) objects() dynamic.ResourceInterface {
 func newSubject(t *testing.T, k kind, desired int) *subject {
 	t.Helper()
 	s := &subject{kind: k, namespace: plane.NewNamespace(t), desired: desired, asked: firstImage}
-	for _, obj := range decode(t, []byte(k.beside)) {
-		create(t, s.namespace, obj)
+	if k.service != "" {
+		plane.CreateObject(t, s.namespace, "services", k.service)
 	}
 	s.w = watchWorld(t, s.namespace, k.resource, k.between...)
 	s.want(func() {})
@@ -116,14 +116,24 @@ func newSubject(t *testing.T, k kind, desired int) *subject {
 	return s
 }
 
+// webPods is the part of a spec that has the path of a Deployment.
+const webPods = "selector: {matchLabels: {app: web}}, " +
+	"template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: IMAGE}]}}"
+
+// manifest returns an object with a replica count and the first image.
+func (k kind) manifest(desired int) string {
+	spec := strings.NewReplacer("COUNT", fmt.Sprint(desired), "IMAGE", strconv.Quote(firstImage)).Replace(k.spec)
+	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s}\nspec: {%s}\n",
+		k.resource.GroupVersion(), k.kindName, name, spec)
+}
+
 // ready creates an object, and waits until it is ready.
-func ready(t *testing.T, k kind, manifest func(int, string) string, desired int) *subject {
+func ready(t *testing.T, k kind, desired int) *subject {
 	t.Helper()
 	s := newSubject(t, k, desired)
-	for _, obj := range decode(t, []byte(manifest(desired, firstImage))) {
-		if _, err := s.objects().Create(t.Context(), obj, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+	obj := harness.Parse(t, k.manifest(desired))
+	if _, err := s.objects().Create(t.Context(), obj, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
 	}
 	s.w.untilTrue(t, "it is ready")
 	return s
@@ -131,8 +141,17 @@ func ready(t *testing.T, k kind, manifest func(int, string) string, desired int)
 
 func (s *subject) ref() string { return s.resource.GroupResource().String() + "/" + name }
 
-func (s *subject) scale(n int, flags ...string) []string {
-	return slices.Concat([]string{"scale", s.ref(), fmt.Sprintf("--replicas=%d", n)}, s.scaling, flags)
+// run runs a verb of the plugin for the object.
+func (s *subject) run(t *testing.T, verb string, flags ...string) result {
+	t.Helper()
+	return imoocpod(t, s.namespace, append([]string{verb, s.ref()}, flags...)...)
+}
+
+// scale makes n the desired replica count, and scales the object.
+func (s *subject) scale(t *testing.T, n int, flags ...string) result {
+	t.Helper()
+	s.aim(n)
+	return s.run(t, "scale", slices.Concat([]string{fmt.Sprint("--replicas=", n)}, s.scaling, flags)...)
 }
 
 // want changes the desired state, and makes isSo the condition of the world.
@@ -146,10 +165,7 @@ func (s *subject) isSo() error {
 	if obj == nil {
 		return fmt.Errorf("the object does not exist")
 	}
-	wanted, own := s.desired, s.w.own()
-	if s.pods != nil {
-		wanted = s.pods(s.desired)
-	}
+	wanted, own := s.desired*max(1, s.podsEach), s.w.own()
 	if s.mattering != nil {
 		own = s.mattering(own, obj)
 	}
@@ -158,9 +174,6 @@ func (s *subject) isSo() error {
 	}
 	if err := exactly(own, wanted, s.asked, s.before); err != nil {
 		return err
-	}
-	if s.settled == nil {
-		return nil
 	}
 	return s.settled(obj, s.desired)
 }
@@ -180,7 +193,7 @@ func (s *subject) ask(t *testing.T, image string) {
 	s.patch(t, s.image(image))
 }
 
-// aim sets the desired replica count before the plugin requests it.
+// aim sets the desired replica count.
 func (s *subject) aim(desired int) {
 	s.want(func() { s.desired = desired })
 }

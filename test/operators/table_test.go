@@ -3,12 +3,10 @@ package operators
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
-	"testing"
 )
 
 // document is the file that contains the table, between two markers.
@@ -25,15 +23,6 @@ func rows() []kind {
 		canary(), blueGreen(), prometheus(), prometheusAgent(), alertmanager(), thanosRuler(),
 		cloneSet(), advancedStatefulSet(), advancedDaemonSet(), unitedDeployment(),
 	}
-}
-
-func encoded(t *testing.T, value any) string {
-	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // render returns the table, which is true if all tests have passed. Notes below it contain longer

@@ -40,7 +40,7 @@ func (b *bench) questions(part string) []question {
 			{name: "Program", measure: b.measureProgram, place: 4, limit: long},
 			{name: "Commands", measure: b.compareScales, place: 3, limit: long},
 			{name: "Scaling", measure: b.compareScaling, place: 1, limit: long},
-			{name: "Idle", measure: b.measureIdle, place: 2, limit: long},
+			{name: "Reconcile", measure: b.measureReconcile, place: 2, limit: long},
 		}
 	case "following":
 		return []question{

@@ -142,9 +142,9 @@ type state struct {
 	place      int64 // in the audit log
 	usage      usage
 	reconciles float64
-	// counts, events, and writes hold the requests of the subject since an earlier position in the audit log.
-	counts         counts
-	events, writes int
+	// counts and events hold the requests of the subject since an earlier position in the audit log.
+	counts counts
+	events int
 }
 
 func (b *bench) stateOf(s subject, l *loop) state {
@@ -178,7 +178,6 @@ func (b *bench) settle(ctx context.Context, s subject, l *loop, place int64, qui
 		}
 		now := b.stateOf(s, l)
 		now.counts = count(requests, func(r request) bool { return r.Object.Resource != "events" && r.Verb != "watch" })
-		now.writes = count(requests, request.writes).sum()
 		now.events = count(requests, func(r request) bool { return r.writes() && r.Object.Resource == "events" }).sum()
 		return now
 	}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
-	"net/http"
 	"strings"
 	"time"
 )
@@ -19,7 +17,7 @@ func (b *bench) measureFailover(ctx context.Context) (goals []goal) {
 	s := b.oursIn("bench-failover")
 	b.makeNamespaces(ctx, s.namespace)
 	w, probed := b.watchRun(ctx, s, "held"), b.watchRun(ctx, s, probe)
-	leader, _ := b.launchStandby(ctx, s.namespace)
+	leader := b.launch(ctx, s)
 	defer func() { leader.kill() }()
 	b.makeObjects(ctx, s, "held", objects, podsEach)
 	b.makeObjects(ctx, s, probe, 1, 0)
@@ -40,9 +38,10 @@ func (b *bench) measureFailover(ctx context.Context) (goals []goal) {
 		for round := range failure.rounds {
 			changes++
 			failed := leader
-			var ready string
-			leader, ready = b.launchStandby(ctx, s.namespace)
-			awaitStandby(ctx, leader, ready)
+			leader = b.launch(ctx, s)
+			await(ctx, 50*time.Millisecond, "the loop is a standby", func() bool {
+				return strings.Contains(leader.words(), "waiting until it stops")
+			})
 			// The lease is renewed every two seconds. Vary the time of the failure within this period.
 			pause(ctx, time.Second+time.Duration(round)*370*time.Millisecond)
 			start := time.Now()
@@ -55,31 +54,4 @@ func (b *bench) measureFailover(ctx context.Context) (goals []goal) {
 		goals = append(goals, medianGoal(what, failure.most, "%.2f", " s", seconds...))
 	}
 	return goals
-}
-
-// launchStandby starts a loop, and returns it with the URL of its readiness endpoint.
-func (b *bench) launchStandby(ctx context.Context, namespace string) (_ *loop, ready string) {
-	address := freeAddress()
-	return b.launch(ctx, b.oursIn(namespace, "--health-probe-bind-address="+address)), "http://" + address + "/readyz"
-}
-
-func awaitStandby(ctx context.Context, l *loop, ready string) {
-	const waiting = "waiting until it stops" // printed after the loop has read the holder
-	await(ctx, 50*time.Millisecond, "the loop is a standby", func() bool {
-		return strings.Contains(page(ready), "waiting for the lease") && strings.Contains(l.words(), waiting)
-	})
-}
-
-// page returns the content of a URL, or "" on an error.
-func page(url string) string {
-	resp, err := http.Get(url)
-	if err != nil {
-		return ""
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return ""
-	}
-	return string(body)
 }

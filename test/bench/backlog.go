@@ -12,20 +12,28 @@ const probe = "probe"
 // measureBacklog measures how long a new loop takes to act on a change while it creates many pods.
 func (b *bench) measureBacklog(ctx context.Context) []goal {
 	changes := sized(b, 20, 2)
-	s := b.oursIn("bench-backlog")
-	b.makeNamespaces(ctx, s.namespace)
+	s := b.oursIn(ctx, "bench-backlog")
 	b.makeObjects(ctx, s, "backlog", sized(b, 5000, 20), 1)
 	b.makeObjects(ctx, s, probe, changes, 0)
 	w, probed := b.watchRun(ctx, s, "backlog"), b.watchRun(ctx, s, probe)
 	l := b.launch(ctx, s)
 	defer l.stop()
 	w.untilCreated(ctx, 1)
-	var seconds []float64
-	for i := range changes {
+	seconds := b.addOneEach(ctx, s, probe, changes, 1, probed)
+	return []goal{medianGoal("change during the startup: to the first pod", 0.5, "%.2f", " s", seconds...)}
+}
+
+// addOneEach scales the numbered objects of a run up to a number of pods, one pod and one object after
+// the other. It returns the seconds until each object had its new pod.
+func (b *bench) addOneEach(
+	ctx context.Context, s subject, run string, objects, pods int, w *witness,
+) (seconds []float64) {
+	for i := range objects {
 		start := time.Now()
-		b.setReplicas(ctx, s, fmt.Sprintf("%s-%d", probe, i), 1)
-		seconds = append(seconds, probed.untilCreated(ctx, i+1).Sub(start).Seconds())
+		b.setReplicas(ctx, s, fmt.Sprintf("%s-%d", run, i), pods)
+		there := w.untilCreated(ctx, (pods-1)*objects+i+1)
+		seconds = append(seconds, there.Sub(start).Seconds())
 		pause(ctx, 100*time.Millisecond)
 	}
-	return []goal{medianGoal("change during the startup: to the first pod", 0.5, "%.2f", " s", seconds...)}
+	return seconds
 }

@@ -14,8 +14,7 @@ const lease = 15.0
 // is killed, or frozen as if its machine became unreachable.
 func (b *bench) measureFailover(ctx context.Context) (goals []goal) {
 	objects, podsEach := sized(b, 1000, 5), sized(b, 5, 2)
-	s := b.oursIn("bench-failover")
-	b.makeNamespaces(ctx, s.namespace)
+	s := b.oursIn(ctx, "bench-failover")
 	w, probed := b.watchRun(ctx, s, "held"), b.watchRun(ctx, s, probe)
 	leader := b.launch(ctx, s)
 	defer func() { leader.kill() }()

@@ -77,7 +77,6 @@ func (b *bench) compareFollowing(ctx context.Context) []goal {
 			"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas",
 		}},
 		map[string]any{"selector": anything, "template": anything})
-	b.untilServed(ctx, cloneSet())
 	subjects := []subject{b.ours(), b.deployment(), cloneSet()}
 	if b.rollouts.programs != "" {
 		controller := b.startRollouts(ctx)
@@ -85,19 +84,15 @@ func (b *bench) compareFollowing(ctx context.Context) []goal {
 		subjects = append(subjects, b.rollout())
 	}
 	sizes := sized(b, []followedSize{{500, 0, 3}, {500, 5000, 3}}, []followedSize{{10, 0, 1}, {10, 10, 1}})
-	callers := []caller{direct, kubectl}
 	var all []following
 	for _, size := range sizes {
 		b.makeOthers(ctx, size.others)
-		for round := range size.rounds {
-			for _, s := range subjects {
-				for i := range callers {
-					by := callers[(i+round)%len(callers)] // alternate, so that drift affects both equally
-					f := b.followOne(ctx, s, size, by, fmt.Sprintf("followed-%d", len(all)))
-					say("%5d pods of a %s, followed by %s: received %d kB", size.pods, s.kind, by, f.received/1000)
-					all = append(all, f)
-				}
-			}
+		for _, s := range subjects {
+			alternate(size.rounds, []caller{direct, kubectl}, func(_ int, by caller) {
+				f := b.followOne(ctx, s, size, by, fmt.Sprintf("followed-%d", len(all)))
+				say("%5d pods of a %s, followed by %s: received %d kB", size.pods, s.kind, by, f.received/1000)
+				all = append(all, f)
+			})
 		}
 	}
 	return followingGoals(all, sizes, subjects)

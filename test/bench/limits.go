@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,9 +18,9 @@ type limit struct {
 	pods       int
 	// make creates the objects while a loop runs. The field loop holds the arguments of the loop.
 	make func(ctx context.Context)
-	loop []string
-	// then has the command lines that run when all pods are ready.
-	then [][]string
+	loop string
+	// then has the commands that run when all pods are ready.
+	then []string
 }
 
 func (b *bench) limits() []limit {
@@ -30,9 +29,7 @@ func (b *bench) limits() []limit {
 	for i := range spread {
 		spread[i] = fmt.Sprintf("limit-%d", i)
 	}
-	once := func(args ...string) []string {
-		return append([]string{"run-controller", "--once", "--timeout", "30m"}, args...)
-	}
+	const once = "run-controller --once --timeout 30m "
 	return []limit{
 		{
 			name: "namespaces", what: fmt.Sprintf("%d namespaces, an object of 1 pod in each", namespaces),
@@ -43,8 +40,8 @@ func (b *bench) limits() []limit {
 					b.create(ctx, s, s.owner("namespaces", 1))
 				})
 			},
-			loop: []string{"-A"},
-			then: [][]string{once("-A"), once("-n", strings.Join(spread, ",")), {"status", "-A"}},
+			loop: "-A",
+			then: []string{once + "-A", once + "-n " + strings.Join(spread, ","), "status -A"},
 		},
 		{
 			name: "kinds", what: fmt.Sprintf("%d declared kinds, an object of 1 pod of each", kinds),
@@ -53,22 +50,22 @@ func (b *bench) limits() []limit {
 				b.declareKinds(ctx, kinds)
 				parallel(atOnce, kinds, func(i int) { b.makeDeclared(ctx, i, "limit-kinds", "kinds") })
 			},
-			loop: []string{"--declared-kinds", "-n", "limit-kinds"},
-			then: [][]string{once("--declared-kinds", "-n", "limit-kinds"), {"kinds"}},
+			loop: "--declared-kinds -n limit-kinds",
+			then: []string{once + "--declared-kinds -n limit-kinds", "kinds"},
 		},
 		{
 			name: "objects", what: fmt.Sprintf("%d objects of 1 pod", objects),
 			namespaces: []string{"limit-objects"}, pods: objects,
 			make: func(ctx context.Context) { b.makeObjects(ctx, b.ours().in("limit-objects"), "objects", objects, 1) },
-			loop: []string{"-n", "limit-objects"},
-			then: [][]string{once("-n", "limit-objects"), {"status", "-n", "limit-objects"}},
+			loop: "-n limit-objects",
+			then: []string{once + "-n limit-objects", "status -n limit-objects"},
 		},
 		{
 			name: "pods", what: fmt.Sprintf("one object of %d pods", pods),
 			namespaces: []string{"limit-pods"}, pods: pods,
 			make: func(ctx context.Context) { b.makeObjects(ctx, b.ours().in("limit-pods"), "pods", 1, pods) },
-			loop: []string{"-n", "limit-pods"},
-			then: [][]string{once("-n", "limit-pods"), {"status", "pods-0", "-n", "limit-pods"}},
+			loop: "-n limit-pods",
+			then: []string{once + "-n limit-pods", "status pods-0 -n limit-pods"},
 		},
 	}
 }
@@ -90,10 +87,10 @@ func (b *bench) measureLimit(ctx context.Context, l limit) [][]string {
 	defer cancel()
 	b.makeNamespaces(ctx, l.namespaces...)
 	rows := [][]string{b.makeLimit(ctx, l)}
-	for _, args := range l.then {
+	for _, command := range l.then {
 		place := b.audit.end()
-		t := b.time(ctx, append([]string{b.plugin}, args...)...)
-		rows = append(rows, b.limitRow("", args, t.Wall, usage{cpu: t.CPU.Seconds(), peak: uint64(max(t.Peak, 0))}, place))
+		t := b.time(ctx, append([]string{b.plugin}, strings.Fields(command)...)...)
+		rows = append(rows, b.limitRow("", command, t.Wall, usage{cpu: t.CPU.Seconds(), peak: uint64(max(t.Peak, 0))}, place))
 	}
 	return rows
 }
@@ -106,33 +103,33 @@ func (b *bench) makeLimit(ctx context.Context, l limit) []string {
 	}
 	w := b.watch(ctx, watched, runLabel+"="+l.name)
 	place := b.audit.end()
-	running := b.launch(ctx, b.ours(l.loop...))
+	running := b.launch(ctx, b.ours(strings.Fields(l.loop)...))
 	defer running.stop()
 	start := time.Now()
 	l.make(ctx)
 	took := w.untilReady(ctx, l.pods).Sub(start)
 	running.untilStill(ctx)
-	return b.limitRow(l.what, append([]string{"run-controller"}, l.loop...), took, running.usage(), place)
+	return b.limitRow(l.what, "run-controller "+l.loop, took, running.usage(), place)
 }
 
 // limitRow returns the row of a command. place is the position in the audit log at which the command started.
-func (b *bench) limitRow(what string, args []string, took time.Duration, used usage, place int64) []string {
+func (b *bench) limitRow(what, command string, took time.Duration, used usage, place int64) []string {
 	requests := count(b.audit.since(place, b.ours().agent), func(r request) bool { return r.Object.Resource != "leases" })
 	row := []string{
-		what, shorten(args), fmt.Sprintf("%.1f", took.Seconds()), fmt.Sprintf("%.1f", used.cpu),
+		what, shorten(command), fmt.Sprintf("%.1f", took.Seconds()), fmt.Sprintf("%.1f", used.cpu),
 		fmt.Sprint(used.peak >> 20), fmt.Sprint(requests.sum()),
 	}
 	say("seconds, CPU seconds, peak MiB, requests: %s", strings.Join(row[1:], " "))
 	return row
 }
 
-// shorten abbreviates lists of namespaces in a command line, and omits the timeout.
-func shorten(args []string) string {
-	short := slices.Clone(args)
-	for i, arg := range short {
-		if namespaces := strings.Count(arg, ",") + 1; namespaces > 1 {
-			short[i] = fmt.Sprintf("(all %d)", namespaces)
+// shorten abbreviates the list of namespaces in a command, and omits the timeout.
+func shorten(command string) string {
+	words := strings.Fields(strings.ReplaceAll(command, " --timeout 30m", ""))
+	for i, word := range words {
+		if namespaces := strings.Count(word, ",") + 1; namespaces > 1 {
+			words[i] = fmt.Sprintf("(all %d)", namespaces)
 		}
 	}
-	return "`" + strings.ReplaceAll(strings.Join(short, " "), " --timeout 30m", "") + "`"
+	return "`" + strings.Join(words, " ") + "`"
 }

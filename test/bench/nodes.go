@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,23 +23,19 @@ const nodesNamespace = "bench-nodes"
 // the last round, it also adds and removes nodes.
 func (b *bench) measureNodes(ctx context.Context) []goal {
 	added, rounds, churn := sized(b, 1000, 10), sized(b, 2, 1), sized(b, 20*time.Second, 2*time.Second)
-	b.makeNamespaces(ctx, nodesNamespace)
 	nodes := b.makeNodes(ctx, added)
-	ours := b.oursIn(nodesNamespace)
+	ours := b.oursIn(ctx, nodesNamespace)
 	ours.resource, ours.kind = myDaemonSets(), "MyDaemonSet"
 	subjects := []subject{ours, b.unlimited("DaemonSet", "DaemonSet", "daemonset-controller").in(nodesNamespace)}
 	seconds, percent := map[string][]float64{}, map[string]float64{}
-	for round := range rounds {
-		for i := range subjects {
-			s := subjects[(i+round)%len(subjects)] // alternate, so that drift affects both equally
-			last := time.Duration(0)
-			if round == rounds-1 {
-				last = churn
-			}
-			took, busy := b.spreadOut(ctx, s, fmt.Sprintf("nodes-%d-%d", round, i), nodes, last)
-			seconds[s.kind], percent[s.kind] = append(seconds[s.kind], took), busy
+	alternate(rounds, subjects, func(round int, s subject) {
+		last := time.Duration(0)
+		if round == rounds-1 {
+			last = churn
 		}
-	}
+		took, busy := b.spreadOut(ctx, s, fmt.Sprintf("nodes-%d-%s", round, strings.ToLower(s.kind)), nodes, last)
+		seconds[s.kind], percent[s.kind] = append(seconds[s.kind], took), busy
+	})
 	b.removeNodes(ctx, added)
 	perSecond := float64(time.Second / churnPeriod)
 	return []goal{

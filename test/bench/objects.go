@@ -63,23 +63,16 @@ func (b *bench) makeNamespaces(ctx context.Context, names ...string) {
 		one := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: names[i]}}
 		must(b.witness.core.Namespaces().Create(ctx, one, metav1.CreateOptions{}))
 	})
-	await(ctx, time.Second, "pods can be created in the namespaces", func() bool {
-		named := metav1.ListOptions{FieldSelector: "metadata.name=default"}
-		accounts := must(b.witness.core.ServiceAccounts(metav1.NamespaceAll).List(ctx, named))
-		there := map[string]bool{}
-		for i := range accounts.Items {
-			there[accounts.Items[i].Namespace] = true
-		}
-		for _, name := range names {
-			if !there[name] {
-				return false
-			}
-		}
-		return true
-	})
+	for _, name := range names {
+		await(ctx, 100*time.Millisecond, "pods can be created in "+name, func() bool {
+			_, err := b.witness.core.ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
+			return err == nil
+		})
+	}
 }
 
-// makeKind creates the CRD of a subject. The spec of its objects has the given fields and a replica count.
+// makeKind creates the CRD of a subject, and waits until its objects are served. Their spec has the
+// given fields and a replica count.
 func (b *bench) makeKind(ctx context.Context, s subject, annotations, subresources, fields map[string]any) {
 	count := map[string]any{"type": "integer", "format": "int32", "minimum": int64(0)}
 	subresources["status"], fields["replicas"] = map[string]any{}, count
@@ -102,6 +95,7 @@ func (b *bench) makeKind(ctx context.Context, s subject, annotations, subresourc
 		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
 	}
 	must(b.account.dynamic.Resource(crds).Create(ctx, crd, metav1.CreateOptions{}))
+	b.untilServed(ctx, s)
 }
 
 func (b *bench) untilServed(ctx context.Context, s subject) {
@@ -125,11 +119,9 @@ func (b *bench) declared(i int, namespace string) subject {
 // name of its owner.
 func (b *bench) declareKinds(ctx context.Context, n int) {
 	parallel(atOnce, n, func(i int) {
-		s := b.declared(i, namespace)
-		b.makeKind(ctx, s, map[string]any{
+		b.makeKind(ctx, b.declared(i, namespace), map[string]any{
 			"imoocpod.dev/plan": "pods", "imoocpod.dev/image": "nginx", "imoocpod.dev/name-label": runLabel,
 		}, map[string]any{}, map[string]any{})
-		b.untilServed(ctx, s)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,16 +15,13 @@ const rollingNamespace = "bench-rolling"
 // measureRolling replaces the pods of an ImoocPod and of a StatefulSet alternately.
 func (b *bench) measureRolling(ctx context.Context) []goal {
 	pods := sized(b, 500, 12)
-	b.makeNamespaces(ctx, rollingNamespace)
 	theirs := b.unlimited("StatefulSet", "StatefulSet", "statefulset-controller").in(rollingNamespace)
-	subjects := []subject{b.oursIn(rollingNamespace), theirs}
+	subjects := []subject{b.oursIn(ctx, rollingNamespace), theirs}
 	took := map[string][]float64{}
-	for round := range sized(b, 3, 1) {
-		for i := range subjects {
-			s := subjects[(i+round)%len(subjects)] // alternate, so that drift affects both equally
-			took[s.kind] = append(took[s.kind], b.roll(ctx, s, fmt.Sprintf("rolled-%d-%d", round, i), pods))
-		}
-	}
+	alternate(sized(b, 3, 1), subjects, func(round int, s subject) {
+		run := fmt.Sprintf("rolled-%d-%s", round, strings.ToLower(s.kind))
+		took[s.kind] = append(took[s.kind], b.roll(ctx, s, run, pods))
+	})
 	what := fmt.Sprintf("rolling replacement of the %d pods of an ImoocPod, beside a StatefulSet", pods)
 	return []goal{ratioGoal(what, 1.1, beside("%.2f ×", took["ImoocPod"], took["StatefulSet"]))}
 }

@@ -52,6 +52,16 @@ func parallel(concurrency, n int, do func(i int)) {
 	check(group.Wait())
 }
 
+// alternate calls measure for each subject in each round. It rotates the order, so that drift affects
+// all subjects equally.
+func alternate[T any](rounds int, subjects []T, measure func(round int, subject T)) {
+	for round := range rounds {
+		for i := range subjects {
+			measure(round, subjects[(i+round)%len(subjects)])
+		}
+	}
+}
+
 // pause waits for d, or ends the measurement if ctx is done before.
 func pause(ctx context.Context, d time.Duration) {
 	select {

@@ -86,8 +86,10 @@ func (b *bench) ours(args ...string) subject {
 	}
 }
 
-func (b *bench) oursIn(namespace string, args ...string) subject {
-	return b.ours(append(args, "-n", namespace)...).in(namespace)
+// oursIn creates a namespace, and returns the loop of this project in it.
+func (b *bench) oursIn(ctx context.Context, namespace string) subject {
+	b.makeNamespaces(ctx, namespace)
+	return b.ours("-n", namespace).in(namespace)
 }
 
 // in returns a copy of the subject whose owners are in a namespace.

@@ -113,17 +113,13 @@ func (w *witness) take(event watch.Event, now time.Time) {
 		w.pods[pod.UID] = s
 		w.created = append(w.created, now)
 	}
-	ready := isReady(pod)
-	if ready && !s.ready {
-		w.ready++
-	} else if !ready && s.ready {
+	if s.ready {
 		w.ready--
 	}
-	s.ready = ready
+	if s.ready = event.Type != watch.Deleted && isReady(pod); s.ready {
+		w.ready++
+	}
 	if event.Type == watch.Deleted {
-		if s.ready {
-			w.ready--
-		}
 		delete(w.pods, pod.UID)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -259,6 +260,44 @@ func TestStatusWatchListsAgain(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	})
+}
+
+// "status -w" sends no request at rest. It watches each type once, except for leases, which it watches
+// in two namespaces.
+func TestStatusWatchAtRest(t *testing.T) {
+	t.Parallel()
+	const manifest = "{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: %s}, spec: {replicas: 2}}"
+	for _, reconciled := range []bool{true, false} {
+		for _, line := range []string{"status foo -w", "status -w"} {
+			t.Run(fmt.Sprintf("%s, reconciled %t", line, reconciled), func(t *testing.T) {
+				t.Parallel()
+				bubble.Test(t, func(t *testing.T) {
+					s := apiserver.New(t)
+					s.CreateCRDs()
+					if reconciled {
+						play.Cluster(s)
+						play.Operator(s, "imoocpods", "ImoocPod")
+					}
+					s.CreateYAML(fmt.Sprintf(manifest+"\n---\n"+manifest, "foo", "bar"))
+					<-time.After(10 * time.Second) // until the pods are ready
+					ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+					defer stop()
+					var settled atomic.Int64
+					time.AfterFunc(time.Minute, func() { settled.Store(int64(len(requests(s)))) })
+					runOn(ctx, s, line)
+					sent := requests(s)
+					if settled.Load() == 0 || len(sent) > int(settled.Load()) {
+						t.Errorf("requests at rest: %q", sent[settled.Load():])
+					}
+					for i, r := range sent {
+						if strings.HasPrefix(r, "watch ") && r != "watch leases" && slices.Contains(sent[:i], r) {
+							t.Errorf("%s: more than once", r)
+						}
+					}
+				})
+			})
+		}
+	}
 }
 
 func TestMissingRightIsSaidOnce(t *testing.T) {

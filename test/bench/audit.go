@@ -3,9 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -78,11 +76,11 @@ func (a auditLog) since(place int64, agent string) []request {
 // counts maps a verb and a resource to the number of requests.
 type counts map[string]int
 
-// count counts the matching requests, or all requests if match is nil.
+// count counts the matching requests.
 func count(requests []request, match func(request) bool) counts {
 	c := counts{}
 	for _, r := range requests {
-		if match == nil || match(r) {
+		if match(r) {
 			c[r.what()]++
 		}
 	}
@@ -103,13 +101,4 @@ func (c counts) statusWrites() int {
 		n += c["patch "+resource+"/status"] + c["update "+resource+"/status"]
 	}
 	return n
-}
-
-// String returns the counts, sorted by name.
-func (c counts) String() string {
-	var said []string
-	for _, what := range slices.Sorted(maps.Keys(c)) {
-		said = append(said, fmt.Sprintf("%d %s", c[what], what))
-	}
-	return strings.Join(said, ", ")
 }

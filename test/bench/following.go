@@ -279,58 +279,6 @@ func (b *bench) compareLooks(ctx context.Context) (goals []goal) {
 	return goals
 }
 
-// measureRest runs "status -w" for one object and for all objects. It does so while they are ready,
-// and after a change that is not reconciled, because no loop is running.
-func (b *bench) measureRest(ctx context.Context) []goal {
-	objects := sized(b, 100, 3)
-	s := b.ours()
-	b.run(ctx, b.plugin, "delete", "imoocpods", "--all")
-	b.makeObjects(ctx, s, "rest", objects, 1)
-	b.run(ctx, b.plugin, "run-controller", "--once", "--timeout", "10m")
-	atRest := goal{what: "requests of `status -w` at rest", wanted: "0", held: true}
-	watches := goal{what: "watches of one type by `status -w`", wanted: "≤ 1", held: true, lenient: true}
-	for _, state := range []string{"ready", "not reconciled"} {
-		if state != "ready" {
-			parallel(atOnce, objects, func(i int) { b.setReplicas(ctx, s, fmt.Sprintf("rest-%d", i), 2) })
-		}
-		for _, followed := range []struct {
-			n    int
-			args []string
-		}{{1, []string{"status", "rest-0", "-w"}}, {objects, []string{"status", "-w"}}} {
-			watched, requested := b.rest(ctx, followed.args)
-			most := 0
-			for _, n := range watched {
-				most = max(most, n)
-			}
-			text := requested.String()
-			if len(requested) == 0 {
-				text = "0"
-			}
-			what := fmt.Sprintf("%d %s: ", followed.n, state)
-			atRest.add(what+text, len(requested) == 0)
-			watches.add(what+fmt.Sprint(most), most <= 1)
-		}
-	}
-	return []goal{atRest, watches}
-}
-
-// rest runs a command that follows objects. It returns the watches since the start, and the
-// requests in a time window after the command has settled.
-func (b *bench) rest(ctx context.Context, args []string) (watches, requests counts) {
-	window := sized(b, 8*time.Second, 2*time.Second)
-	place := b.audit.end()
-	p := b.start(b.command(ctx, b.plugin, args...))
-	defer p.stop()
-	pause(ctx, max(2*window/3, time.Second))
-	settled := b.audit.end()
-	pause(ctx, window)
-	if p.exited() {
-		check(fmt.Errorf("%w: %s", errEnded, p.words()))
-	}
-	watches = count(b.audit.since(place, string(direct)), func(r request) bool { return r.Verb == "watch" })
-	return watches, count(b.audit.since(settled, string(direct)), nil)
-}
-
 // measureMany measures the memory of a command that follows an object with very many pods. It does
 // not delete the object.
 func (b *bench) measureMany(ctx context.Context) []goal {

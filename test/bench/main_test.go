@@ -15,7 +15,7 @@ func TestQuick(t *testing.T) {
 	for part, has := range map[string][]string{
 		"commands": {"| exactly as many creates as pods | in every run | in every run | held |", "processor time of a reconcile with 6 other objects", "| requests of `scale`: object, count, leases | 3 |"},
 		"following": {"beside 10 others: bytes received, beside `kubectl get pods -w`", "| end of `scale --timeout` after the last pod is ready |",
-			"| requests of `status` once, of an ImoocPod with 3 pods | ≤ 3 |", "3 not reconciled: ", "| memory of `status -w` at 20 pods | ≤ 120 MiB |"},
+			"| requests of `status` once, of an ImoocPod with 3 pods | ≤ 3 |", "| memory of `status -w` at 20 pods | ≤ 120 MiB |"},
 		"loop": {"killed with SIGKILL: from then to the first pod of a change", "while another object gets 60 pods",
 			"| many kinds and namespaces: memory", "12 pods of an ImoocPod, beside a StatefulSet", "MyDaemonSet on 20 nodes, beside a DaemonSet"},
 		"limits": {"| 3 namespaces, an object of 1 pod in each | `run-controller -A` |", "| 3 declared kinds,", "| 20 objects of 1 pod |", "| one object of 30 pods |"},

@@ -39,25 +39,15 @@ func TestConnectionAfterAWatchEnds(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
 				var told []bool
 				connection := &Connection{Changed: func(lost time.Time) { told = append(told, !lost.IsZero()) }}
-				ctx, stop := context.WithCancel(t.Context())
-				ended := watch.NewFake()
-				ended.Stop()
-				asked := 0
-				from := Source{Watch: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
-					switch asked++; {
-					case asked == 1:
-						return ended, nil
-					case c.err != nil:
-						return nil, c.err
-					}
-					return watch.NewFake(), nil
-				}}
+				ends := func(events chan<- watch.Event) error { close(events); return nil }
+				later := slices.Repeat([]func(chan<- watch.Event) error{refuses(c.err)}, 10)
+				s := script{watches: slices.Insert(later, 0, ends)}
+				ignore := func(runtime.Object, bool) (bool, error) { return false, nil }
 				go func() {
-					_ = followChanges(ctx, from, metav1.ListOptions{}, "1", connection, func(runtime.Object, bool) (bool, error) { return false, nil })
+					_ = followChanges(t.Context(), s.source(), metav1.ListOptions{}, "1", connection, ignore)
 				}()
 				<-time.After(3 * lossTold)
 				synctest.Wait()
-				stop()
 				if want := []bool{true}; c.lost && !slices.Equal(told, want) || !c.lost && told != nil {
 					t.Errorf("told that the connection was lost: %v, want %t", told, c.lost)
 				}

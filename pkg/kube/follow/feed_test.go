@@ -7,8 +7,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strconv"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,150 +14,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// podServer serves lists and watches of pods like an API server. Tests can make its requests fail.
-type podServer struct {
-	mu       sync.Mutex
-	revision int
-	pods     map[string]*corev1.Pod
-	log      []watch.Event // the event of each revision
-	// compacted is the first revision from which a watch can start. failing is the number of requests
-	// that will fail.
-	compacted, failing int
-	forbidden          bool // watches are forbidden
-	stalled            bool
-	changed            chan struct{}
-	watches            []chan error // an error or nil ends the watch
-	lists              int
-}
-
-func newPodServer() *podServer {
-	// Revisions start at one.
-	return &podServer{revision: 1, log: []watch.Event{{}}, pods: map[string]*corev1.Pod{}, changed: make(chan struct{})}
-}
-
-func (s *podServer) do(change func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change()
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
-func (s *podServer) store(kind watch.EventType, pod *corev1.Pod) {
-	s.revision++
-	pod = pod.DeepCopy()
-	pod.ResourceVersion = strconv.Itoa(s.revision)
-	s.log = append(s.log, watch.Event{Type: kind, Object: pod})
-	if s.pods[pod.Name] = pod; kind == watch.Deleted {
-		delete(s.pods, pod.Name)
+// podsOf returns the source of a server's pods.
+func podsOf(t *testing.T, s *apiserver.Server) Source {
+	t.Helper()
+	client, err := corev1client.NewForConfig(s.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-// end ends all watches. If err is an API status, the watches send it as an error event.
-func (s *podServer) end(err error) {
-	for _, w := range s.watches {
-		w <- err
-	}
-	s.watches = nil
-}
-
-func (s *podServer) fails() error {
-	if s.failing == 0 {
-		return nil
-	}
-	s.failing--
-	return apierrors.NewServiceUnavailable("the server is away")
-}
-
-func (s *podServer) source() Source {
-	return Source{
-		List: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if err := s.fails(); err != nil {
-				return nil, err
-			}
-			s.lists++
-			list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: strconv.Itoa(s.revision)}}
-			for _, name := range slices.Sorted(maps.Keys(s.pods)) {
-				list.Items = append(list.Items, *s.pods[name].DeepCopy())
-			}
-			return list, nil
-		},
-		Watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if err := s.fails(); err != nil {
-				return nil, err
-			}
-			since, err := strconv.Atoi(opts.ResourceVersion)
-			switch {
-			case err != nil:
-				return nil, err
-			case s.forbidden:
-				return nil, apierrors.NewForbidden(corev1.Resource("pods"), "", nil)
-			case since < s.compacted:
-				return nil, apierrors.NewResourceExpired("too old resource version")
-			}
-			ended := make(chan error, 1)
-			s.watches = append(s.watches, ended)
-			events := make(chan watch.Event)
-			w := watch.NewProxyWatcher(events)
-			go s.tell(ctx, since, events, w.StopChan(), ended)
-			return w, nil
-		},
-	}
-}
-
-// tell sends all changes after a revision to a watch until the watch ends.
-func (s *podServer) tell(ctx context.Context, since int, events chan<- watch.Event, stopped <-chan struct{}, ended <-chan error) {
-	defer close(events)
-	send := func(e watch.Event) bool {
-		select {
-		case events <- e:
-			return true
-		case <-stopped:
-		case <-ctx.Done():
-		}
-		return false
-	}
-	for {
-		s.mu.Lock()
-		var next *watch.Event
-		if since < s.revision && !s.stalled {
-			next = s.log[since].DeepCopy()
-		}
-		changed := s.changed
-		s.mu.Unlock()
-		if next != nil {
-			since++
-			if !send(*next) {
-				return
-			}
-			continue
-		}
-		select {
-		case <-changed:
-		case err := <-ended:
-			var status apierrors.APIStatus
-			if errors.As(err, &status) {
-				send(watch.Event{Type: watch.Error, Object: new(status.Status())})
-			}
-			return
-		case <-stopped:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
+	return SourceOf(client.Pods(metav1.NamespaceDefault))
 }
 
 func aPod(name string, uid int) *corev1.Pod {
@@ -174,6 +46,15 @@ func newFeed() *podFeed {
 	})
 }
 
+// run starts a feed of a server's pods, which ends with the test.
+func run(t *testing.T, s *apiserver.Server) *podFeed {
+	t.Helper()
+	f, from := newFeed(), podsOf(t, s)
+	go f.Run(t.Context(), from, metav1.ListOptions{}, nil)
+	synctest.Wait()
+	return f
+}
+
 // pass advances the time in the bubble of the test, and waits until all goroutines are blocked.
 func pass(d time.Duration) {
 	<-time.After(d)
@@ -181,10 +62,10 @@ func pass(d time.Duration) {
 }
 
 // versions returns the resourceVersions of the pods in a feed by name.
-func versions(ctx context.Context, t *testing.T, f *podFeed) map[string]string {
+func versions(t *testing.T, f *podFeed) map[string]string {
 	t.Helper()
 	known := map[string]string{}
-	index, err := f.Index(ctx)
+	index, err := f.Index(t.Context())
 	if err != nil || len(index.Kinds) != len(index.Of) {
 		t.Fatalf("the index has %d of %v, %v", len(index.Of), index.Kinds, err)
 	}
@@ -210,60 +91,47 @@ func TestFeedIsWhatAListSays(t *testing.T) {
 }
 
 func followForAWhile(t *testing.T, random *rand.Rand) {
-	ctx, stop := context.WithCancel(t.Context())
-	s := newPodServer()
+	s := apiserver.New(t)
+	f := run(t, s)
 	notified := false
-	f := newFeed()
-	f.Subscribe(t, Subscriber{Matters: func(...types.UID) bool { return true }, Notify: func() { notified = true }})
-	var running sync.WaitGroup
-	running.Go(func() { f.Run(ctx, s.source(), metav1.ListOptions{}, nil) })
-	synctest.Wait()
+	f.Subscribe(t, Subscriber{Notify: func() { notified = true }})
 	expired := 0
 	for step := range 40 {
-		before := versions(ctx, t, f)
+		before := versions(t, f)
 		notified = false
-		s.do(func() {
-			for range random.IntN(4) {
-				name := fmt.Sprint("pod-", random.IntN(5))
-				switch pod := s.pods[name]; {
-				case pod == nil:
-					s.store(watch.Added, aPod(name, s.revision))
-				case random.IntN(3) == 0:
-					s.store(watch.Deleted, pod)
-				default:
-					s.store(watch.Modified, pod)
-				}
-			}
-			switch random.IntN(8) {
-			case 0:
-				s.end(nil)
-			case 1:
-				s.end(apierrors.NewInternalError(fmt.Errorf("etcd is away")))
-			case 2:
-				s.end(apierrors.NewResourceExpired("too old"))
-				expired++
-			case 3:
-				s.end(nil)
-				s.compacted = s.revision + 1
-				s.store(watch.Added, aPod(fmt.Sprint("late-", step), 0))
-				expired++
-			case 4:
-				s.end(nil)
-				s.failing = random.IntN(4)
-			case 5:
-				s.stalled = true
-			}
-		})
-		if s.stalled {
+		fault := random.IntN(8)
+		if fault == 0 {
+			s.Stall("pods")
+		}
+		for range random.IntN(4) {
+			changePod(s, fmt.Sprint("pod-", random.IntN(5)), random)
+		}
+		switch fault {
+		case 0:
 			synctest.Wait()
-			s.do(func() { s.stalled = false })
+			s.Stall()
+		case 1:
+			s.EndWatches("pods", nil)
+		case 2:
+			s.EndWatches("pods", apierrors.NewInternalError(errors.New("etcd is away")))
+		case 3:
+			s.EndWatches("pods", errExpired)
+			expired++
+		case 4:
+			s.EndWatches("pods", nil)
+			s.Expire()
+			s.Create(aPod(fmt.Sprint("late-", step), 0))
+			expired++
+		case 5:
+			s.EndWatches("pods", nil)
+			s.Fail(apiserver.On("*", "pods"), apiserver.Fault{Err: errAway, Times: 1 + random.IntN(3)})
 		}
 		pass(time.Minute) // enough for all retries
 		want := map[string]string{}
-		for name, pod := range s.pods {
-			want[name] = pod.ResourceVersion
+		for _, pod := range s.List("pods", metav1.NamespaceDefault) {
+			want[pod.GetName()] = pod.GetResourceVersion()
 		}
-		got := versions(ctx, t, f)
+		got := versions(t, f)
 		if !maps.Equal(got, want) {
 			t.Fatalf("step %d: it knows %v, and there is %v", step, got, want)
 		}
@@ -271,34 +139,41 @@ func followForAWhile(t *testing.T, random *rand.Rand) {
 			t.Fatalf("step %d: nobody was told that %v has become %v", step, before, got)
 		}
 	}
-	if s.lists > 1+expired {
-		t.Errorf("%d lists, and %d watches expired", s.lists, expired)
+	if lists := len(s.Requests(apiserver.On("list", "pods"))); lists > 1+expired {
+		t.Errorf("%d lists, and %d watches expired", lists, expired)
 	}
-	stop()
-	running.Wait()
+}
+
+// changePod creates a pod or, if it exists, changes or removes it.
+func changePod(s *apiserver.Server, name string, random *rand.Rand) {
+	switch {
+	case s.Get("pods", metav1.NamespaceDefault, name) == nil:
+		s.Create(aPod(name, random.Int()))
+	case random.IntN(3) == 0:
+		s.Remove("pods", metav1.NamespaceDefault, name)
+	default:
+		s.Update("pods", metav1.NamespaceDefault, name, func(pod *unstructured.Unstructured) {
+			pod.SetLabels(map[string]string{"number": fmt.Sprint(random.Int())})
+		})
+	}
 }
 
 // A feed polls if the user is allowed to list pods but not to watch them.
 func TestFeedThatMayNotWatchLists(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		s := newPodServer()
-		s.forbidden = true
-		f := newFeed()
-		var running sync.WaitGroup
-		running.Go(func() { f.Run(ctx, s.source(), metav1.ListOptions{}, nil) })
-		synctest.Wait()
-		s.do(func() { s.store(watch.Added, aPod("late", 0)); s.failing = 1 })
+		s := apiserver.New(t)
+		s.Forbid(apiserver.On("watch", "pods"))
+		f := run(t, s)
+		s.Create(aPod("late", 0))
+		s.Fail(apiserver.On("list", "pods"), apiserver.Fault{Err: errAway, Times: 1})
 		pass(3 * pollInterval)
-		if got := versions(ctx, t, f); len(got) != 1 {
+		if got := versions(t, f); len(got) != 1 {
 			t.Errorf("it knows %v", got)
 		}
-		if index, err := f.Index(ctx); !index.Polled || err != nil {
+		if index, err := f.Index(t.Context()); !index.Polled || err != nil {
 			t.Errorf("it says polled: %t, error: %v", index.Polled, err)
 		}
-		stop()
-		running.Wait()
 	})
 }
 
@@ -306,22 +181,16 @@ func TestFeedThatMayNotWatchLists(t *testing.T) {
 func TestFeedRecoversFromTheFirstFailure(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		s := newPodServer()
-		s.failing = 2
-		f := newFeed()
-		var running sync.WaitGroup
-		running.Go(func() { f.Run(ctx, s.source(), metav1.ListOptions{}, nil) })
-		synctest.Wait()
-		if _, err := f.Index(ctx); !apierrors.IsServiceUnavailable(err) {
+		s := apiserver.New(t)
+		s.Fail(apiserver.On("list", "pods"), apiserver.Fault{Err: errAway, Times: 2})
+		f := run(t, s)
+		if _, err := f.Index(t.Context()); !apierrors.IsServiceUnavailable(err) {
 			t.Errorf("the error is %v", err)
 		}
 		pass(time.Minute)
-		if _, err := f.Index(ctx); err != nil {
+		if _, err := f.Index(t.Context()); err != nil {
 			t.Errorf("the error is still %v", err)
 		}
-		stop()
-		running.Wait()
 	})
 }
 
@@ -384,6 +253,30 @@ func TestFeedThatIsNotKnown(t *testing.T) {
 	stop(errOdd)
 	if index, err := newFeed().Index(ctx); !errors.Is(err, errOdd) || len(index.Of) > 0 {
 		t.Error(index, err)
+	}
+}
+
+// The channel of Known is closed before subscribers are notified of the first objects or error.
+func TestKnownOnceReported(t *testing.T) {
+	t.Parallel()
+	for name, learn := range map[string]func(*podFeed){
+		"objects": func(f *podFeed) { f.replace(nil) },
+		"error":   func(f *podFeed) { f.Refuse(errOdd); f.Refuse(errOdd) },
+	} {
+		f := newFeed()
+		told := 0
+		f.Subscribe(t, Subscriber{Notify: func() {
+			told++
+			select {
+			case <-f.Known():
+			default:
+				t.Errorf("%s: told before they are known", name)
+			}
+		}})
+		learn(f)
+		if told == 0 {
+			t.Errorf("%s: nobody is told", name)
+		}
 	}
 }
 

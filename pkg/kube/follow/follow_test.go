@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
@@ -243,59 +244,50 @@ func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 	}
 }
 
-// dynamicPods is a dynamic client that returns a given list and given events, and records requests.
-type dynamicPods struct {
-	dynamic.ResourceInterface
-
-	list   *unstructured.UnstructuredList
-	events []watch.Event
-	asked  []string
-}
-
-func (c *dynamicPods) List(_ context.Context, opts metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	c.asked = append(c.asked, "list "+opts.FieldSelector+" "+opts.LabelSelector)
-	return c.list, nil
-}
-
-func (c *dynamicPods) Watch(_ context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-	c.asked = append(c.asked, "watch "+opts.FieldSelector+" "+opts.LabelSelector)
-	events := make(chan watch.Event, len(c.events))
-	for _, e := range c.events {
-		events <- e
-	}
-	return watch.NewProxyWatcher(events), nil
-}
-
 // Objects sends the selectors in lists and watches. It supports unstructured objects.
 func TestObjectsOfAnyType(t *testing.T) {
 	t.Parallel()
-	object := func(name, version string) *unstructured.Unstructured {
-		return &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": name, "resourceVersion": version}}}
-	}
 	bubble.Test(t, func(t *testing.T) {
-		list := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{*object("a", "1"), *object("b", "2")}}
-		list.SetResourceVersion("2")
-		c := &dynamicPods{list: list, events: []watch.Event{{Type: watch.Modified, Object: object("a", "3")}, {Type: watch.Deleted, Object: object("b", "4")}}}
-		var seen []string
-		selected := ByName("a")
-		selected.LabelSelector = "app=web"
-		err := Objects(t.Context(), SourceOf(c), selected, nil, Handler[*unstructured.Unstructured]{
-			Listed: func(found []*unstructured.Unstructured) (bool, error) {
-				for _, obj := range found {
-					seen = append(seen, obj.GetName())
-				}
-				return false, nil
-			},
-			Changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
-				seen = append(seen, fmt.Sprint(obj.GetName(), " ", gone))
-				return gone, nil
-			},
-		})
-		if want := []string{"a", "b", "a false", "b true"}; err != nil || !slices.Equal(seen, want) {
-			t.Errorf("it has seen %q, %v, want %q", seen, err, want)
+		s := apiserver.New(t)
+		client, err := dynamic.NewForConfig(s.RESTConfig())
+		if err != nil {
+			t.Fatal(err)
 		}
-		if want := []string{"list metadata.name=a app=web", "watch metadata.name=a app=web"}; !slices.Equal(c.asked, want) {
-			t.Errorf("it has asked for %q, want %q", c.asked, want)
+		s.Create(aPod("a", 0))
+		s.Create(aPod("b", 0))
+		pods := SourceOf(client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(metav1.NamespaceDefault))
+		selected := ByName("a")
+		selected.LabelSelector = "app!=web"
+		var seen []string
+		go func() {
+			_ = Objects(t.Context(), pods, selected, nil, Handler[*unstructured.Unstructured]{
+				Listed: func(found []*unstructured.Unstructured) (bool, error) {
+					for _, obj := range found {
+						seen = append(seen, obj.GetName())
+					}
+					return false, nil
+				},
+				Changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
+					seen = append(seen, fmt.Sprint(obj.GetName(), " ", gone))
+					return gone, nil
+				},
+			})
+		}()
+		synctest.Wait()
+		for _, name := range []string{"b", "a"} {
+			s.Update("pods", metav1.NamespaceDefault, name, func(pod *unstructured.Unstructured) {
+				pod.SetLabels(map[string]string{"new": "label"})
+			})
+			s.Remove("pods", metav1.NamespaceDefault, name)
+		}
+		synctest.Wait()
+		if want := []string{"a", "a false", "a true"}; !slices.Equal(seen, want) {
+			t.Errorf("it has seen %q, want %q", seen, want)
+		}
+		for _, r := range s.Requests(apiserver.On("list|watch", "pods")) {
+			if query := r.Query; query.Get("fieldSelector") != "metadata.name=a" || query.Get("labelSelector") != "app!=web" {
+				t.Errorf("%s selects with %v", r, query)
+			}
 		}
 	})
 }

@@ -2,26 +2,31 @@ package discover
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
 // Kinds returns patchable custom kinds and kinds with /scale, sorted by group. If a group does not
 // respond, Kinds returns the other kinds and an error.
 func TestKinds(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.serve("example.com/v1", "Set", "sets")
-	s.serve("apps/v1", "Deployment", "deployments", "scale")
-	s.resources[1].APIResources = append(s.resources[1].APIResources, metav1.APIResource{Name: "controllerrevisions", Kind: "ControllerRevision", Verbs: metav1.Verbs{"patch"}})
-	s.serve("cells.example.com/v1", "Cell", "cells")
-	s.resources[2].APIResources[0].Verbs = metav1.Verbs{"get"} // no patch
-	s.serve("a/b/c", "Odd", "odds")
-	s.serve("alpha.example.com/v1", "Zoo", "zoos")
-	s.resources[4].APIResources[0].Namespaced = false
-	s.resources[4].APIResources = append(s.resources[4].APIResources, metav1.APIResource{Name: "bars", Kind: "Bar", Verbs: metav1.Verbs{"patch"}, Namespaced: true})
+	s := newServer(t, crd("{}", "{}"))
+	list := func(version string, all ...metav1.APIResource) *metav1.APIResourceList {
+		return &metav1.APIResourceList{GroupVersion: version, APIResources: all}
+	}
+	patch := metav1.Verbs{"patch"}
+	s.more = []*metav1.APIResourceList{
+		list("cells.example.com/v1", metav1.APIResource{Name: "cells", Kind: "Cell", Namespaced: true, Verbs: metav1.Verbs{"get"}}),
+		list("a/b/c", metav1.APIResource{Name: "odds", Kind: "Odd", Namespaced: true, Verbs: patch}),
+		list("alpha.example.com/v1", metav1.APIResource{Name: "zoos", Kind: "Zoo", Verbs: patch},
+			metav1.APIResource{Name: "bars", Kind: "Bar", Namespaced: true, Verbs: patch}),
+	}
 	s.partial = errors.New("a group does not answer")
 	found, err := s.finder().Kinds()
 	var names []string
@@ -31,11 +36,16 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s is in no namespace: %t", kind, kind.Clusterwide)
 		}
 	}
-	if !errors.Is(err, s.partial) || !slices.Equal(names, []string{"bars.alpha.example.com", "zoos.alpha.example.com", "deployments.apps", "sets.example.com"}) {
-		t.Errorf("it finds %v, %v", names, err)
+	want := []string{
+		"replicationcontrollers", "bars.alpha.example.com", "zoos.alpha.example.com",
+		"daemonsets.apps", "deployments.apps", "replicasets.apps", "statefulsets.apps", "sets.example.com",
 	}
-	s.resources = nil
-	if found, err := s.finder().Kinds(); len(found) > 0 || !errors.Is(err, s.partial) {
+	if !errors.Is(err, s.partial) || !slices.Equal(names, want) {
+		t.Errorf("it finds %v, %v, want %v", names, err, want)
+	}
+	s.more = nil
+	s.Fail(apiserver.Path("/api"), apiserver.Fault{Err: down()})
+	if found, err := s.finder().Kinds(); len(found) > 0 || err == nil {
 		t.Errorf("where nothing answers, it finds %v, %v", found, err)
 	}
 }
@@ -44,15 +54,27 @@ func TestKinds(t *testing.T) {
 // version.
 func TestCostOfKinds(t *testing.T) {
 	t.Parallel()
-	const size = 100
+	const size = 10
 	s := newServer(t)
-	s.serve("example.com/v1", "Set", "sets", "scale")
-	s.resources[0].APIResources = slices.Repeat(s.resources[0].APIResources, size)
+	for i := range size {
+		crd := parse(t, crd("{}", "{scale: {specReplicasPath: .spec.size}}"))
+		crd.SetName(fmt.Sprint("crd-", i))
+		for field, value := range map[string]string{"kind": "Set", "plural": "sets", "singular": "set"} {
+			fieldpath.Object(crd.Object, "spec", "names")[field] = fmt.Sprint(value, i)
+		}
+		s.Create(crd)
+	}
 	f := s.finder()
 	for range 2 {
 		found, err := f.Kinds()
-		if err != nil || len(found) != size || !f.Scales(found[0]) || s.asked["resources"] != 1 {
-			t.Errorf("%d kinds after %d questions, %v", len(found), s.asked["resources"], err)
+		scaled := 0
+		for _, kind := range found {
+			if !kind.BuiltIn() && f.Scales(kind) {
+				scaled++
+			}
+		}
+		if lists := s.count(apiserver.Path("/apis/example.com/")); err != nil || scaled != size || lists != 1 {
+			t.Errorf("%d kinds after %d lists, %v", scaled, lists, err)
 		}
 	}
 }

@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
+
+func down() error { return apierrors.NewInternalError(errors.New("down")) }
 
 // Find uses the first source that has the replica field: the command line, the shipped kinds, /scale,
 // and the annotation of the CRD, in this order. It sends each request only once.
@@ -25,31 +27,31 @@ func TestFind(t *testing.T) {
 	for _, test := range []struct {
 		what        string
 		kind        kinds.Kind
-		subresource []string
 		annotations string
 		scale       string
-		refused     error
+		unread      bool // the user is not allowed to read CRDs
 		given       *fieldpath.Path
 		want        Field  // without Path
 		path        string // the path of want, or "" for nil
 	}{
-		{what: "the command line", kind: set(), subresource: []string{"scale"}, annotations: "{imoocpod.dev/replicas-path: .spec.size}", scale: "{}", given: &given,
-			want: Field{Found: "--replicas-path"}, path: ".spec.mine"},
+		{what: "the command line", kind: set(), annotations: "{imoocpod.dev/replicas-path: .spec.size}",
+			scale: "{scale: {specReplicasPath: .spec.size}}", given: &given, want: Field{Found: "--replicas-path"}, path: ".spec.mine"},
 		{what: "shipped", kind: kinds.ImoocPod(), want: Field{Scale: true, Found: "built in"}, path: ".spec.replicas"},
-		{what: "built in", kind: deployment(), subresource: []string{"scale"}, want: Field{Scale: true, Found: "/scale"}, path: ".spec.replicas"},
-		{what: "/scale", kind: set(), subresource: []string{"status", "scale"}, annotations: "{imoocpod.dev/replicas-path: .spec.other}", scale: "{status: {}, scale: {specReplicasPath: .spec.size}}",
-			want: Field{Scale: true, Found: "/scale"}, path: ".spec.size"},
-		{what: "/scale with a path that cannot be", kind: set(), subresource: []string{"scale"}, scale: "{scale: {specReplicasPath: '.spec['}}", want: Field{Scale: true, Found: "/scale"}},
-		{what: "/scale, and no right to read the CRD", kind: set(), subresource: []string{"scale"}, scale: "{scale: {specReplicasPath: .spec.size}}", refused: forbidden(),
+		{what: "built in", kind: deployment(), want: Field{Scale: true, Found: "/scale"}, path: ".spec.replicas"},
+		{what: "/scale", kind: set(), annotations: "{imoocpod.dev/replicas-path: .spec.other}",
+			scale: "{status: {}, scale: {specReplicasPath: .spec.size}}", want: Field{Scale: true, Found: "/scale"}, path: ".spec.size"},
+		{what: "/scale with a path that cannot be", kind: set(), scale: "{scale: {specReplicasPath: '.spec['}}",
 			want: Field{Scale: true, Found: "/scale"}},
+		{what: "/scale, and no right to read the CRD", kind: set(), scale: "{scale: {specReplicasPath: .spec.size}}",
+			unread: true, want: Field{Scale: true, Found: "/scale"}},
 		{what: "the declaration", kind: declared, want: Field{Found: "annotation of the CRD"}, path: ".spec.size"},
-		{what: "the annotation", kind: set(), subresource: []string{"status"}, annotations: "{imoocpod.dev/replicas-path: .spec.size}", scale: "{}",
+		{what: "the annotation", kind: set(), annotations: "{imoocpod.dev/replicas-path: .spec.size}",
 			want: Field{Found: "annotation of the CRD"}, path: ".spec.size"},
 	} {
 		s := newServer(t, crd(cmp.Or(test.annotations, "{}"), cmp.Or(test.scale, "{}")))
-		s.refused = test.refused
-		s.serve("apps/v1", "Deployment", "deployments", test.subresource...)
-		s.serve("example.com/v1", "Set", "sets", test.subresource...)
+		if test.unread {
+			s.Forbid(readsCRD())
+		}
 		f := s.finder()
 		for range 2 {
 			got, err := f.Find(t.Context(), test.kind, nil, test.given)
@@ -61,8 +63,8 @@ func TestFind(t *testing.T) {
 				t.Errorf("%s: %+v in %q, %v", test.what, got, path, err)
 			}
 		}
-		if s.asked["crd"] > 1 || test.kind.BuiltIn() && s.asked["crd"] > 0 || test.kind.Shipped() && len(s.asked) > 0 {
-			t.Errorf("%s: it has asked %v", test.what, s.asked)
+		if n := s.count(readsCRD()); n > 1 || test.kind.BuiltIn() && n > 0 || test.kind.Shipped() && s.count(nil) > 0 {
+			t.Errorf("%s: it has sent %v", test.what, s.Requests(nil))
 		}
 	}
 }
@@ -70,9 +72,8 @@ func TestFind(t *testing.T) {
 // If no source has the field, the error contains the candidates and their sum.
 func TestFindGuessesNothing(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, crd("{}", "{}"))
-	s.serve("example.com/v1", "Set", "sets")
-	s.describe(t, "apis/example.com/v1", "example.com/v1", "Set", "{type: object, properties: {replicas: {type: integer}, image: {type: string}, readers: {type: object, properties: {replicas: {type: integer}}}}}")
+	s := newServer(t, crdOf("{}", "{}", `replicas: {type: integer}, image: {type: string},
+		readers: {type: object, properties: {replicas: {type: integer}}}`))
 	f := s.finder()
 	for _, test := range []struct {
 		object string
@@ -95,19 +96,19 @@ func TestFindGuessesNothing(t *testing.T) {
 			t.Errorf("%s: in all there are %v, want %d", test.object, total, test.total)
 		}
 	}
-	if s.asked["schema"] != 1 {
-		t.Errorf("it has asked for the schema %d times", s.asked["schema"])
+	if n := s.count(apiserver.Path("/openapi/v3/")); n != 1 {
+		t.Errorf("it has read the schema %d times", n)
 	}
-	s.describe(t, "apis/example.com/v1", "example.com/v1", "Set", "{type: object, properties: {image: {type: string}}}")
+	s = newServer(t, crdOf("{}", "{}", "image: {type: string}"))
 	if _, err := s.finder().Find(t.Context(), set(), nil, nil); err == nil || err.Error() != "sets.example.com has no replica count: no /scale, and no such field in .spec" {
 		t.Errorf("without a field: %v", err)
 	}
-	s.refused = forbidden()
+	s.Forbid(readsCRD())
 	var unknown *UnknownFieldError
 	if _, err := s.finder().Find(t.Context(), set(), nil, nil); !errors.As(err, &unknown) || !errors.Is(err, outcome.ErrForbidden) {
 		t.Errorf("without the right to read the CRD: %v", err)
 	}
-	clear(s.schemas)
+	s.Fail(apiserver.Path("/openapi/"), apiserver.Fault{Err: down()})
 	if _, err := s.finder().Find(t.Context(), set(), nil, nil); err == nil || !strings.HasPrefix(err.Error(), "read the schema of sets.example.com: ") {
 		t.Errorf("without a schema: %v", err)
 	}
@@ -132,20 +133,20 @@ func TestFindAsksAgainAfterAnError(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crd("{imoocpod.dev/replicas-path: .spec.size}", "{}"))
 	f := s.finder()
+	end := s.Fail(apiserver.Path("/apis/example.com/v1"), apiserver.Fault{Err: down()})
 	if _, err := f.Find(t.Context(), set(), nil, nil); err == nil || !strings.HasPrefix(err.Error(), "find out whether sets.example.com has /scale: ") {
 		t.Errorf("without discovery: %v", err)
 	}
-	s.serve("example.com/v1", "Set", "sets")
-	s.refused = apierrors.NewInternalError(errors.New("down"))
+	end()
+	end = s.Fail(readsCRD(), apiserver.Fault{Err: down()})
 	if _, err := f.Find(t.Context(), set(), nil, nil); !apierrors.IsInternalError(err) || !strings.HasPrefix(err.Error(), "read the CRD of sets.example.com: ") {
 		t.Errorf("without the CRD: %v", err)
 	}
-	s.refused = nil
+	end()
 	if field, err := f.Find(t.Context(), set(), nil, nil); err != nil || field.String() != ".spec.size" {
 		t.Errorf("later: %s, %v", field, err)
 	}
 	odd := newServer(t, crd("{imoocpod.dev/replicas-path: '.spec['}", "{}"))
-	odd.serve("example.com/v1", "Set", "sets")
 	if _, err := odd.finder().Find(t.Context(), set(), nil, nil); err == nil || !strings.HasPrefix(err.Error(), "annotation imoocpod.dev/replicas-path of the CRD sets.example.com: ") {
 		t.Errorf("with an annotation that is no path: %v", err)
 	}
@@ -156,11 +157,11 @@ func TestFindAsksAgainAfterAnError(t *testing.T) {
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
-	s.describe(t, "api/v1", "v1", "Pod", "{type: object, properties: {nodeName: {type: string}}}")
 	pod := kinds.Kind{Kind: "Pod"}
 	pod.Resource.Version, pod.Resource.Resource = "v1", "pods"
 	fields, err := s.finder().Schema(pod)
-	if _, found, _ := unstructured.NestedMap(fields, "properties", "spec"); err != nil || !found {
+	kinds := fieldpath.Objects(fields["x-kubernetes-group-version-kind"])
+	if err != nil || len(kinds) != 1 || kinds[0]["kind"] != "Pod" {
 		t.Errorf("of the core group: %v, %v", fields, err)
 	}
 	if _, err := s.finder().Schema(set()); err == nil || err.Error() != "read the schema of sets.example.com: the server has none for example.com/v1" {
@@ -177,8 +178,6 @@ func factsOf(t *testing.T, f *Finder, count *fieldpath.Path) (facts.Facts, error
 func TestFromSource(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crd("{imoocpod.dev/desired-path: .status.replicas}", "{status: {}, scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}}"))
-	s.serve("example.com/v1", "Set", "sets", "status", "scale")
-	s.describe(t, "apis/example.com/v1", "example.com/v1", "Set", "{type: object}")
 	size := fieldpath.Fields("spec", "size")
 	f := s.finder()
 	for range 2 {
@@ -187,10 +186,10 @@ func TestFromSource(t *testing.T) {
 			t.Errorf("from the CRD: %+v, %v", facts, err)
 		}
 	}
-	if s.asked["crd"] != 1 || s.asked["schema"] != 0 {
-		t.Errorf("it has asked %v", s.asked)
+	if s.count(readsCRD()) != 1 || s.count(apiserver.Path("/openapi/")) != 0 {
+		t.Errorf("it has sent %v", s.Requests(nil))
 	}
-	s.refused = forbidden()
+	s.Forbid(readsCRD())
 	facts, err := factsOf(t, s.finder(), &size)
 	if err != nil || len(facts.Desired) > 0 || len(facts.Ready) == 0 {
 		t.Errorf("from the OpenAPI document: %+v, %v", facts, err)
@@ -215,7 +214,7 @@ func TestDeclare(t *testing.T) {
 	if kind, err := plain.Declare(t.Context(), set()); err != nil || kind.Reconciled() {
 		t.Errorf("what declares nothing: %+v, %v", kind, err)
 	}
-	s.refused = apierrors.NewInternalError(errors.New("down"))
+	s.Fail(readsCRD(), apiserver.Fault{Err: down()})
 	if _, err := s.finder().Declare(t.Context(), set()); !apierrors.IsInternalError(err) {
 		t.Errorf("with a server that fails: %v", err)
 	}

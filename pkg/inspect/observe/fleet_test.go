@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,14 +17,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// fleetOf follows objects, and records the shown verdicts and the errors.
-type fleetOf struct {
+// recorder is a follower that records what it shows. It runs in a bubble, and ends with the test.
+type recorder struct {
 	*Follower
 
-	ctx     context.Context //nolint:containedctx // of a test
-	stop    func()
-	running sync.WaitGroup
-	shown   []string
+	shown   []Observation // guarded by mu, which is held while an object is shown
 	failed  []error
 	refuses error
 }
@@ -33,54 +29,74 @@ type fleetOf struct {
 // closely returns the extent for a named object.
 func closely() Extent { return Extent{Depth: Reasons, Competitors: true} }
 
-func (s *server) fleet(t *testing.T, x Extent, every bool) *fleetOf {
+func (s *server) follower(t *testing.T, x Extent, several, every bool) *recorder {
 	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	f := &fleetOf{ctx: ctx, stop: stop}
-	var err error
-	if f.Follower, err = NewFollower(ctx, s.factory(), nil, x, true, every); err != nil {
+	f, err := NewFollower(t.Context(), s.factory(), nil, x, several, every)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return f
+	return &recorder{Follower: f}
 }
 
-// source returns a source that records the shown observations of an object.
-func (f *fleetOf) source(t Target) Source {
+// source returns a source that records the shown observations of objects.
+func (f *recorder) source(t Target) Source {
 	return Source{
 		Target: t,
-		Show: func(s Observation) error {
-			f.shown = append(f.shown, fmt.Sprint(s.Report.Metadata.Name, " ", s.Report.Verdict))
-			return f.refuses
-		},
-		Fail: func(err error) { f.failed = append(f.failed, err) },
+		Show:   func(s Observation) error { f.shown = append(f.shown, s); return f.refuses },
+		Fail:   func(err error) { f.failed = append(f.failed, err) },
 	}
 }
 
-func (f *fleetOf) put(obj *unstructured.Unstructured) {
-	target := web()
-	if obj.GetKind() == "ImoocPod" {
-		target = foo()
-	}
-	f.Follower.put(f.ctx, &f.running, f.source(target), obj)
-	pass(time.Second)
+// follow starts to follow one object or, if the target has no name, all objects of its kind.
+func (f *recorder) follow(ctx context.Context, t Target) *waiting {
+	return begin(func() error { return f.Follow(ctx, f.source(t)) })
 }
 
-// saw compares the observations since its last call with the expected ones.
-func (f *fleetOf) saw(t *testing.T, want ...string) {
-	t.Helper()
+// seen returns the observations since the last call of forget.
+func (f *recorder) seen() []Observation {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !slices.Equal(f.shown, want) || len(f.failed) > 0 {
-		t.Errorf("it shows %q, %v, want %q", f.shown, f.failed, want)
-	}
+	return slices.Clone(f.shown)
+}
+
+func (f *recorder) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.shown = nil
 }
 
-func (f *fleetOf) end() {
-	f.stop()
-	f.running.Wait()
-	f.Stop()
+// last returns the last shown report.
+func (f *recorder) last() status.Report {
+	all := f.seen()
+	if len(all) == 0 {
+		return status.Report{}
+	}
+	return all[len(all)-1].Report
 }
+
+// saw compares the seen observations with the expected ones, in alphabetical order, and forgets them.
+func (f *recorder) saw(t *testing.T, want ...string) {
+	t.Helper()
+	var got []string
+	for _, s := range f.seen() {
+		got = append(got, fmt.Sprint(s.Report.Metadata.Name, " ", s.Report.Verdict))
+	}
+	if slices.Sort(got); !slices.Equal(got, want) || len(f.failed) > 0 {
+		t.Errorf("it shows %q, %v, want %q", got, f.failed, want)
+	}
+	f.forget()
+}
+
+// namedDeployment returns a Deployment with another name.
+func namedDeployment(t *testing.T, name string, desired int) *unstructured.Unstructured {
+	t.Helper()
+	obj := deployment(t, desired, 0)
+	obj.SetName(name)
+	obj.SetUID(types.UID(name))
+	return obj
+}
+
+func allDeployments() Target { return Target{Kind: deployments(), Namespace: "ns"} }
 
 // An object is shown when it appears, when it or one of its children changes, and when it is removed. After
 // its removal, changes of its children are ignored.
@@ -88,42 +104,34 @@ func TestFleetShowsChanges(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
-		f := s.fleet(t, closely(), false)
-		obj := s.List("deployments", "ns")[0]
-		f.put(obj)
+		f := s.follower(t, closely(), true, false)
+		f.follow(t.Context(), allDeployments())
 		f.saw(t, "web progressing")
-		f.put(obj) // the same version
-		f.saw(t)
-		s.put(podOf(t, "web-1", 1, false)) // the report does not change
-		pass(time.Second)
-		f.saw(t)
-		s.put(broken(t, 1))
-		pass(time.Second)
-		f.saw(t, "web failed")
-		other := deployment(t, 0, 0)
-		other.SetName("zero")
-		other.SetUID("zero")
-		f.put(other)
-		f.saw(t, "zero ready")
-		s.readyAll(t)
-		pass(time.Second) // the pods are watched, but the Deployment is not
-		f.shown = nil
-		f.put(s.List("deployments", "ns")[0])
-		f.saw(t, "web ready")
-		for range 2 { // the second time, the object no longer exists
-			if err := f.remove(f.source(web()), obj); err != nil {
-				t.Error(err)
-			}
-			f.saw(t, "web deleted")
+		put := func(obj *unstructured.Unstructured, want ...string) {
+			t.Helper()
+			s.put(obj)
+			pass(time.Second)
+			f.saw(t, want...)
 		}
+		put(podOf(t, "web-1", 1, false)) // the report does not change
+		put(broken(t, 1), "web failed")
+		put(namedDeployment(t, "zero", 0), "zero ready")
+		s.put(podOf(t, "web-1", 1, true))
+		s.put(replicaSet(t, "web-1", 2, 2))
+		pass(time.Second)
+		f.forget()
+		put(deployment(t, 2, 2), "web ready")
+		s.remove(deployment(t, 2, 2))
+		pass(time.Second)
+		f.saw(t, "web deleted")
+		if err := f.remove(f.source(web()), deployment(t, 2, 2)); err != nil { // it no longer exists
+			t.Error(err)
+		}
+		f.saw(t, "web deleted")
 		s.put(broken(t, 1))
 		pass(time.Minute)
 		f.saw(t)
-		f.put(s.List("deployments", "ns")[0]) // create it again
-		if f.shown == nil {
-			t.Error("what comes again is not shown")
-		}
-		f.end()
+		put(deployment(t, 2, 1), "web progressing") // create it again
 	})
 }
 
@@ -133,13 +141,11 @@ func TestFleetShowsNoMoreThanPeopleSee(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
-		f := s.fleet(t, closely(), false)
-		f.put(s.List("deployments", "ns")[0])
-		f.shown = nil
+		f := s.follower(t, closely(), true, false)
+		f.follow(t.Context(), allDeployments())
+		f.forget()
 		for i := range 95 {
-			obj := deployment(t, 2, i%2)
-			obj.SetResourceVersion(fmt.Sprint(100 + i))
-			f.Follower.put(f.ctx, &f.running, f.source(web()), obj)
+			s.put(deployment(t, 2, i%2))
 			pass(10 * time.Millisecond)
 			if i == 0 {
 				f.saw(t, "web progressing")
@@ -148,7 +154,6 @@ func TestFleetShowsNoMoreThanPeopleSee(t *testing.T) {
 		f.saw(t, "web progressing", "web progressing", "web progressing")
 		pass(time.Second)
 		f.saw(t, "web progressing")
-		f.end()
 	})
 }
 
@@ -158,35 +163,29 @@ func TestFleetFails(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		s.forbid("list pods")
-		f := s.fleet(t, closely(), false)
-		f.put(s.List("deployments", "ns")[0])
+		f := s.follower(t, closely(), true, false)
+		f.follow(t.Context(), web())
 		if len(f.failed) != 1 || !apierrors.IsForbidden(f.failed[0]) {
 			t.Errorf("it fails with %v", f.failed)
 		}
-		f.end()
 	})
 	bubble.Test(t, func(t *testing.T) {
-		s := serveWeb(t, 1)
-		f := s.fleet(t, closely(), false)
+		f := serveWeb(t, 1).follower(t, closely(), true, false)
 		f.refuses = errors.New("the pipe is closed")
-		f.put(s.List("deployments", "ns")[0])
+		f.follow(t.Context(), web())
 		if len(f.failed) != 1 || !errors.Is(f.failed[0], f.refuses) {
 			t.Errorf("it fails with %v", f.failed)
 		}
-		f.end()
 	})
 	bubble.Test(t, func(t *testing.T) {
-		s := serveWeb(t, 1)
-		f := s.fleet(t, closely(), false)
-		f.put(s.List("deployments", "ns")[0])
-		f.end()
-		f.saw(t, "web progressing") // the end of the context is not a failure
+		f := serveWeb(t, 1).follower(t, closely(), true, false)
+		ctx, stop := context.WithCancel(t.Context())
+		w := f.follow(ctx, web())
+		if stop(); !w.over() {
+			t.Error("it goes on")
+		}
+		f.saw(t, "web progressing")
 	})
-	nowhere := newServer(t).factory()
-	*nowhere.Flags.APIServer = "http://[broken"
-	if _, err := NewFollower(t.Context(), nowhere, nil, closely(), true, false); err == nil {
-		t.Error("it needs no server")
-	}
 }
 
 // If the verdict is doubtful, the object is observed again soon. If the verdict changes at a known
@@ -231,36 +230,26 @@ func TestFollowCatchesUp(t *testing.T) {
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := newServer(t)
-			named := func(name string, desired int) *unstructured.Unstructured {
-				obj := deployment(t, desired, 0)
-				obj.SetName(name)
-				obj.SetUID(types.UID(name))
-				return obj
-			}
-			s.put(named("a", 0))
-			s.put(named("b", 0))
-			f := s.fleet(t, Extent{Depth: Reasons}, false)
-			from := f.source(Target{Kind: deployments(), Namespace: "ns"})
+			s.put(namedDeployment(t, "a", 0))
+			s.put(namedDeployment(t, "b", 0))
+			f := s.follower(t, Extent{Depth: Reasons}, true, false)
+			from := f.source(allDeployments())
 			listed := 0
 			from.Listed = func(n int) error { listed += n; return nil }
-			w := begin(func() error { return f.Follow(f.ctx, from) })
-			slices.Sort(f.shown)
+			w := begin(func() error { return f.Follow(t.Context(), from) })
 			f.saw(t, "a ready", "b ready")
-			s.put(named("a", 1))
-			s.remove(named("b", 0))
-			s.put(named("c", 0))
+			s.put(namedDeployment(t, "a", 1))
+			s.remove(namedDeployment(t, "b", 0))
+			s.put(namedDeployment(t, "c", 0))
 			change(s)
 			pass(2 * time.Second)
-			slices.Sort(f.shown)
 			f.saw(t, "a progressing", "b deleted", "c ready")
 			change(s)
 			pass(2 * time.Second)
 			f.saw(t)
-			f.stop()
-			if !w.over() || listed != 2 {
+			if w.over() || listed != 2 {
 				t.Errorf("%s: it has ended: %t, after %d were there at first", what, w.over(), listed)
 			}
-			f.end()
 		})
 	}
 }

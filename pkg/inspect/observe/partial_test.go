@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -18,13 +17,6 @@ import (
 )
 
 const hanging = 24 * time.Hour
-
-func eventOf(t *testing.T, pod, reason, message string) *unstructured.Unstructured {
-	t.Helper()
-	return parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: %[1]s-%[2]s, namespace: ns, uid: event-%[1]s-%[2]s}, type: Warning, reason: %[2]s, message: %[3]q,
-		involvedObject: {kind: Pod, name: %[1]s, namespace: ns, uid: %[1]s, fieldPath: "spec.containers{main}"}, lastTimestamp: %[4]q, count: 3}`,
-		pod, reason, message, time.Now().UTC().Format(time.RFC3339)))
-}
 
 // probe gives a pod a running container that its liveness probe has restarted several times, and
 // returns the pod.
@@ -51,6 +43,15 @@ func waitForWeb(t *testing.T, s *server, limits Limits) (shown []Observation, to
 	return shown, time.Since(begun), errors.Join(errs...)
 }
 
+// reasonsOf returns the codes of the reasons in observations.
+func reasonsOf(shown []Observation) string {
+	var codes []problem.Code
+	for _, s := range shown {
+		codes = append(codes, s.Report.ReasonCode)
+	}
+	return fmt.Sprint(codes)
+}
+
 // A wait can end before the events are read, because events only explain why an object is not ready.
 func TestWaitEndsBeforeEventsAreKnown(t *testing.T) {
 	t.Parallel()
@@ -59,15 +60,13 @@ func TestWaitEndsBeforeEventsAreKnown(t *testing.T) {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
 			s.delay("list events", hanging)
-			ended := s.wait(t, web())
+			w := s.waitFor(t, &Waiter{Limits: Limits{Timeout: time.Hour}}, web(), Ready())
 			pass(after)
-			s.put(podOf(t, "web-1", 1, true))
-			s.put(replicaSet(t, "web-1", 2, 2))
-			s.put(deployment(t, 2, 2))
+			s.readyAll(t)
 			changed := time.Now()
 			pass(time.Minute)
-			if took := ended.Sub(changed); took < 0 || took > leastRest {
-				t.Errorf("the wait ended %s after the last change, %s after its begin", took, after)
+			if took := w.at.Sub(changed); took < 0 || took > leastRest || w.err != nil {
+				t.Errorf("the wait ended %s after the last change, %s after its begin, %v", took, after, w.err)
 			}
 		})
 	}
@@ -97,7 +96,7 @@ func TestLastWordsHaveTheReasons(t *testing.T) {
 			t.Parallel()
 			bubble.Test(t, func(t *testing.T) {
 				s := serveWeb(t, 1)
-				s.put(eventOf(t, "web-1-1", "FailedMount", "no such secret"))
+				s.put(event(t, "mount", "Pod", "web-1-1", "FailedMount", "no such secret"))
 				s.delay("list events", test.delay)
 				shown, took, err := waitForWeb(t, s, test.limits)
 				if !errors.Is(err, test.want) || strings.Contains(err.Error(), "no such secret") != test.has {
@@ -106,12 +105,8 @@ func TestLastWordsHaveTheReasons(t *testing.T) {
 				if took < test.took || took > test.took+100*time.Millisecond {
 					t.Errorf("it ended after %s", took)
 				}
-				var codes []problem.Code
-				for _, s := range shown {
-					codes = append(codes, s.Report.ReasonCode)
-				}
-				if fmt.Sprint(codes) != test.shown {
-					t.Errorf("it has shown %v", codes)
+				if codes := reasonsOf(shown); codes != test.shown {
+					t.Errorf("it has shown %s", codes)
 				}
 			})
 		})
@@ -133,7 +128,7 @@ func TestWhenAWaitGivesUp(t *testing.T) {
 			t.Parallel()
 			bubble.Test(t, func(t *testing.T) {
 				s := serveWeb(t, 1)
-				s.put(eventOf(t, "web-1-1", "FailedMount", "no such secret"))
+				s.put(event(t, "mount", "Pod", "web-1-1", "FailedMount", "no such secret"))
 				shown, took, _ := waitForWeb(t, s, test.limits)
 				last := shown[len(shown)-1]
 				switch {
@@ -156,46 +151,22 @@ func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 2)
 		s.put(probe(t, podOf(t, "web-1", 1, true), 0))
-		s.put(eventOf(t, "web-1-1", corev1.EventTypeNormal, "it is fine"))
-		s.put(eventOf(t, "web-1-1", problem.EventKilling, "Container main failed liveness probe, will be restarted"))
+		s.put(event(t, "fine", "Pod", "web-1-1", corev1.EventTypeNormal, "it is fine"))
+		s.put(event(t, "kill", "Pod", "web-1-1", problem.EventKilling, "Container main failed liveness probe, will be restarted"))
 		s.delay("list events", 3*time.Second)
 		shown, _, err := waitForWeb(t, s, Limits{Timeout: time.Minute})
 		if !errors.Is(err, outcome.ErrTimeout) {
 			t.Errorf("it ended with %v", err)
 		}
-		reports := followAsFleet(t, s)
-		for _, s := range shown {
-			reports = append(reports, s.Report)
-		}
-		for _, r := range reports {
-			if r.ReasonCode != problem.CodeProbeFailed {
-				t.Errorf("it has shown %s: %s", r.Verdict, r.Reason)
+		f := s.follower(t, closely(), true, false)
+		f.follow(t.Context(), web())
+		pass(time.Minute)
+		for _, shown := range [][]Observation{shown, f.seen()} {
+			if codes := reasonsOf(shown); codes != "[ProbeFailed]" {
+				t.Errorf("it has shown %s", codes)
 			}
 		}
-		if len(reports) != 2 {
-			t.Errorf("it has shown %d reports", len(reports))
-		}
 	})
-}
-
-// followAsFleet follows the Deployment for a minute as one of many objects, like "status -w". It returns the
-// shown reports.
-func followAsFleet(t *testing.T, s *server) (shown []status.Report) {
-	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	f, err := NewFollower(ctx, s.factory(), nil, closely(), true, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	show := func(s Observation) error { shown = append(shown, s.Report); return nil }
-	w := begin(func() error { return f.Follow(ctx, Source{Target: web(), Show: show, Fail: func(error) {}}) })
-	pass(time.Minute)
-	stop()
-	if !w.over() {
-		t.Error("it goes on")
-	}
-	f.Stop()
-	return shown
 }
 
 // If many objects are followed, each object is first shown when its events are known, or after a second.
@@ -206,14 +177,13 @@ func TestFleetShowsReasons(t *testing.T) {
 			t.Parallel()
 			bubble.Test(t, func(t *testing.T) {
 				s := serveWeb(t, 1)
-				s.put(eventOf(t, "web-1-1", "FailedMount", "no such secret"))
+				s.put(event(t, "mount", "Pod", "web-1-1", "FailedMount", "no such secret"))
 				s.delay("list events", delay)
-				var codes []problem.Code
-				for _, r := range followAsFleet(t, s) {
-					codes = append(codes, r.ReasonCode)
-				}
-				if fmt.Sprint(codes) != want {
-					t.Errorf("it has shown %v", codes)
+				f := s.follower(t, closely(), true, false)
+				f.follow(t.Context(), web())
+				pass(time.Minute)
+				if codes := reasonsOf(f.seen()); codes != want {
+					t.Errorf("it has shown %s", codes)
 				}
 			})
 		})

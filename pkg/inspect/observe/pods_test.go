@@ -9,34 +9,21 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// followPods starts to follow the pods of the Deployment, and records the pods of each observation.
-func (s *server) followPods(ctx context.Context, t *testing.T, seen *[]string) *waiting {
+// pods returns the pods in each shown observation of the Deployment, without repetitions.
+func (f *recorder) pods(t *testing.T) []string {
 	t.Helper()
-	f, err := NewFollower(ctx, s.factory(), nil, Extent{Depth: Below}, false, true)
-	if err != nil {
-		t.Fatal(err)
+	var all []string
+	for _, s := range f.seen() {
+		if s.Name != "web" || len(s.Report.Events) > 0 || len(s.Pods) != len(s.Report.Pods) {
+			t.Errorf("it shows %+v", s)
+		}
+		all = append(all, podsOf(s.Report))
 	}
-	return begin(func() error {
-		defer f.Stop()
-		ctx, stop := context.WithCancelCause(ctx)
-		return f.Follow(ctx, Source{Target: web(), Fail: stop, Show: func(s Observation) error {
-			if s.Report.Verdict == status.Deleted {
-				return nil
-			}
-			if text := podsOf(s.Report); len(*seen) == 0 || (*seen)[len(*seen)-1] != text {
-				*seen = append(*seen, text)
-			}
-			if s.Name != "web" || len(s.Report.Events) > 0 || len(s.Pods) != len(s.Report.Pods) {
-				t.Errorf("it shows %+v", s)
-			}
-			return nil
-		}})
-	})
+	return slices.Compact(all)
 }
 
 // Follow shows the pods of an object after each change, until the object is gone or the context ends.
@@ -54,8 +41,8 @@ func TestFollowPods(t *testing.T) {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
 			ctx, stop := context.WithCancelCause(t.Context())
-			var seen []string
-			w := s.followPods(ctx, t, &seen)
+			f := s.follower(t, Extent{Depth: Below}, false, true)
+			w := f.follow(ctx, web())
 			if want := []string{"list deployments", "list pods", "list replicasets", "watch deployments", "watch pods", "watch replicasets"}; !slices.Equal(s.sent(), want) {
 				t.Errorf("it sends %v, want %v", s.sent(), want)
 			}
@@ -63,46 +50,36 @@ func TestFollowPods(t *testing.T) {
 			pass(time.Second)
 			s.remove(podOf(t, "web-1", 0, true))
 			pass(time.Second)
-			if want := []string{"[web-1-0 true web-1-1 false]", "[web-1-0 true web-1-1 true]", "[web-1-1 true]"}; w.over() || !slices.Equal(seen, want) {
-				t.Errorf("%s: it has seen %q, ended: %t, %v", what, seen, w.over(), w.err)
+			if want := []string{"[web-1-0 true web-1-1 false]", "[web-1-0 true web-1-1 true]", "[web-1-1 true]"}; w.over() || !slices.Equal(f.pods(t), want) {
+				t.Errorf("%s: it has seen %q, ended: %t, %v", what, f.pods(t), w.over(), w.err)
 			}
 			test.end(s, stop)
-			if pass(time.Second); !w.over() || !errors.Is(w.err, test.want) {
-				t.Errorf("%s: it has ended: %t, %v", what, w.over(), w.err)
+			if pass(time.Second); !w.over() || !errors.Is(w.err, test.want) || len(f.failed) > 0 {
+				t.Errorf("%s: it has ended: %t, %v, %v", what, w.over(), w.err, f.failed)
 			}
 			stop(nil)
 		})
 	}
 }
 
-// Following ends with an error if the object never existed or the server rejects a request. Requests
-// that fail for other reasons are retried.
+// Following ends with an error if the object never existed. Requests that fail are retried.
 func TestFollowPodsOfAServerThatFails(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
-		var seen []string
-		if w := newServer(t).followPods(t.Context(), t, &seen); !w.over() || !apierrors.IsNotFound(w.err) || len(seen) > 0 {
-			t.Errorf("of what is not there it says %v, %q", w.err, seen)
+		f := newServer(t).follower(t, Extent{Depth: Below}, false, true)
+		if w := f.follow(t.Context(), web()); !w.over() || !apierrors.IsNotFound(w.err) || len(f.seen()) > 0 {
+			t.Errorf("of what is not there it says %v, %v", w.err, f.seen())
 		}
 		s := serveWeb(t, 1)
-		s.forbid("list pods")
-		if w := s.followPods(t.Context(), t, &seen); !w.over() || !apierrors.IsForbidden(w.err) || len(seen) > 0 {
-			t.Errorf("without a right it says %v, %q", w.err, seen)
-		}
-		s = serveWeb(t, 1)
 		back := s.fail("list pods")
-		ctx, stop := context.WithCancel(t.Context())
-		w := s.followPods(ctx, t, &seen)
-		if w.over() || len(seen) > 0 {
-			t.Errorf("of a server that fails it says %v, %q", w.err, seen)
+		f = s.follower(t, Extent{Depth: Below}, false, true)
+		w := f.follow(t.Context(), web())
+		if w.over() || len(f.seen()) > 0 {
+			t.Errorf("of a server that fails it says %v, %v", w.err, f.seen())
 		}
 		back()
-		if pass(5 * time.Second); w.over() || len(seen) != 1 {
-			t.Errorf("of a server that is back it says %v, %q", w.err, seen)
-		}
-		stop()
-		if !w.over() || !errors.Is(w.err, context.Canceled) {
-			t.Errorf("in the end it says %v", w.err)
+		if pass(5 * time.Second); w.over() || len(f.pods(t)) != 1 {
+			t.Errorf("of a server that is back it says %v, %v", w.err, f.pods(t))
 		}
 	})
 }

@@ -32,7 +32,7 @@ func podOfFoo(t testing.TB, number int, ready bool) *unstructured.Unstructured {
 }
 
 // serveFoo returns a server with the ImoocPod and two pods. ready is the number of ready pods.
-func serveFoo(t testing.TB, ready int) *server {
+func serveFoo(t *testing.T, ready int) *server {
 	t.Helper()
 	s := newServer(t)
 	s.put(parse(t, "{apiVersion: v1, kind: Node, metadata: {name: node-1}}"))
@@ -46,7 +46,7 @@ func serveFoo(t testing.TB, ready int) *server {
 func event(t testing.TB, name, kind, uid, reason, message string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: %s, namespace: ns, uid: %[1]s}, type: Warning, reason: %[2]s, message: %[3]q,
-		involvedObject: {kind: %[4]s, name: %[5]s, namespace: ns, uid: %[5]s}, lastTimestamp: "2000-01-01T00:00:00Z", count: 1}`, name, reason, message, kind, uid))
+		involvedObject: {kind: %[4]s, name: %[5]s, namespace: ns, uid: %[5]s}, lastTimestamp: "2000-01-01T00:00:00Z", count: 3}`, name, reason, message, kind, uid))
 }
 
 // lease returns the lease of a run-controller, last renewed at the given time.

@@ -27,7 +27,9 @@ func (s *server) deployments(t *testing.T) dynamic.ResourceInterface {
 
 type waiting struct {
 	ended chan struct{}
-	err   error
+	// at is when the wait ended, or zero.
+	at  time.Time
+	err error
 }
 
 // begin starts a wait, and returns after its first requests.
@@ -36,6 +38,7 @@ func begin(wait func() error) *waiting {
 	go func() {
 		defer close(w.ended)
 		w.err = wait()
+		w.at = time.Now()
 	}()
 	pass(time.Second)
 	return w

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,24 +85,6 @@ func serveSet(t *testing.T, ready int) *server {
 	return s
 }
 
-// wait starts to wait until a target is ready. ended points to the time at which the wait ended, or
-// to zero before the end.
-func (s *server) wait(t *testing.T, target Target) (ended *time.Time) {
-	t.Helper()
-	a := &Waiter{Clients: s.factory(), Limits: Limits{Timeout: time.Hour}}
-	ended = &time.Time{}
-	go func() {
-		for _, err := range a.Wait(t.Context(), []WaitTarget{{Target: target, Conditions: []Condition{Ready()}}}) {
-			if err != nil {
-				t.Error(err)
-			}
-		}
-		*ended = time.Now()
-	}()
-	pass(time.Second) // after this time, the wait has listed everything
-	return ended
-}
-
 // A wait ends soon after the last relevant change, even if earlier requests were slow. For kinds of
 // other programs, it reads the object, the pods, and their owners again at the end.
 func TestWaitEndsSoon(t *testing.T) {
@@ -122,7 +103,7 @@ func TestWaitEndsSoon(t *testing.T) {
 		bubble.Test(t, func(t *testing.T) {
 			s := test.server(t, 1)
 			s.delay("* *", latency)
-			ended := s.wait(t, test.target)
+			w := s.waitFor(t, &Waiter{Limits: Limits{Timeout: time.Hour}}, test.target, Ready())
 			s.put(podOf(t, "web-1", 1, true))
 			pass(time.Millisecond)
 			s.put(replicaSet(t, "web-1", 2, 2))
@@ -130,8 +111,8 @@ func TestWaitEndsSoon(t *testing.T) {
 			test.change(t, s)
 			changed := time.Now()
 			pass(time.Minute)
-			if took := ended.Sub(changed); took < 0 || took > test.within {
-				t.Errorf("%s: the wait ended %s after the last change", what, took)
+			if took := w.at.Sub(changed); took < 0 || took > test.within || w.err != nil {
+				t.Errorf("%s: the wait ended %s after the last change, %v", what, took, w.err)
 			}
 			if n := s.count("list pods"); n != test.pods {
 				t.Errorf("%s: %d lists of pods", what, n)
@@ -146,7 +127,7 @@ func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveSet(t, 1)
-		ended := s.wait(t, theSet())
+		w := s.waitFor(t, &Waiter{Limits: Limits{Timeout: time.Hour}}, theSet(), Ready())
 		s.put(podOf(t, "web-1", 1, true))
 		s.put(replicaSet(t, "web-1", 2, 2))
 		pass(time.Second)
@@ -154,14 +135,14 @@ func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 		s.put(replicaSet(t, "web-1", 2, 1))
 		s.put(setOf(t, 2)) // the program has not seen the pod yet
 		pass(time.Minute)
-		if !ended.IsZero() {
-			t.Fatal("it ended with a pod that is not ready")
+		if w.over() {
+			t.Fatalf("it ended with a pod that is not ready: %v", w.err)
 		}
 		s.put(replicaSet(t, "web-1", 2, 2))
 		s.Stall()
 		pass(time.Second)
-		if ended.IsZero() {
-			t.Error("it does not end")
+		if !w.over() || w.err != nil {
+			t.Errorf("it has ended: %t, %v", w.over(), w.err)
 		}
 	})
 }
@@ -170,19 +151,11 @@ func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 func TestOthersAreNotRead(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
 		s := serveWeb(t, 1)
-		f := &followers{shown: map[string]string{}}
-		var running sync.WaitGroup
-		if err := f.followFleet(ctx, s.factory(), &running, "fleet of one", false, func(error) {}); err != nil {
-			t.Error(err)
-		}
-		pass(time.Second)
+		s.follower(t, closely(), false, false).follow(t.Context(), allDeployments())
 		if !s.selected("list pods", "app=web") || !s.selected("list events", unlessRoutine()) {
 			t.Errorf("it has sent %v", s.Requests(nil))
 		}
-		stop()
-		running.Wait()
 	})
 }
 
@@ -190,15 +163,10 @@ func TestOthersAreNotRead(t *testing.T) {
 func TestSelectorThatChanges(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
 		s := serveWeb(t, 1)
-		c := s.factory()
-		f := &followers{shown: map[string]string{}}
-		var running sync.WaitGroup
-		if err := f.follow(ctx, c, &running); err != nil {
-			t.Error(err)
-		}
-		pass(time.Second)
+		pods, one := s.follower(t, Extent{Depth: Below}, false, true), s.follower(t, closely(), false, false)
+		pods.follow(t.Context(), web())
+		one.follow(t.Context(), allDeployments())
 		labels := map[string]string{"app": "web2"}
 		obj := deployment(t, 2, 1)
 		obj.SetGeneration(2)
@@ -214,14 +182,11 @@ func TestSelectorThatChanges(t *testing.T) {
 		}
 		s.put(obj)
 		pass(time.Second)
-		e, _, err := Read(ctx, c, web(), Extent{Depth: Reasons})
-		f.mu.Lock()
-		if r := status.NewReport(e); err != nil || len(r.Pods) != 2 || f.shown["pods"] != podsOf(r) || f.shown["fleet of one"] != inShort(r) {
-			t.Errorf("it shows %v and a read says %s%s%v", f.shown, podsOf(r), inShort(r), err)
+		e, _, err := Read(t.Context(), s.factory(), web(), Extent{Depth: Reasons})
+		synctest.Wait()
+		if r := status.NewReport(e); err != nil || len(r.Pods) != 2 || podsOf(pods.last()) != podsOf(r) || inShort(one.last()) != inShort(r) {
+			t.Errorf("it shows %s%s and a read says %s%s%v", podsOf(pods.last()), inShort(one.last()), podsOf(r), inShort(r), err)
 		}
-		f.mu.Unlock()
-		stop()
-		running.Wait()
 	})
 }
 
@@ -433,23 +398,23 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	listed := []string{"list deployments"}
 	for what, test := range map[string]struct {
-		server    func(*testing.T) *server
+		server    func(*testing.T, int) *server
 		target    Target
 		condition Condition
 		forbidden bool // the user is not allowed to list pods
 		want      []string
 		pods      int // number of lists of pods
 	}{
-		"one that is there":            {func(t *testing.T) *server { t.Helper(); return serveWeb(t, 2) }, web(), Created(), false, listed, 0},
-		"one that is ready":            {func(t *testing.T) *server { t.Helper(); return serveWeb(t, 2) }, web(), Ready(), false, nil, 1},
-		"one of another program":       {func(t *testing.T) *server { t.Helper(); return serveSet(t, 2) }, theSet(), Ready(), false, nil, 2},
-		"whatever it comes to":         {func(t *testing.T) *server { t.Helper(); return serveWeb(t, 2) }, web(), Condition{Tree: true, Met: Ready().Met}, false, nil, 1},
-		"one of this program":          {func(t *testing.T) *server { t.Helper(); return serveFoo(t, 2) }, foo(), Ready(), false, nil, 1},
-		"one without a right to pods":  {func(t *testing.T) *server { t.Helper(); return serveFoo(t, 2) }, foo(), Ready(), true, nil, 1},
-		"one of another, without that": {func(t *testing.T) *server { t.Helper(); return serveWeb(t, 2) }, web(), Ready(), true, nil, 1},
+		"one that is there":            {serveWeb, web(), Created(), false, listed, 0},
+		"one that is ready":            {serveWeb, web(), Ready(), false, nil, 1},
+		"one of another program":       {serveSet, theSet(), Ready(), false, nil, 2},
+		"whatever it comes to":         {serveWeb, web(), Condition{Tree: true, Met: Ready().Met}, false, nil, 1},
+		"one of this program":          {serveFoo, foo(), Ready(), false, nil, 1},
+		"one without a right to pods":  {serveFoo, foo(), Ready(), true, nil, 1},
+		"one of another, without that": {serveWeb, web(), Ready(), true, nil, 1},
 	} {
 		bubble.Test(t, func(t *testing.T) {
-			s := test.server(t)
+			s := test.server(t, 2)
 			if test.forbidden {
 				s.forbid("list pods")
 			}

@@ -71,6 +71,7 @@ func TestCostOfManyTargets(t *testing.T) { // not parallel, because it counts al
 func TestCostOfLeases(t *testing.T) { // not parallel, because it counts allocations
 	const objects, leases = 50, 200
 	s := newServer(t)
+	s.CreateCRDs()
 	var targets []Target
 	for i := range leases {
 		s.put(lease(t, fmt.Sprint("loop-", i), "ns", time.Now()))

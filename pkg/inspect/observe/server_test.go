@@ -28,7 +28,6 @@ type server struct{ *apiserver.Server }
 func newServer(t testing.TB) *server {
 	t.Helper()
 	s := &server{apiserver.New(t)}
-	s.CreateCRDs()
 	s.Create(crdOf(t, "Set", setSpec, "{status: {}, scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}}"))
 	s.Create(crdOf(t, "Cell", cellSpec, "{status: {}}"))
 	return s

@@ -35,6 +35,7 @@ func podOfFoo(t testing.TB, number int, ready bool) *unstructured.Unstructured {
 func serveFoo(t *testing.T, ready int) *server {
 	t.Helper()
 	s := newServer(t)
+	s.CreateCRDs()
 	s.put(parse(t, "{apiVersion: v1, kind: Node, metadata: {name: node-1}}"))
 	s.put(imoocPod(t, 2, ready))
 	for i := range 2 {
@@ -160,6 +161,7 @@ func TestLoopsOfTheNamespaceOfAll(t *testing.T) {
 	t.Parallel()
 	for namespace, want := range map[string]int{"ns": 2, apis.LeaseNamespaceForAll: 1} {
 		s := newServer(t)
+		s.CreateCRDs()
 		s.put(lease(t, "all", apis.LeaseNamespaceForAll, time.Now()))
 		obj := imoocPod(t, 2, 1)
 		obj.SetNamespace(namespace)

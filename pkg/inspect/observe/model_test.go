@@ -70,34 +70,12 @@ func TestAllPods(t *testing.T) {
 	pod := podOf(t, "web-1", 1, true)
 	pod.SetAnnotations(map[string]string{apis.AnnotationDefaultContainer: "main"})
 	s.put(pod)
-	c := s.factory()
-	read := func(selector string) ([]*problem.Pod, error) {
-		from, err := feeds.New(t.Context(), c, nil, feeds.Mode{Once: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer from.Stop()
-		pods, err := from.Pods("ns", selector).Index(t.Context())
-		return pods.Of["web-1"], err
+	e, _, err := Read(t.Context(), s.factory(), web(), Extent{Depth: Below})
+	if err != nil || len(e.Pods) != 2 {
+		t.Fatalf("%d pods, %v", len(e.Pods), err)
 	}
-	pods, err := read("app=web")
-	if err != nil || len(pods) != 2 || s.count("list pods") != 1 {
-		t.Fatalf("%d pods in %d lists, %v", len(pods), s.count("list pods"), err)
-	}
-	if got := pods[1].Object; len(got.ManagedFields) > 0 || got.Annotations[apis.AnnotationDefaultContainer] != "main" {
+	if got := e.Pods[1].Object; len(got.ManagedFields) > 0 || got.Annotations[apis.AnnotationDefaultContainer] != "main" {
 		t.Errorf("it is kept as %v", got)
-	}
-	if pods, err := read("app=none"); err != nil || len(pods) != 0 {
-		t.Errorf("of none: %v, %v", pods, err)
-	}
-	s.fail("list pods")
-	if pods, err := read("app=web"); err == nil {
-		t.Errorf("from a server that fails: %v, %v", pods, err)
-	}
-	nowhere := s.factory()
-	*nowhere.Flags.APIServer = "http://[broken"
-	if _, err := feeds.New(t.Context(), nowhere, nil, feeds.Mode{Once: true}); err == nil {
-		t.Error("without a server there are feeds")
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -291,6 +290,8 @@ func TestUnexplainedNodes(t *testing.T) {
 	}
 	crashing := set(t, pod(9, "i", false), []any{map[string]any{"name": "main", "restartCount": int64(9), "state": map[string]any{"waiting": map[string]any{"reason": "CrashLoopBackOff"}},
 		"lastState": map[string]any{"terminated": map[string]any{"exitCode": int64(1), "reason": "Error"}}}}, "status", "containerStatuses")
+	stuck := set(t, pod(1, "b", false), int64(30), "metadata", "deletionGracePeriodSeconds")
+	set(t, stuck, "1999-12-31T23:30:00Z", "metadata", "deletionTimestamp")
 	many := func() (all []*unstructured.Unstructured) {
 		for i := range nodesLookedAt + 1 {
 			all = append(all, pod(i, fmt.Sprint("node-", i), false))
@@ -306,6 +307,7 @@ func TestUnexplainedNodes(t *testing.T) {
 		{"on one node", []*unstructured.Unstructured{pod(0, "a", false), pod(1, "a", false)}, []string{"a"}},
 		{"on none", []*unstructured.Unstructured{pod(0, "", false), pod(1, "b", false)}, []string{"b"}},
 		{"explained", []*unstructured.Unstructured{pod(0, "a", false), crashing}, []string{"a"}},
+		{"stuck terminating", []*unstructured.Unstructured{pod(0, "a", true), stuck}, []string{"b"}},
 		{"many", many(), []string{"node-0", "node-1", "node-2", "node-3", "node-4"}},
 	} {
 		s := newServer(t)
@@ -341,20 +343,5 @@ func TestListAs(t *testing.T) {
 	}
 	if all, err := listAs[odd](t.Context(), client, theSet().Kind.Resource, "ns"); err == nil {
 		t.Errorf("a spec that is no word is read as %q", all)
-	}
-}
-
-// The node of a pod that is stuck terminating is read, because the node can be the reason.
-func TestPodsThatTerminateAskForTheirNode(t *testing.T) {
-	t.Parallel()
-	s := serveWeb(t, 1)
-	pod := podOf(t, "web-1", 1, false)
-	set(t, pod, int64(30), "metadata", "deletionGracePeriodSeconds")
-	s.put(set(t, pod, "1999-12-31T23:30:00Z", "metadata", "deletionTimestamp"))
-	e, _, err := Read(t.Context(), s.factory(), web(), Extent{Depth: Reasons})
-	r := status.NewReport(e)
-	i := slices.IndexFunc(r.Pods, func(pod problem.Pod) bool { return pod.Name == "web-1-1" })
-	if err != nil || i < 0 || r.Pods[i].Code != problem.CodeTerminating || e.Nodes["node-1"] == nil {
-		t.Errorf("the pods are %+v, the nodes %v, %v", r.Pods, e.Nodes, err)
 	}
 }

@@ -88,23 +88,28 @@ func never() Condition {
 
 const notReady = "progressing: 1 of 2 pods ready"
 
-// A wait ends at its timeout, and the error contains the last observation.
+// A wait ends at its timeout, and the error contains the last observation, if any.
 func TestWaitTimesOut(t *testing.T) {
 	t.Parallel()
+	missing := Target{Kind: deployments(), Namespace: "ns", Name: "new"}
 	for what, test := range map[string]struct {
 		limits    Limits
 		target    Target
 		condition Condition
+		delay     time.Duration // of each response
 		after     time.Duration // the wait must be over at this time
-		want      string
+		goal      string
+		seen      string
 	}{
-		"not ready":       {Limits{Timeout: time.Minute}, web(), Ready(), time.Minute, "wait for deployment/web to be ready: timed out; last seen: " + notReady},
-		"not there":       {Limits{Timeout: time.Minute}, Target{Kind: deployments(), Namespace: "ns", Name: "new"}, Created(), time.Minute, "wait for deployment/new to be created: timed out; last seen: it does not exist"},
-		"one look":        {Limits{Once: true}, web(), Ready(), 0, "wait for deployment/web to be ready: timed out; last seen: " + notReady},
-		"one look of two": {Limits{Once: true, Timeout: time.Minute}, web(), Gone(), 0, "wait for deployment/web to be gone: timed out; last seen: " + notReady},
+		"nothing seen":    {Limits{Timeout: 10 * time.Second}, web(), Ready(), time.Hour, 10 * time.Second, "to be ready", "nothing"},
+		"not ready":       {Limits{Timeout: time.Minute}, web(), Ready(), 0, time.Minute, "to be ready", notReady},
+		"not there":       {Limits{Timeout: time.Minute}, missing, Created(), 0, time.Minute, "to be created", "it does not exist"},
+		"one look":        {Limits{Once: true}, web(), Ready(), 0, 0, "to be ready", notReady},
+		"one look of two": {Limits{Once: true, Timeout: time.Minute}, web(), Gone(), 0, 0, "to be gone", notReady},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
+			s.delay("* *", test.delay)
 			w := s.waitFor(t, &Waiter{Limits: test.limits}, test.target, test.condition)
 			if test.after > 0 {
 				pass(test.after - 2*time.Second)
@@ -113,25 +118,12 @@ func TestWaitTimesOut(t *testing.T) {
 				}
 				pass(time.Second)
 			}
-			if !w.over() || !errors.Is(w.err, outcome.ErrTimeout) || !strings.HasPrefix(w.err.Error(), test.want) {
-				t.Errorf("%s: it has ended: %t, %v, want %s", what, w.over(), w.err, test.want)
+			want := fmt.Sprintf("wait for %s %s: timed out; last seen: %s", test.target, test.goal, test.seen)
+			if !w.over() || !errors.Is(w.err, outcome.ErrTimeout) || w.err.Error() != want {
+				t.Errorf("%s: it has ended: %t, %v, want %s", what, w.over(), w.err, want)
 			}
 		})
 	}
-}
-
-// If a wait times out before its first observation, the error contains "last seen: nothing".
-func TestWaitThatSeesNothing(t *testing.T) {
-	t.Parallel()
-	bubble.Test(t, func(t *testing.T) {
-		s := serveWeb(t, 1)
-		s.delay("* *", time.Minute)
-		w := s.waitFor(t, &Waiter{Limits: limits(10*time.Second, 0)}, web(), Ready())
-		pass(time.Minute)
-		if want := "wait for deployment/web to be ready: timed out; last seen: nothing"; !w.over() || w.err == nil || w.err.Error() != want {
-			t.Errorf("it says %v, want %s", w.err, want)
-		}
-	})
 }
 
 // A wait ends with the reason when its object has failed for long enough. Without FailFast or FailsFast, the

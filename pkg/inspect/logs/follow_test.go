@@ -148,32 +148,20 @@ func (s *stream) Close() error {
 type followTest struct {
 	*kubelets
 	*Follower
-	see       func(status.Report, []*corev1.Pod)
-	done      <-chan struct{}
-	cause     func() error
-	stop      context.CancelCauseFunc
+	ctx       context.Context //nolint:containedctx // of a test
 	out, said *bytes.Buffer
 	pods      map[string]*corev1.Pod
 }
 
-func newFollowTest(t *testing.T, most int) *followTest {
-	t.Helper()
-	ctx, stop := context.WithCancelCause(t.Context())
-	f := &followTest{kubelets: &kubelets{}, done: ctx.Done(), cause: func() error { return context.Cause(ctx) }, stop: stop, out: &bytes.Buffer{}, said: &bytes.Buffer{}, pods: map[string]*corev1.Pod{}}
-	r := Reader{Open: f.openLog, Out: &Output{Out: f.out, ErrOut: f.said}, Most: most, Tail: 2}
-	f.Follower = NewFollowers(1, r, Wanted{}, stop)[0]
-	f.see = func(report status.Report, pods []*corev1.Pod) { f.See(ctx, report, pods) }
-	return f
-}
-
-// following runs a test with a new follower in a bubble with simulated time.
+// following runs a test with a new follower in a bubble with simulated time. The follower ends with the test.
 func following(t *testing.T, most int, test func(*testing.T, *followTest)) {
 	t.Helper()
 	bubble.Test(t, func(t *testing.T) {
-		f := newFollowTest(t, most)
+		ctx, stop := context.WithCancelCause(t.Context())
+		f := &followTest{kubelets: &kubelets{}, ctx: ctx, out: &bytes.Buffer{}, said: &bytes.Buffer{}, pods: map[string]*corev1.Pod{}}
+		r := Reader{Open: f.openLog, Out: &Output{Out: f.out, ErrOut: f.said}, Most: most, Tail: 2}
+		f.Follower = NewFollowers(1, r, Wanted{}, stop)[0]
 		test(t, f)
-		f.stop(nil)
-		f.End()
 	})
 }
 
@@ -184,7 +172,7 @@ func (f *followTest) show() {
 		pods = append(pods, p)
 		report.Pods = append(report.Pods, problem.Pod{Name: p.Name, UID: p.UID, Ready: true})
 	}
-	f.see(report, pods)
+	f.See(f.ctx, report, pods)
 	synctest.Wait()
 }
 
@@ -396,9 +384,9 @@ func TestFollowForbidden(t *testing.T) {
 		f.refuse = apierrors.NewForbidden(schema.GroupResource{Resource: "pods/log"}, "foo-0", errors.New("no"))
 		f.start("foo-0")
 		f.set("foo-0", isUp)
-		<-f.done
+		<-f.ctx.Done()
 		var missing *MissingRightError
-		if err := f.cause(); !errors.As(err, &missing) || !apierrors.IsForbidden(err) {
+		if err := context.Cause(f.ctx); !errors.As(err, &missing) || !apierrors.IsForbidden(err) {
 			t.Error(err)
 		}
 	})
@@ -436,8 +424,8 @@ func TestFollowIntoNothing(t *testing.T) {
 		f.Out.Out = closedPipe{}
 		f.write(f.start("foo-0"), "a")
 		f.set("foo-0", isUp)
-		<-f.done
-		if err := f.cause(); !errors.Is(err, io.ErrClosedPipe) {
+		<-f.ctx.Done()
+		if err := context.Cause(f.ctx); !errors.Is(err, io.ErrClosedPipe) {
 			t.Error(err)
 		}
 	})

@@ -23,20 +23,17 @@ func TestCommandContext(t *testing.T) {
 		"a token is a secret":    {[]string{"--token=s3cret", "--user=u"}, "kubectl imoocpod check -n n --user=u"},
 		"the namespace":          {[]string{"--namespace=other"}, "kubectl imoocpod check -n n"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
-			c := New("v0", genericiooptions.NewTestIOStreamsDiscard())
-			c.AddFlags(flags)
-			if err := flags.Parse(test.args); err != nil {
-				t.Fatal(err)
-			}
-			if got := c.CommandContext().Line(commandline.Plugin("check").In("n")); got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
-			}
-			if strings.Contains(c.ClusterContext().Line(commandline.Plugin("check")), "--as") {
-				t.Error("whoever grants rights is impersonated")
-			}
-		})
+		flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+		c := New("v0", genericiooptions.NewTestIOStreamsDiscard())
+		c.AddFlags(flags)
+		if err := flags.Parse(test.args); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.CommandContext().Line(commandline.Plugin("check").In("n")); got != test.want {
+			t.Errorf("%s: got %s, want %s", name, got, test.want)
+		}
+		if strings.Contains(c.ClusterContext().Line(commandline.Plugin("check")), "--as") {
+			t.Error("whoever grants rights is impersonated")
+		}
 	}
 }

@@ -77,29 +77,26 @@ func TestTimeOfSilence(t *testing.T) {
 		"a watch, and then silence":            {[]string{"/api?watch=true", "/api!", "/api!", "/api"}, false, 2, 4},
 		"behind a prefix":                      {[]string{"/k8s/c/api", "/k8s/c/apis/a/v1!", "/k8s/c/apis/b/v1", "/k8s/c/apis/a/v1!"}, false, 1, 3},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble.Test(t, func(t *testing.T) {
-				sent := 0
-				transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: server(func(path string) *http.Response {
-					sent++
-					if strings.HasSuffix(path, silent) {
-						return nil
-					}
-					return ok()
-				})}
-				transport.patient.Store(test.patient)
-				begun := time.Now()
-				for _, path := range test.paths {
-					_, err := ask(t, transport, path)
-					if slow, is := errors.AsType[net.Error](err); (err != nil) != strings.HasSuffix(path, silent) || err != nil && (!is || !slow.Timeout()) {
-						t.Errorf("%s: %v", path, err)
-					}
+		bubble.Test(t, func(t *testing.T) {
+			sent := 0
+			transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: server(func(path string) *http.Response {
+				sent++
+				if strings.HasSuffix(path, silent) {
+					return nil
 				}
-				if took := time.Since(begun); took != test.timeouts*time.Minute || sent != test.sent {
-					t.Errorf("took %s and %d requests, want %d times the timeout and %d", took, sent, test.timeouts, test.sent)
+				return ok()
+			})}
+			transport.patient.Store(test.patient)
+			begun := time.Now()
+			for _, path := range test.paths {
+				_, err := ask(t, transport, path)
+				if slow, is := errors.AsType[net.Error](err); (err != nil) != strings.HasSuffix(path, silent) || err != nil && (!is || !slow.Timeout()) {
+					t.Errorf("%s: %s: %v", name, path, err)
 				}
-			})
+			}
+			if took := time.Since(begun); took != test.timeouts*time.Minute || sent != test.sent {
+				t.Errorf("%s: took %s and %d requests, want %d times the timeout and %d", name, took, sent, test.timeouts, test.sent)
+			}
 		})
 	}
 }
@@ -160,26 +157,23 @@ func TestRetryAfter(t *testing.T) {
 		"later than can be counted":       {http.StatusTooManyRequests, "9223372036854775807", time.Minute, 0, false},
 		"in an hour, of what was created": {http.StatusCreated, "3600", time.Minute, 0, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble.Test(t, func(t *testing.T) {
-				busy := func(string) *http.Response {
-					resp := response(test.code, strings.NewReader("{}"))
-					resp.Header.Set("Retry-After", test.seconds)
-					return resp
+		bubble.Test(t, func(t *testing.T) {
+			busy := func(string) *http.Response {
+				resp := response(test.code, strings.NewReader("{}"))
+				resp.Header.Set("Retry-After", test.seconds)
+				return resp
+			}
+			transport := &boundedTransport{connection: &connection{}, timeout: test.timeout, maxBytes: maxBytes, base: server(busy)}
+			if test.since > 0 {
+				if _, err := ask(t, transport, "/api"); err != nil {
+					t.Fatal(err)
 				}
-				transport := &boundedTransport{connection: &connection{}, timeout: test.timeout, maxBytes: maxBytes, base: server(busy)}
-				if test.since > 0 {
-					if _, err := ask(t, transport, "/api"); err != nil {
-						t.Fatal(err)
-					}
-					<-time.After(test.since)
-				}
-				header, err := ask(t, transport, "/api")
-				if err != nil || (header.Get("Retry-After") != "") != test.seen {
-					t.Errorf("%v, header %v", err, header)
-				}
-			})
+				<-time.After(test.since)
+			}
+			header, err := ask(t, transport, "/api")
+			if err != nil || (header.Get("Retry-After") != "") != test.seen {
+				t.Errorf("%s: %v, header %v", name, err, header)
+			}
 		})
 	}
 }
@@ -209,19 +203,16 @@ func TestResponseWithoutEnd(t *testing.T) {
 		"slow, and somebody waits":  {endless{piece, time.Second}, true, "no response within 1m0s"},
 		"a part within the timeout": {endless{piece, 20 * time.Millisecond}, true, "sent more than 16 MiB"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble.Test(t, func(t *testing.T) {
-				transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: nil}
-				transport.patient.Store(test.patient)
-				transport.base = interrupted{server(func(string) *http.Response { return response(http.StatusOK, test.body) })}
-				if _, err := ask(t, transport, "/api"); err == nil || !strings.Contains(err.Error(), test.says) {
-					t.Errorf("got %v", err)
-				}
-				if held := transport.held.Load(); held != 0 {
-					t.Errorf("%d bytes are held", held)
-				}
-			})
+		bubble.Test(t, func(t *testing.T) {
+			transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: nil}
+			transport.patient.Store(test.patient)
+			transport.base = interrupted{server(func(string) *http.Response { return response(http.StatusOK, test.body) })}
+			if _, err := ask(t, transport, "/api"); err == nil || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("%s: got %v", name, err)
+			}
+			if held := transport.held.Load(); held != 0 {
+				t.Errorf("%s: %d bytes are held", name, held)
+			}
 		})
 	}
 }
@@ -318,26 +309,23 @@ func TestLongStreams(t *testing.T) {
 		"many events":               {watch, strings.Repeat("x", 4<<10-1) + "\n", false},
 		"one event without any end": {watch, strings.Repeat("x", 4<<10), true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble.Test(t, func(t *testing.T) {
-				transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes}
-				transport.base = interrupted{server(func(path string) *http.Response {
-					resp := response(http.StatusOK, endless{strings.Repeat(test.piece, 32<<10/len(test.piece)), time.Millisecond})
-					if strings.HasSuffix(path, "log") {
-						resp.Header.Set("Content-Type", "text/plain")
-					}
-					return resp
-				})}
-				resp, err := send(t, transport, test.path)
-				if err == nil {
-					_, err = io.CopyN(io.Discard, resp.Body, maxBytes+partBytes)
-					_ = resp.Body.Close()
+		bubble.Test(t, func(t *testing.T) {
+			transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes}
+			transport.base = interrupted{server(func(path string) *http.Response {
+				resp := response(http.StatusOK, endless{strings.Repeat(test.piece, 32<<10/len(test.piece)), time.Millisecond})
+				if strings.HasSuffix(path, "log") {
+					resp.Header.Set("Content-Type", "text/plain")
 				}
-				if (err != nil) != test.ends {
-					t.Errorf("got %v", err)
-				}
-			})
+				return resp
+			})}
+			resp, err := send(t, transport, test.path)
+			if err == nil {
+				_, err = io.CopyN(io.Discard, resp.Body, maxBytes+partBytes)
+				_ = resp.Body.Close()
+			}
+			if (err != nil) != test.ends {
+				t.Errorf("%s: got %v", name, err)
+			}
 		})
 	}
 }
@@ -357,30 +345,27 @@ func TestRedirects(t *testing.T) {
 		"of a write, as a write":          {http.MethodPatch, "http://server/b", http.StatusTemporaryRedirect, true},
 		"of a write, which would be lost": {http.MethodPatch, "http://server/b", http.StatusFound, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: server(func(path string) *http.Response {
-				if path == "/a" {
-					resp := response(test.code, strings.NewReader(""))
-					resp.Header.Set("Location", test.to)
-					return resp
-				}
-				return ok()
-			})}
-			req, err := http.NewRequestWithContext(t.Context(), test.method, "http://server/a", strings.NewReader("{}"))
-			if err != nil {
-				t.Fatal(err)
+		transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: server(func(path string) *http.Response {
+			if path == "/a" {
+				resp := response(test.code, strings.NewReader(""))
+				resp.Header.Set("Location", test.to)
+				return resp
 			}
-			resp, err := (&http.Client{Transport: transport}).Do(req)
-			if (err == nil) != test.followed {
-				t.Fatalf("got %v", err)
-			}
-			if err == nil {
-				_ = resp.Body.Close()
-			} else if bad, is := errors.AsType[*BadResponseError](err); !is || bad.Server != "server" {
-				t.Errorf("got %v", err)
-			}
-		})
+			return ok()
+		})}
+		req, err := http.NewRequestWithContext(t.Context(), test.method, "http://server/a", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := (&http.Client{Transport: transport}).Do(req)
+		if (err == nil) != test.followed {
+			t.Fatalf("%s: got %v", name, err)
+		}
+		if err == nil {
+			_ = resp.Body.Close()
+		} else if bad, is := errors.AsType[*BadResponseError](err); !is || bad.Server != "server" {
+			t.Errorf("%s: got %v", name, err)
+		}
 	}
 }
 

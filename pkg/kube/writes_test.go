@@ -63,31 +63,28 @@ func TestWriteWithoutAnAnswer(t *testing.T) {
 			_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n"))
 		}, false},
 	} {
-		t.Run(test.what, func(t *testing.T) {
-			t.Parallel()
-			bubble.Test(t, func(t *testing.T) {
-				base := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-					if test.serve == nil {
-						return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
-					}
-					client, server := net.Pipe()
-					go test.serve(server)
-					context.AfterFunc(t.Context(), func() { _ = server.Close() }) //nolint:contextcheck // it outlives the dialing
-					return client, nil
-				}}
-				transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: base}
-				req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, test.url+"/api/v1/namespaces/default/pods/a", strings.NewReader("{}"))
-				if err != nil {
-					t.Fatal(err)
+		bubble.Test(t, func(t *testing.T) {
+			base := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+				if test.serve == nil {
+					return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 				}
-				resp, err := transport.RoundTrip(req)
-				if err == nil {
-					_ = resp.Body.Close()
-				}
-				if err == nil || errors.Is(err, outcome.ErrUnknown) != test.unknown {
-					t.Errorf("got %v, want an unknown outcome: %t", err, test.unknown)
-				}
-			})
+				client, server := net.Pipe()
+				go test.serve(server)
+				context.AfterFunc(t.Context(), func() { _ = server.Close() }) //nolint:contextcheck // it outlives the dialing
+				return client, nil
+			}}
+			transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: base}
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, test.url+"/api/v1/namespaces/default/pods/a", strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := transport.RoundTrip(req)
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+			if err == nil || errors.Is(err, outcome.ErrUnknown) != test.unknown {
+				t.Errorf("%s: got %v, want an unknown outcome: %t", test.what, err, test.unknown)
+			}
 		})
 	}
 }

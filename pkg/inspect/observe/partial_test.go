@@ -92,23 +92,20 @@ func TestLastWordsHaveTheReasons(t *testing.T) {
 		{"events hang", hanging, Limits{Timeout: 20 * time.Second}, outcome.ErrTimeout, false, 20*time.Second + explaining, "[PodsStarting]"},
 		{"one look", 300 * time.Millisecond, Limits{Once: true}, outcome.ErrTimeout, true, 300 * time.Millisecond, "[VolumeNotMounted]"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			bubble.Test(t, func(t *testing.T) {
-				s := serveWeb(t, 1)
-				s.put(event(t, "mount", "Pod", "web-1-1", "FailedMount", "no such secret"))
-				s.delay("list events", test.delay)
-				shown, took, err := waitForWeb(t, s, test.limits)
-				if !errors.Is(err, test.want) || strings.Contains(err.Error(), "no such secret") != test.has {
-					t.Errorf("it ended with %v", err)
-				}
-				if took < test.took || took > test.took+100*time.Millisecond {
-					t.Errorf("it ended after %s", took)
-				}
-				if codes := reasonsOf(shown); codes != test.shown {
-					t.Errorf("it has shown %s", codes)
-				}
-			})
+		bubble.Test(t, func(t *testing.T) {
+			s := serveWeb(t, 1)
+			s.put(event(t, "mount", "Pod", "web-1-1", "FailedMount", "no such secret"))
+			s.delay("list events", test.delay)
+			shown, took, err := waitForWeb(t, s, test.limits)
+			if !errors.Is(err, test.want) || strings.Contains(err.Error(), "no such secret") != test.has {
+				t.Errorf("%s: it ended with %v", test.name, err)
+			}
+			if took < test.took || took > test.took+100*time.Millisecond {
+				t.Errorf("%s: it ended after %s", test.name, took)
+			}
+			if codes := reasonsOf(shown); codes != test.shown {
+				t.Errorf("%s: it has shown %s", test.name, codes)
+			}
 		})
 	}
 }
@@ -124,22 +121,19 @@ func TestWhenAWaitGivesUp(t *testing.T) {
 		"in a while": {Limits{Timeout: time.Hour, FailFast: true, FailAfter: 20 * time.Second}, 20 * time.Second},
 		"never":      {Limits{Timeout: time.Minute, FailAfter: 20 * time.Second}, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble.Test(t, func(t *testing.T) {
-				s := serveWeb(t, 1)
-				s.put(event(t, "mount", "Pod", "web-1-1", "FailedMount", "no such secret"))
-				shown, took, _ := waitForWeb(t, s, test.limits)
-				last := shown[len(shown)-1]
-				switch {
-				case last.Report.Verdict != status.Failed:
-					t.Errorf("it has shown %+v", last.Report)
-				case test.want == 0 && !last.GivesUp.IsZero(), test.want > 0 && last.GivesUp.Sub(last.At) != test.want:
-					t.Errorf("it gives up at %s, and failed at %s", last.GivesUp, last.At)
-				case test.want > 0 && (took < test.want || took > test.want+time.Second):
-					t.Errorf("it gave up after %s", took)
-				}
-			})
+		bubble.Test(t, func(t *testing.T) {
+			s := serveWeb(t, 1)
+			s.put(event(t, "mount", "Pod", "web-1-1", "FailedMount", "no such secret"))
+			shown, took, _ := waitForWeb(t, s, test.limits)
+			last := shown[len(shown)-1]
+			switch {
+			case last.Report.Verdict != status.Failed:
+				t.Errorf("%s: it has shown %+v", name, last.Report)
+			case test.want == 0 && !last.GivesUp.IsZero(), test.want > 0 && last.GivesUp.Sub(last.At) != test.want:
+				t.Errorf("%s: it gives up at %s, and failed at %s", name, last.GivesUp, last.At)
+			case test.want > 0 && (took < test.want || took > test.want+time.Second):
+				t.Errorf("%s: it gave up after %s", name, took)
+			}
 		})
 	}
 }
@@ -173,19 +167,16 @@ func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 func TestFleetShowsReasons(t *testing.T) {
 	t.Parallel()
 	for delay, want := range map[time.Duration]string{300 * time.Millisecond: "[VolumeNotMounted]", 5 * time.Second: "[PodsStarting VolumeNotMounted]"} {
-		t.Run(delay.String(), func(t *testing.T) {
-			t.Parallel()
-			bubble.Test(t, func(t *testing.T) {
-				s := serveWeb(t, 1)
-				s.put(event(t, "mount", "Pod", "web-1-1", "FailedMount", "no such secret"))
-				s.delay("list events", delay)
-				f := s.follower(t, closely(), true, false)
-				f.follow(t.Context(), web())
-				pass(time.Minute)
-				if codes := reasonsOf(f.seen()); codes != want {
-					t.Errorf("it has shown %s", codes)
-				}
-			})
+		bubble.Test(t, func(t *testing.T) {
+			s := serveWeb(t, 1)
+			s.put(event(t, "mount", "Pod", "web-1-1", "FailedMount", "no such secret"))
+			s.delay("list events", delay)
+			f := s.follower(t, closely(), true, false)
+			f.follow(t.Context(), web())
+			pass(time.Minute)
+			if codes := reasonsOf(f.seen()); codes != want {
+				t.Errorf("%s: it has shown %s", delay, codes)
+			}
 		})
 	}
 }

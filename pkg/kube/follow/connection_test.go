@@ -35,23 +35,21 @@ func TestConnectionAfterAWatchEnds(t *testing.T) {
 		{"starting", apierrors.NewServiceUnavailable("starting"), true},
 		{"the program ends", context.Canceled, true}, // the error does not show that there is a connection
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			bubble.Test(t, func(t *testing.T) {
-				var told []bool
-				connection := &Connection{Changed: func(lost time.Time) { told = append(told, !lost.IsZero()) }}
-				ends := func(events chan<- watch.Event) error { close(events); return nil }
-				later := slices.Repeat([]func(chan<- watch.Event) error{refuses(c.err)}, 10)
-				s := script{watches: slices.Insert(later, 0, ends)}
-				ignore := func(runtime.Object, bool) (bool, error) { return false, nil }
-				go func() {
-					_ = followChanges(t.Context(), s.source(), metav1.ListOptions{}, "1", connection, ignore)
-				}()
-				<-time.After(3 * lossTold)
-				synctest.Wait()
-				if want := []bool{true}; c.lost && !slices.Equal(told, want) || !c.lost && told != nil {
-					t.Errorf("told that the connection was lost: %v, want %t", told, c.lost)
-				}
-			})
+		bubble.Test(t, func(t *testing.T) {
+			var told []bool
+			connection := &Connection{Changed: func(lost time.Time) { told = append(told, !lost.IsZero()) }}
+			ends := func(events chan<- watch.Event) error { close(events); return nil }
+			later := slices.Repeat([]func(chan<- watch.Event) error{refuses(c.err)}, 10)
+			s := script{watches: slices.Insert(later, 0, ends)}
+			ignore := func(runtime.Object, bool) (bool, error) { return false, nil }
+			go func() {
+				_ = followChanges(t.Context(), s.source(), metav1.ListOptions{}, "1", connection, ignore)
+			}()
+			<-time.After(3 * lossTold)
+			synctest.Wait()
+			if want := []bool{true}; c.lost && !slices.Equal(told, want) || !c.lost && told != nil {
+				t.Errorf("%s: told that the connection was lost: %v, want %t", c.name, told, c.lost)
+			}
 		})
 	}
 }

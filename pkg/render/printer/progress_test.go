@@ -194,16 +194,13 @@ func TestSummary(t *testing.T) {
 		"two are gone":            {"gone", []bool{true, true}, "2 of 2 objects are gone, took 5s"},
 		"it has a condition":      {"Available", []bool{true}, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := Progress{Goal: test.goal}
-			for i, done := range test.done {
-				p.See(waitedFor(fmt.Sprint(i), status.Ready, 1, 1, 1), done, time.Time{}, now)
-			}
-			if got := p.Summary(now.Add(5 * time.Second)); got != test.want {
-				t.Errorf("%q, want %q", got, test.want)
-			}
-		})
+		p := Progress{Goal: test.goal}
+		for i, done := range test.done {
+			p.See(waitedFor(fmt.Sprint(i), status.Ready, 1, 1, 1), done, time.Time{}, now)
+		}
+		if got := p.Summary(now.Add(5 * time.Second)); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
 	}
 }
 
@@ -218,17 +215,14 @@ func TestWorst(t *testing.T) {
 		"none but the last is done":        {[]status.Verdict{status.Progressing, status.Progressing, status.Ready}, "0"},
 		"the last is alike, not the first": {[]status.Verdict{status.Ready, status.Progressing, status.Progressing}, "2"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for range 20 { // the order of a map is random
-				p := Progress{Goal: "ready"}
-				for i, verdict := range test.verdicts {
-					p.See(status.Report{Metadata: status.Metadata{Name: fmt.Sprint(i)}, Verdict: verdict}, verdict == status.Ready, time.Time{}, now)
-				}
-				if got := p.worst(); !strings.HasSuffix(got.Name, test.want) {
-					t.Fatalf("%s, want %s", got.Name, test.want)
-				}
+		for range 20 { // the order of a map is random
+			p := Progress{Goal: "ready"}
+			for i, verdict := range test.verdicts {
+				p.See(status.Report{Metadata: status.Metadata{Name: fmt.Sprint(i)}, Verdict: verdict}, verdict == status.Ready, time.Time{}, now)
 			}
-		})
+			if got := p.worst(); !strings.HasSuffix(got.Name, test.want) {
+				t.Fatalf("%s: %s, want %s", name, got.Name, test.want)
+			}
+		}
 	}
 }

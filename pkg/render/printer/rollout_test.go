@@ -39,17 +39,14 @@ func TestRollout(t *testing.T) {
 			{0, status.Ready, 1, 3, ""}, {9, status.Progressing, 1, 2, "0s"}, {12, status.Ready, 1, 3, "took 3s"},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o := rollout{}
-			for _, l := range looks {
-				now := now.Add(time.Duration(l.seconds * float64(time.Second)))
-				r := status.Report{Verdict: l.verdict, Metadata: status.Metadata{Generation: l.generation}, Replicas: status.Replicas{Ready: l.ready}}
-				if o = o.see(r, now); o.text(now) != l.want {
-					t.Errorf("after %v s: %q, want %q", l.seconds, o.text(now), l.want)
-				}
+		o := rollout{}
+		for _, l := range looks {
+			now := now.Add(time.Duration(l.seconds * float64(time.Second)))
+			r := status.Report{Verdict: l.verdict, Metadata: status.Metadata{Generation: l.generation}, Replicas: status.Replicas{Ready: l.ready}}
+			if o = o.see(r, now); o.text(now) != l.want {
+				t.Errorf("%s: after %v s: %q, want %q", name, l.seconds, o.text(now), l.want)
 			}
-		})
+		}
 	}
 }
 
@@ -76,13 +73,10 @@ func TestRolloutBeganWithTheLastChange(t *testing.T) {
 		"a condition that is true":  {status.Report{Reconciler: write(time.Minute), Conditions: []metav1.Condition{condition("Ready", metav1.ConditionTrue, time.Second)}}, "60s"},
 		"another condition":         {status.Report{Reconciler: write(time.Minute), Conditions: []metav1.Condition{condition("Paused", metav1.ConditionFalse, time.Second)}}, "60s"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test.report.Verdict = status.Progressing
-			if got := (rollout{}).see(test.report, now).text(now); got != test.want {
-				t.Errorf("%q, want %q", got, test.want)
-			}
-		})
+		test.report.Verdict = status.Progressing
+		if got := (rollout{}).see(test.report, now).text(now); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
 	}
 }
 
@@ -110,11 +104,8 @@ func TestReadyNow(t *testing.T) {
 		"it is ready: as it says":         {status.Ready, status.Replicas{Current: 2, Ready: 2}, pods(true, false), 2},
 		"it is ready, with pods to spare": {status.Ready, status.Replicas{Current: 1, Ready: 1}, pods(true, true), 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := readyNow(status.Report{Verdict: test.verdict, Replicas: test.replicas, Pods: test.pods}); got != test.want {
-				t.Errorf("%d, want %d", got, test.want)
-			}
-		})
+		if got := readyNow(status.Report{Verdict: test.verdict, Replicas: test.replicas, Pods: test.pods}); got != test.want {
+			t.Errorf("%s: %d, want %d", name, got, test.want)
+		}
 	}
 }

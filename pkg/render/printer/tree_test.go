@@ -26,13 +26,10 @@ func TestByThemselves(t *testing.T) {
 		"one in trouble has its line":   {false, 0, rankFatal, 1, 1},
 		"one that is ready has no line": {false, 0, rankReady, 1, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			tree := podTree{frame: frame{Screen: Screen{AllPods: test.allPods}}, detail: detail{alike: test.alike}}
-			if shown := tree.byThemselves(kindOfPod{rank: test.rank}, test.n); shown != test.shown {
-				t.Errorf("%d, want %d", shown, test.shown)
-			}
-		})
+		tree := podTree{frame: frame{Screen: Screen{AllPods: test.allPods}}, detail: detail{alike: test.alike}}
+		if shown := tree.byThemselves(kindOfPod{rank: test.rank}, test.n); shown != test.shown {
+			t.Errorf("%s: %d, want %d", name, shown, test.shown)
+		}
 	}
 }
 

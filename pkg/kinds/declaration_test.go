@@ -167,19 +167,16 @@ func TestDeclared(t *testing.T) {
 			want: Mapping{Strategy: StrategyNodes, Image: "nginx"},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			kind, err := Declared(crdWith(t, test.annotations, test.change))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if kind.CRD() != "widgets.example.com" || kind.Resource.Version != "v1" || kind.Kind != "Widget" || kind.Singular != "widget" {
-				t.Errorf("it is %+v", kind)
-			}
-			if !slices.Equal(kind.ReplicasPath, test.replicas) || !equality.Semantic.DeepEqual(kind.Mapping, test.want) {
-				t.Errorf("it has the count at %v and the mapping\n%+v\nwant\n%+v", kind.ReplicasPath, kind.Mapping, test.want)
-			}
-		})
+		kind, err := Declared(crdWith(t, test.annotations, test.change))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if kind.CRD() != "widgets.example.com" || kind.Resource.Version != "v1" || kind.Kind != "Widget" || kind.Singular != "widget" {
+			t.Errorf("%s: it is %+v", name, kind)
+		}
+		if !slices.Equal(kind.ReplicasPath, test.replicas) || !equality.Semantic.DeepEqual(kind.Mapping, test.want) {
+			t.Errorf("%s: it has the count at %v and the mapping\n%+v\nwant\n%+v", name, kind.ReplicasPath, kind.Mapping, test.want)
+		}
 	}
 }
 
@@ -250,26 +247,17 @@ func TestDeclarationsThatCannotBe(t *testing.T) {
 			delete(fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "status", "properties", "conditions", "items", "properties"), "type")
 		}, ".status.conditions[*].type is not a string in version v1"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			annotations := map[string]string{}
-			for _, from := range []map[string]string{good, test.annotations} {
-				maps.Copy(annotations, from)
-			}
-			for key, value := range annotations {
-				if value == "-" {
-					delete(annotations, key)
-				}
-			}
-			kind, err := Declared(crdWith(t, annotations, test.change))
-			var declaration *DeclarationError
-			if !errors.As(err, &declaration) || declaration.CRD != "widgets.example.com" || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("the error is %v, want one with %q", err, test.want)
-			}
-			if kind.Reconciled() {
-				t.Error("it would be reconciled nevertheless")
-			}
-		})
+		annotations := maps.Clone(good)
+		maps.Copy(annotations, test.annotations)
+		maps.DeleteFunc(annotations, func(_, value string) bool { return value == "-" })
+		kind, err := Declared(crdWith(t, annotations, test.change))
+		var declaration *DeclarationError
+		if !errors.As(err, &declaration) || declaration.CRD != "widgets.example.com" || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: the error is %v, want one with %q", name, err, test.want)
+		}
+		if kind.Reconciled() {
+			t.Errorf("%s: it would be reconciled nevertheless", name)
+		}
 	}
 }
 

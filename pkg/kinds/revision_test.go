@@ -36,29 +36,26 @@ func TestRevisionData(t *testing.T) {
 		"a later field alone":  {whole, "{spec: {env: [{name: A, value: b}]}}", "{spec: {env: [{name: A, value: b}]}}", false},
 		"the way is no object": {whole, "{spec: {run: web}}", "", true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			obj := object(t, test.obj)
-			before := obj.DeepCopy()
-			got, err := RevisionData(test.kind, obj)
-			switch {
-			case test.wrong:
-				if err == nil {
-					t.Errorf("keeps %v, want an error", got)
-				}
-			case err != nil:
-				t.Error(err)
-			case !reflect.DeepEqual(got, fieldpathtest.Object(t, test.want)):
-				t.Errorf("keeps %v, want %s", got, test.want)
+		obj := object(t, test.obj)
+		before := obj.DeepCopy()
+		got, err := RevisionData(test.kind, obj)
+		switch {
+		case test.wrong:
+			if err == nil {
+				t.Errorf("%s: keeps %v, want an error", name, got)
 			}
-			if !reflect.DeepEqual(obj, before) {
-				t.Error("the object was changed")
-			}
-			kept := &unstructured.Unstructured{Object: got}
-			if err == nil && TemplateHash(test.kind, kept) != TemplateHash(test.kind, obj) {
-				t.Error("the template is another one by its hash")
-			}
-		})
+		case err != nil:
+			t.Errorf("%s: %v", name, err)
+		case !reflect.DeepEqual(got, fieldpathtest.Object(t, test.want)):
+			t.Errorf("%s: keeps %v, want %s", name, got, test.want)
+		}
+		if !reflect.DeepEqual(obj, before) {
+			t.Errorf("%s: the object was changed", name)
+		}
+		kept := &unstructured.Unstructured{Object: got}
+		if err == nil && TemplateHash(test.kind, kept) != TemplateHash(test.kind, obj) {
+			t.Errorf("%s: the template is another one by its hash", name)
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ func TestCommandContext(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", name, got, test.want)
 		}
 		if strings.Contains(c.ClusterContext().Line(commandline.Plugin("check")), "--as") {
-			t.Error("whoever grants rights is impersonated")
+			t.Errorf("%s: whoever grants rights is impersonated", name)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,11 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -483,45 +480,6 @@ func TestWaitForWhatGoes(t *testing.T) {
 			change(t, s)
 			if pass(time.Second); !w.over() || !errors.Is(w.err, outcome.ErrGone) || w.err.Error() != "imoocpod/foo was deleted during the wait" {
 				t.Errorf("%s: it has ended: %t, %v, with %s", what, w.over(), w.err, last.State())
-			}
-		})
-	}
-}
-
-// BenchmarkChangeOfOnePod measures the time from the event of one changed pod to the verdict of its
-// Deployment.
-func BenchmarkChangeOfOnePod(b *testing.B) {
-	for _, pods := range []int{100, 10_000} {
-		b.Run(strconv.Itoa(pods), func(b *testing.B) {
-			s := newServer(b)
-			s.put(deployment(b, pods, pods))
-			s.put(replicaSet(b, "web-1", pods, pods))
-			for i := range pods {
-				s.put(podOf(b, "web-1", i, true))
-			}
-			from, err := feeds.New(b.Context(), s.factory(), nil, feeds.Mode{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer from.Stop()
-			m := newModel(from, web(), closely(), func() {})
-			look := func() {
-				_, r, err := m.look(b.Context(), s.Get("deployments", "ns", "web"))
-				if err != nil || r.Verdict != status.Ready || len(r.Pods) != pods {
-					b.Fatal(r.Verdict, r.Reason, err)
-				}
-			}
-			look()
-			var changed corev1.Pod
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(podOf(b, "web-1", 1, true).Object, &changed); err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := from.Pods("ns", "app=web").Change(changed.DeepCopy(), false); err != nil {
-					b.Fatal(err)
-				}
-				look()
 			}
 		})
 	}

@@ -77,7 +77,9 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	if err := cmp.Or(err, competitorsErr); err != nil {
 		return e, status.Report{}, err
 	}
-	m.remember(&e)
+	if !m.Once {
+		m.history.add(&e)
+	}
 	r, err := m.withReasons(ctx, &e)
 	e.Unread = append(e.Unread, unread...)
 	if finder, err := m.Clients.Finder(); err == nil && finder.Unread(m.target.Kind) && r.Verdict == status.NotReconciled {
@@ -108,12 +110,6 @@ func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error 
 	}
 	m.object, m.facts = obj, facts
 	return nil
-}
-
-func (m *model) remember(e *status.Snapshot) {
-	if !m.Once {
-		m.history.add(e)
-	}
 }
 
 // subscribable is a feed of any type.

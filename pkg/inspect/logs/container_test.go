@@ -116,17 +116,6 @@ func TestContainers(t *testing.T) {
 	}
 }
 
-func TestFailingLast(t *testing.T) {
-	t.Parallel()
-	var got []string
-	for _, c := range failingLast([]Container{{Pod: "a"}, {Pod: "b", failing: true}, {Pod: "c"}, {Pod: "d", failing: true}}) {
-		got = append(got, c.Pod)
-	}
-	if !slices.Equal(got, []string{"a", "c", "b", "d"}) {
-		t.Errorf("the order is %q", got)
-	}
-}
-
 func TestNext(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

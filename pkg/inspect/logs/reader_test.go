@@ -40,9 +40,10 @@ func TestOnce(t *testing.T) {
 		}
 		return c
 	}
+	failing := func(c *Container) { c.failing = true }
 	logs := script{
 		"a/main": stamp + "one\n" + stamp + "two", "b/main": stamp + "\x1b[31mred\x1b[0m\r\n", "b/main before": stamp + "panic\n",
-		"c/main": "", "d/main": stamp + "1 < 2\nunable to read\n",
+		"c/main": "", "d/main": stamp + "1 < 2\nunable to read\n", "e/main": stamp + "five", "f/main": stamp + "six",
 	}
 	for name, row := range map[string]struct {
 		containers []Container
@@ -54,7 +55,7 @@ func TestOnce(t *testing.T) {
 		"none":                   {},
 		"a line without an end":  {containers: []Container{c("a", nil)}, out: "a | one\na | two\n"},
 		"nothing written":        {containers: []Container{c("c", nil)}, said: "--- no lines to show\n"},
-		"failing ones last":      {containers: []Container{c("b", func(c *Container) { c.failing = true }), c("a", nil)}, out: "a | one\na | two\n" + `b | \x1b[31mred\x1b[0m` + "\n"},
+		"failing ones last":      {containers: []Container{c("b", failing), c("a", nil), c("e", failing), c("f", nil)}, out: "a | one\na | two\nf | six\n" + `b | \x1b[31mred\x1b[0m` + "\ne | five\n"},
 		"raw":                    {containers: []Container{c("b", nil)}, reader: Reader{Out: &Output{Format: Raw}}, out: "\x1b[31mred\x1b[0m\n"},
 		"times":                  {containers: []Container{c("d", nil)}, reader: Reader{Out: &Output{Timestamps: true}}, out: "d | 2026-11-22T10:00:00.5Z 1 < 2\nd | unable to read\n"},
 		"raw with times":         {containers: []Container{c("a", nil)}, reader: Reader{Out: &Output{Timestamps: true, Format: Raw}}, out: "2026-11-22T10:00:00.5Z one\n2026-11-22T10:00:00.5Z two\n"},

@@ -116,13 +116,7 @@ func TestFindGuessesNothing(t *testing.T) {
 
 func TestFindPerNode(t *testing.T) {
 	t.Parallel()
-	var perNode kinds.Kind
-	for _, kind := range kinds.Shipped() {
-		if kind.Mapping.Strategy == kinds.StrategyNodes {
-			perNode = kind
-		}
-	}
-	_, err := newServer(t).finder().Find(t.Context(), perNode, nil, nil)
+	_, err := newServer(t).finder().Find(t.Context(), kinds.MyDaemonSet(), nil, nil)
 	if !errors.Is(err, ErrPerNode) || !strings.HasSuffix(err.Error(), " has no replica count: it runs one pod per node") {
 		t.Errorf("it says %v", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,8 +44,7 @@ func TestConnectionAfterAWatchEnds(t *testing.T) {
 			go func() {
 				_ = followChanges(t.Context(), s.source(), metav1.ListOptions{}, "1", connection, ignore)
 			}()
-			<-time.After(3 * lossTold)
-			synctest.Wait()
+			pass(3 * lossTold)
 			if want := []bool{true}; c.lost && !slices.Equal(told, want) || !c.lost && told != nil {
 				t.Errorf("%s: told that the connection was lost: %v, want %t", c.name, told, c.lost)
 			}
@@ -63,8 +61,7 @@ func TestConnectionIsBack(t *testing.T) {
 		connection.note(away)
 		<-time.After(lossTold / 2)
 		connection.note(nil)
-		<-time.After(2 * lossTold)
-		synctest.Wait()
+		pass(2 * lossTold)
 		if told != nil {
 			t.Fatalf("a break of half of the time was told: %v", told)
 		}
@@ -72,8 +69,7 @@ func TestConnectionIsBack(t *testing.T) {
 		connection.note(away)
 		<-time.After(lossTold / 2)
 		connection.note(away)
-		<-time.After(lossTold)
-		synctest.Wait()
+		pass(lossTold)
 		connection.note(nil)
 		if want := []time.Time{lost, {}}; !slices.EqualFunc(told, want, time.Time.Equal) {
 			t.Errorf("told %v, want %v", told, want)

@@ -207,10 +207,13 @@ func (a Actor) Create(obj runtime.Object) *unstructured.Unstructured {
 	return created
 }
 
+// ownCRDs returns the CRDs of this program. It parses them only once, because they are long.
+var ownCRDs = sync.OnceValues(deploy.CRDs)
+
 // CreateCRDs creates the CRDs of this program.
 func (a Actor) CreateCRDs() {
 	a.s.t.Helper()
-	crds, err := deploy.CRDs()
+	crds, err := ownCRDs()
 	if err != nil {
 		a.s.t.Errorf("read the CRDs: %v", err)
 	}

@@ -51,9 +51,8 @@ func TestHostileParkAnnotation(t *testing.T) {
 				"metadata": map[string]any{"name": "web"}, "spec": map[string]any{"replicas": count},
 			}}
 			obj.SetAnnotations(map[string]string{apis.AnnotationParked: annotation})
-			target := newServer(count).target()
-			park, parkErr := Park(target, obj, specReplicas(), "alice", "", time.Now())
-			back, backErr := Unpark(target, obj, []string{".spec.replicas"})
+			park, parkErr := Park(ofWeb(), obj, specReplicas(), "alice", "", time.Now())
+			back, backErr := Unpark(ofWeb(), obj, []string{".spec.replicas"})
 			if park.Before != 0 || back.After != 0 && (back.After != 2 || count != 0) {
 				t.Errorf("%s, with a count of %d: park plans %d → %d, unpark %d → %d", what, count, park.Before, park.After, back.Before, back.After)
 			}

@@ -17,39 +17,36 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-func parkIt(s *server) func(*unstructured.Unstructured) (ParkPlan, error) {
-	return func(obj *unstructured.Unstructured) (ParkPlan, error) {
-		return Park(s.target(), obj, specReplicas(), "alice", "", time.Unix(1e9, 0))
-	}
+func parkIt(obj *unstructured.Unstructured) (ParkPlan, error) {
+	return Park(ofWeb(), obj, specReplicas(), "alice", "", time.Unix(1e9, 0))
 }
 
-func unparkIt(s *server) func(*unstructured.Unstructured) (ParkPlan, error) {
-	return func(obj *unstructured.Unstructured) (ParkPlan, error) {
-		return Unpark(s.target(), obj, []string{".spec.replicas"})
-	}
+func unparkIt(obj *unstructured.Unstructured) (ParkPlan, error) {
+	return Unpark(ofWeb(), obj, []string{".spec.replicas"})
 }
 
 func TestParkNothing(t *testing.T) {
 	t.Parallel()
 	path := specReplicas()
-	s := newServer(0)
-	if p, err := Park(s.target(), s.obj, path, "alice", "", time.Now()); err != nil || p.Kept != "already scaled to zero" {
+	obj := parse(t, deployment(0))
+	if p, err := Park(ofWeb(), obj, path, "alice", "", time.Now()); err != nil || p.Kept != "already scaled to zero" {
 		t.Errorf("%+v, %v", p, err)
 	}
-	_ = unstructured.SetNestedField(s.obj.Object, int64(2), "spec", "shards")
-	if p, err := Park(s.target(), s.obj, fieldpath.Fields("spec", "shards"), "alice", "", time.Now()); err == nil || told(err) != "deployment/web cannot be parked: .spec.shards counts shards, and zero may mean that it is not set" {
+	_ = unstructured.SetNestedField(obj.Object, int64(2), "spec", "shards")
+	if p, err := Park(ofWeb(), obj, fieldpath.Fields("spec", "shards"), "alice", "", time.Now()); err == nil || told(err) != "deployment/web cannot be parked: .spec.shards counts shards, and zero may mean that it is not set" {
 		t.Errorf("%+v, %v", p, err)
 	}
-	s = newServer(3)
-	s.obj.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1000, 0)})
+	obj = parse(t, deployment(3))
+	obj.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1000, 0)})
 	const want = "deployment/web is being deleted and cannot be scaled"
-	if _, err := Park(s.target(), s.obj, path, "alice", "", time.Now()); err == nil || told(err) != want {
+	if _, err := Park(ofWeb(), obj, path, "alice", "", time.Now()); err == nil || told(err) != want {
 		t.Error(err)
 	}
-	s.obj.SetAnnotations(map[string]string{apis.AnnotationParked: `{"replicas":5,"path":".spec.replicas"}`})
-	if _, err := Unpark(s.target(), s.obj, []string{".spec.replicas"}); err == nil || told(err) != want {
+	obj.SetAnnotations(map[string]string{apis.AnnotationParked: `{"replicas":5,"path":".spec.replicas"}`})
+	if _, err := Unpark(ofWeb(), obj, []string{".spec.replicas"}); err == nil || told(err) != want {
 		t.Error(err)
 	}
 }
@@ -57,13 +54,13 @@ func TestParkNothing(t *testing.T) {
 func TestCountAt(t *testing.T) {
 	t.Parallel()
 	path := specReplicas()
-	s := newServer(0)
+	obj := parse(t, deployment(0))
 	for value, want := range map[any]string{
 		int64(0): "", int64(math.MaxInt32): "", int64(math.MaxInt32 + 1): "deployment/web: .spec.replicas is 2147483648, which is no count",
 		int64(-1): "deployment/web: .spec.replicas is -1, which is no count", "many": "deployment/web: ",
 	} {
-		_ = unstructured.SetNestedField(s.obj.Object, value, "spec", "replicas")
-		n, err := countAt(s.target(), s.obj, path)
+		_ = unstructured.SetNestedField(obj.Object, value, "spec", "replicas")
+		n, err := countAt(ofWeb(), obj, path)
 		if want == "" && (err != nil || int64(n) != value) || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("of %v: %d, %v, want %s", value, n, err, want)
 		}
@@ -73,11 +70,11 @@ func TestCountAt(t *testing.T) {
 // If an object has no namespace, the command that removes its parked count has no namespace flag.
 func TestUnparkClusterwide(t *testing.T) {
 	t.Parallel()
-	s := newServer(3)
-	s.obj.SetAnnotations(map[string]string{apis.AnnotationParked: `{"replicas":5,"path":".spec.replicas"}`})
-	clusterwide := s.target()
+	obj := parse(t, deployment(3))
+	obj.SetAnnotations(map[string]string{apis.AnnotationParked: `{"replicas":5,"path":".spec.replicas"}`})
+	clusterwide := ofWeb()
 	clusterwide.Namespace = ""
-	if _, err := Unpark(clusterwide, s.obj, []string{".spec.replicas"}); err == nil || !strings.Contains(told(err), "kubectl annotate deployments.apps/web imoocpod.dev/parked-"+pasted+"\n") {
+	if _, err := Unpark(clusterwide, obj, []string{".spec.replicas"}); err == nil || !strings.Contains(told(err), "kubectl annotate deployments.apps/web imoocpod.dev/parked-"+pasted+"\n") {
 		t.Error(err)
 	}
 }
@@ -85,21 +82,23 @@ func TestUnparkClusterwide(t *testing.T) {
 // An object that was read before is not read again. The error explains why a write was rejected.
 func TestSend(t *testing.T) {
 	t.Parallel()
-	s := newServer(3)
-	target := s.target()
-	target.Object = s.obj
-	s.refuses = map[string]error{"patch": apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "web", nil)}
-	p, w, err := Send(t.Context(), s, target, parkIt(s), edit.Options{})
-	if err == nil || !strings.Contains(err.Error(), "refuses a count of zero") || s.count() != 3 {
+	s := newShelf(t)
+	target := ofWeb()
+	target.Object = s.put(deployment(3))
+	objects := target.Resource(s.objects)
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "web", nil)
+	s.Fail(apiserver.On("patch", "deployments"), apiserver.Fault{Err: invalid, Times: 1})
+	p, w, err := Send(t.Context(), objects, target, parkIt, edit.Options{})
+	if err == nil || !strings.Contains(err.Error(), "refuses a count of zero") || s.count(target) != 3 {
 		t.Errorf("refused: %+v, %+v, %v", p, w, err)
 	}
-	s.refuses, s.sent = nil, nil
-	p, w, err = Send(t.Context(), s, target, parkIt(s), edit.Options{FieldManager: kinds.FieldManager, DryRun: []string{metav1.DryRunAll}})
-	if err != nil || p.Before != 3 || w.Object == nil || strings.Join(s.sent, ", ") != "patch" {
-		t.Errorf("with what was read: %+v, %v after %v", p, err, s.sent)
+	s.Forget()
+	p, w, err = Send(t.Context(), objects, target, parkIt, edit.Options{FieldManager: kinds.FieldManager, DryRun: []string{metav1.DryRunAll}})
+	if err != nil || p.Before != 3 || w.Object == nil || s.sent() != "patch" {
+		t.Errorf("with what was read: %+v, %v after %q", p, err, s.sent())
 	}
-	if s.options.FieldManager != kinds.FieldManager || len(s.options.DryRun) != 1 {
-		t.Errorf("the options are %+v", s.options)
+	if options := s.options(); options != kinds.FieldManager+" All" {
+		t.Errorf("the options are %q", options)
 	}
 }
 
@@ -123,12 +122,12 @@ func TestRefusal(t *testing.T) {
 		{"an invalid count, on the way back", 5, invalid, invalid.Error()},
 		{"an object that is not there", 0, notFound(), notFound().Error()},
 	} {
-		err := refusal(newServer(3).target(), ParkPlan{After: test.after, path: specReplicas()}, test.err)
+		err := refusal(ofWeb(), ParkPlan{After: test.after, path: specReplicas()}, test.err)
 		if !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "\x1b") && strings.HasPrefix(err.Error(), zero) {
 			t.Errorf("%s: %v, want %s", test.what, err, test.want)
 		}
 	}
-	if err := refusal(newServer(3).target(), ParkPlan{}, nil); err != nil {
+	if err := refusal(ofWeb(), ParkPlan{}, nil); err != nil {
 		t.Error(err)
 	}
 }

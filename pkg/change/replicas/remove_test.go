@@ -3,16 +3,13 @@ package replicas
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -23,38 +20,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// shelf is a server with objects in the namespace ns.
-type shelf struct {
-	*apiserver.Server
-
-	t *testing.T
-	// versions contains the first resourceVersion of each object by name.
-	versions map[string]string
-}
-
-func newShelf(t *testing.T) *shelf {
-	t.Helper()
-	s := &shelf{Server: apiserver.New(t), t: t, versions: map[string]string{}}
-	s.CreateCRDs()
-	s.CreateYAML(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: clonesets.apps.kruise.io},
-  spec: {group: apps.kruise.io, scope: Namespaced, names: {kind: CloneSet, plural: clonesets}, versions: [{name: v1alpha1, served: true, storage: true,
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`)
-	return s
-}
-
-func (s *shelf) clients() (dynamic.Interface, corev1client.CoreV1Interface) {
-	s.t.Helper()
-	objects, err := dynamic.NewForConfig(s.RESTConfig())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	pods, err := corev1client.NewForConfig(s.RESTConfig())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return objects, pods
-}
-
 // patched returns the sent patches, each with the name of its object.
 func (s *shelf) patched() []string {
 	var all []string
@@ -64,64 +29,30 @@ func (s *shelf) patched() []string {
 	return all
 }
 
-func (s *shelf) put(apiVersion, kind, name string, fields map[string]any) *unstructured.Unstructured {
-	obj := &unstructured.Unstructured{Object: fields}
-	obj.SetAPIVersion(apiVersion)
-	obj.SetKind(kind)
-	obj.SetNamespace("ns")
-	obj.SetName(name)
-	obj.SetUID(types.UID("uid-of-" + name))
-	created := s.Create(obj)
-	s.versions[name] = created.GetResourceVersion()
-	return created
-}
-
 // guard returns the patch operation that fails if an object is no longer in its first version.
 func (s *shelf) guard(name string) string {
 	return `{"op":"replace","path":"/metadata/resourceVersion","value":"` + s.versions[name] + `"}`
 }
 
-func template() map[string]any {
-	return map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "web"}}, "spec": containers()}
+// pod creates a pod with at most one owner.
+func (s *shelf) pod(name string, owners ...*unstructured.Unstructured) {
+	s.t.Helper()
+	s.put("{apiVersion: v1, kind: Pod, metadata: {name: "+name+"}, spec: "+containers+"}", owners...)
 }
 
-func containers() map[string]any {
-	return map[string]any{"containers": []any{map[string]any{"name": "main", "image": "example.com/web:1"}}}
-}
-
-func workload(replicas int64) map[string]any {
-	return map[string]any{"replicas": replicas, "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template()}
-}
-
-// pod adds a pod to the shelf. owner can be nil.
-func (s *shelf) pod(name string, owner *unstructured.Unstructured, labels ...string) {
-	pod := &unstructured.Unstructured{Object: map[string]any{"spec": containers()}}
-	if len(labels) > 0 {
-		pod.SetLabels(map[string]string{labels[0]: labels[1]})
-	}
-	if owner != nil {
-		ownedBy(pod, owner)
-	}
-	s.put("v1", "Pod", name, pod.Object)
-}
-
-func ownedBy(obj, owner *unstructured.Unstructured) {
-	_ = unstructured.SetNestedSlice(obj.Object, []any{map[string]any{
-		"apiVersion": owner.GetAPIVersion(), "kind": owner.GetKind(), "name": owner.GetName(), "uid": string(owner.GetUID()), "controller": true,
-	}}, "metadata", "ownerReferences")
-}
-
-// foo adds an ImoocPod with pods in the given slots, and returns its target.
-func (s *shelf) foo(replicas int64, removed string, in ...slots.Slot) observe.Target {
-	fields := map[string]any{"spec": map[string]any{"replicas": replicas, "template": template()}}
+// foo creates an ImoocPod with pods in the given slots.
+func (s *shelf) foo(replicas int64, removed string, in ...slots.Slot) {
+	s.t.Helper()
+	s.CreateCRDs()
+	text := imoocPod(replicas)
 	if removed != "" {
-		fields["metadata"] = map[string]any{"annotations": map[string]any{apis.AnnotationRemovedSlots: removed}}
+		annotations := "annotations: {" + apis.AnnotationRemovedSlots + ": '" + removed + "'}"
+		text = strings.Replace(text, "name: foo", "name: foo, "+annotations, 1)
 	}
-	foo := s.put(kinds.ImoocPod().Resource.GroupVersion().String(), "ImoocPod", "foo", fields)
+	foo := s.put(text)
 	for _, slot := range in {
 		s.pod(podOf(slot), foo)
 	}
-	return observe.Target{Kind: kinds.ImoocPod(), Namespace: "ns", Name: "foo"}
 }
 
 func podOf(slot slots.Slot) string { return slots.PodName("foo", "uid-of-foo", "", slot) }
@@ -133,30 +64,16 @@ func terminate(obj *unstructured.Unstructured) {
 
 func (s *shelf) remove(target observe.Target, c Request) (Result, error) {
 	s.t.Helper()
-	objects, pods := s.clients()
 	if c.Current == 0 {
 		c.Current = AnyCount
 	}
 	path := specReplicas()
-	return Remove(s.t.Context(), objects, pods, target, discover.Field{Path: &path}, c)
+	return Remove(s.t.Context(), s.objects, s.pods, target, discover.Field{Path: &path}, c)
 }
 
-// remembered returns the part of a patch that records the count before a change such as "3 → 2".
-// annotated means that the object has annotations. An unchanged count is not recorded.
-func remembered(t *testing.T, change string, annotated bool) string {
-	t.Helper()
-	var from, to int
-	if _, err := fmt.Sscanf(change, "%d → %d", &from, &to); err != nil {
-		t.Fatal(err)
-	}
-	value := fmt.Sprintf(`"{\"from\":%d,\"to\":%d,\"path\":\".spec.replicas\"}"`, from, to)
-	switch {
-	case from == to:
-		return ""
-	case annotated:
-		return `,{"op":"add","path":"/metadata/annotations/imoocpod.dev~1last-scale","value":` + value + `}`
-	}
-	return `,{"op":"add","path":"/metadata/annotations","value":{"imoocpod.dev/last-scale":` + value + `}}`
+// result returns the count and the annotations of the ImoocPod foo.
+func (s *shelf) result() string {
+	return fmt.Sprint(s.count(ofFoo()), " ", s.stored(ofFoo()).GetAnnotations())
 }
 
 // The count and the slots change in the same patch, which requires the version that was read.
@@ -167,25 +84,28 @@ func TestRemoveGivesUpSlots(t *testing.T) {
 		removed  string
 		pods     []string
 		says     string
-		patch    string
+		want     string
 	}{
 		"the first": {3, "", []string{podOf(1)}, "3 → 2, removing " + podOf(1),
-			`{"op":"replace","path":"/spec/replicas","value":2},{"op":"add","path":"/metadata/annotations","value":{"imoocpod.dev/removed-slots":"1"}}`},
+			`2 map[imoocpod.dev/last-scale:{"from":3,"to":2,"path":".spec.replicas"} imoocpod.dev/removed-slots:1]`},
 		"another one": {3, "4", []string{podOf(0)}, "3 → 2, removing " + podOf(0),
-			`{"op":"replace","path":"/spec/replicas","value":2},{"op":"replace","path":"/metadata/annotations/imoocpod.dev~1removed-slots","value":"0,4"}`},
+			`2 map[imoocpod.dev/last-scale:{"from":3,"to":2,"path":".spec.replicas"} imoocpod.dev/removed-slots:0,4]`},
 		"several": {3, "1", []string{podOf(3), podOf(0)}, "3 → 1, removing " + podOf(3) + ", " + podOf(0),
-			`{"op":"replace","path":"/spec/replicas","value":1},{"op":"replace","path":"/metadata/annotations/imoocpod.dev~1removed-slots","value":"0,1,3"}`},
+			`1 map[imoocpod.dev/last-scale:{"from":3,"to":1,"path":".spec.replicas"} imoocpod.dev/removed-slots:0,1,3]`},
 		"the last": {1, "", []string{podOf(0)}, "1 → 0, removing " + podOf(0),
-			`{"op":"replace","path":"/spec/replicas","value":0},{"op":"add","path":"/metadata/annotations","value":{"imoocpod.dev/removed-slots":"0"}}`},
+			`0 map[imoocpod.dev/last-scale:{"from":1,"to":0,"path":".spec.replicas"} imoocpod.dev/removed-slots:0]`},
 	} {
 		s := newShelf(t)
-		foo := s.foo(test.replicas, test.removed, 0, 1, 2, 3)
-		done, err := s.remove(foo, Request{Remove: test.pods})
+		s.foo(test.replicas, test.removed, 0, 1, 2, 3)
+		done, err := s.remove(ofFoo(), Request{Remove: test.pods})
 		if err != nil || done.String() != test.says || done.UID != "uid-of-foo" {
 			t.Errorf("%s: %+v, %v, want %q", name, done, err, test.says)
 		}
-		if want := "foo [" + s.guard("foo") + "," + test.patch + remembered(t, test.says, true) + "]"; len(s.patched()) != 1 || s.patched()[0] != want {
-			t.Errorf("%s: the patches are\n%q, want\n%q", name, s.patched(), want)
+		if got := s.result(); got != test.want {
+			t.Errorf("%s: it is %s, want %s", name, got, test.want)
+		}
+		if patches := s.patched(); len(patches) != 1 || !strings.HasPrefix(patches[0], "foo ["+s.guard("foo")) {
+			t.Errorf("%s: the patches are %q", name, patches)
 		}
 	}
 }
@@ -211,11 +131,11 @@ func TestRemoveRefuses(t *testing.T) {
 		"a count that cannot be read": {-1, "", podOf(0), "its count is -1", outcome.ErrPrecondition},
 	} {
 		s := newShelf(t)
-		foo := s.foo(test.replicas, test.removed, 0, 1, 2, 3, 1001)
-		s.pod("stray", nil)
-		s.pod("foo-earlier", s.Get("imoocpods", "ns", "foo"))
-		s.pod("bar-1", s.put(kinds.ImoocPod().Resource.GroupVersion().String(), "ImoocPod", "bar", map[string]any{"spec": map[string]any{"template": template()}}))
-		done, err := s.remove(foo, Request{Remove: []string{test.pod}})
+		s.foo(test.replicas, test.removed, 0, 1, 2, 3, 1001)
+		s.pod("stray")
+		s.pod("foo-earlier", s.stored(ofFoo()))
+		s.pod("bar-1", s.put(strings.Replace(imoocPod(1), "name: foo", "name: bar", 1)))
+		done, err := s.remove(ofFoo(), Request{Remove: []string{test.pod}})
 		if err == nil || !strings.Contains(told(err), test.want) || (test.is != nil) != errors.Is(err, outcome.ErrPrecondition) || len(s.patched()) > 0 {
 			t.Errorf("%s: %+v, %v, patches %q, want %q", name, done, err, s.patched(), test.want)
 		}
@@ -235,13 +155,14 @@ func full() string {
 func TestRemoveAPodThatReplacesALostOne(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	foo := s.foo(2, "", 0, 1)
+	s.foo(2, "", 0, 1)
 	name := slots.PodName("foo", "uid-of-foo", "lost", 1)
-	s.pod(name, s.Get("imoocpods", "ns", "foo"), apis.LabelReplaces, "lost")
-	if _, err := s.remove(foo, Request{Remove: []string{name, podOf(1)}}); !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), "two of the pods are in slot 1") {
+	metadata := "{name: " + name + ", labels: {" + apis.LabelReplaces + ": lost}}"
+	s.put("{apiVersion: v1, kind: Pod, metadata: "+metadata+", spec: "+containers+"}", s.stored(ofFoo()))
+	if _, err := s.remove(ofFoo(), Request{Remove: []string{name, podOf(1)}}); !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), "two of the pods are in slot 1") {
 		t.Errorf("both: %v", err)
 	}
-	s.Update("pods", "ns", podOf(1), func(pod *unstructured.Unstructured) {
+	s.Update("pods", "shop", podOf(1), func(pod *unstructured.Unstructured) {
 		terminate(pod)
 		pod.SetUID("lost")
 	})
@@ -249,11 +170,11 @@ func TestRemoveAPodThatReplacesALostOne(t *testing.T) {
 		podOf(1):              "pod " + podOf(1) + " is terminating, and the controller has replaced it by pod " + name,
 		name + " " + podOf(1): "and the controller has replaced it",
 	} {
-		if _, err := s.remove(foo, Request{Remove: strings.Fields(pods)}); !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), want) {
+		if _, err := s.remove(ofFoo(), Request{Remove: strings.Fields(pods)}); !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", pods, err)
 		}
 	}
-	if _, err := s.remove(foo, Request{Remove: []string{name}}); err != nil || !strings.Contains(s.patched()[0], `removed-slots":"1"`) {
+	if _, err := s.remove(ofFoo(), Request{Remove: []string{name}}); err != nil || !strings.Contains(s.patched()[0], `removed-slots":"1"`) {
 		t.Errorf("%v, %q", err, s.patched())
 	}
 }
@@ -262,9 +183,9 @@ func TestRemoveAPodThatReplacesALostOne(t *testing.T) {
 func TestRemoveAPodThatTerminates(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	foo := s.foo(2, "", 0, 1)
-	s.Update("pods", "ns", podOf(1), terminate)
-	if _, err := s.remove(foo, Request{Remove: []string{podOf(1)}}); err != nil || len(s.patched()) != 1 {
+	s.foo(2, "", 0, 1)
+	s.Update("pods", "shop", podOf(1), terminate)
+	if _, err := s.remove(ofFoo(), Request{Remove: []string{podOf(1)}}); err != nil || len(s.patched()) != 1 {
 		t.Errorf("%v, %q", err, s.patched())
 	}
 }
@@ -275,9 +196,9 @@ func TestRemoveRaces(t *testing.T) {
 	t.Parallel()
 	race := func(change func(*unstructured.Unstructured), c Request) (*shelf, Result, error) {
 		s := newShelf(t)
-		foo := s.foo(3, "", 0, 1, 2)
-		s.Fail(apiserver.On("patch", "imoocpods"), apiserver.Fault{Times: 1, Before: func() { s.Update("imoocpods", "ns", "foo", change) }})
-		done, err := s.remove(foo, c)
+		s.foo(3, "", 0, 1, 2)
+		s.Fail(apiserver.On("patch", "imoocpods"), apiserver.Fault{Times: 1, Before: func() { s.Update("imoocpods", "shop", "foo", change) }})
+		done, err := s.remove(ofFoo(), c)
 		return s, done, err
 	}
 	scaled := func(n int64) func(*unstructured.Unstructured) {
@@ -312,7 +233,8 @@ func TestRemoveRaces(t *testing.T) {
 func TestRemoveLookOnly(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	done, err := s.remove(s.foo(3, "", 0, 1, 2), Request{Remove: []string{podOf(1)}, LookOnly: true})
+	s.foo(3, "", 0, 1, 2)
+	done, err := s.remove(ofFoo(), Request{Remove: []string{podOf(1)}, LookOnly: true})
 	if err != nil || done.String() != "3 → 2, removing "+podOf(1) || len(s.patched()) > 0 {
 		t.Fatalf("%s, %v, %q", done, err, s.patched())
 	}
@@ -328,64 +250,57 @@ func TestReuse(t *testing.T) {
 		removed string
 		after   int32
 		says    string
-		patch   string
+		want    string
 	}{
 		"one of two": {"1,3", 4, "3 → 4, reusing slot 1",
-			`,{"op":"replace","path":"/metadata/annotations/imoocpod.dev~1removed-slots","value":"3"}`},
+			`4 map[imoocpod.dev/last-scale:{"from":3,"to":4,"path":".spec.replicas"} imoocpod.dev/removed-slots:3]`},
 		"all": {"1,3", 6, "3 → 6, reusing slots 1, 3",
-			`,{"op":"remove","path":"/metadata/annotations/imoocpod.dev~1removed-slots"}`},
-		"none there":       {"", 4, "3 → 4", ""},
-		"no new pod":       {"1,3", 3, "3 → 3", ""},
-		"fewer pods":       {"1,3", 2, "3 → 2", ""},
-		"one far above":    {"99", 4, "3 → 4", ""},
-		"as it looks only": {"1", 4, "3 → 4, reusing slot 1", "-"},
+			`6 map[imoocpod.dev/last-scale:{"from":3,"to":6,"path":".spec.replicas"}]`},
+		"none there": {"", 4, "3 → 4",
+			`4 map[imoocpod.dev/last-scale:{"from":3,"to":4,"path":".spec.replicas"}]`},
+		"no new pod": {"1,3", 3, "3 → 3",
+			`3 map[imoocpod.dev/removed-slots:1,3]`},
+		"fewer pods": {"1,3", 2, "3 → 2",
+			`2 map[imoocpod.dev/last-scale:{"from":3,"to":2,"path":".spec.replicas"} imoocpod.dev/removed-slots:1,3]`},
+		"one far above": {"99", 4, "3 → 4",
+			`4 map[imoocpod.dev/last-scale:{"from":3,"to":4,"path":".spec.replicas"} imoocpod.dev/removed-slots:99]`},
 	} {
 		s := newShelf(t)
-		foo := s.foo(3, test.removed)
-		objects, _ := s.clients()
-		done, err := Set(t.Context(), foo.Resource(objects), foo, discover.Field{Scale: true}, Request{Replicas: test.after, Reuse: true, Current: AnyCount, LookOnly: test.patch == "-"})
-		if err != nil || done.String() != test.says {
-			t.Errorf("%s: %s, %v, want %s", name, done, err, test.says)
+		s.foo(3, test.removed)
+		request := Request{Replicas: test.after, Reuse: true, Current: AnyCount, LookOnly: true}
+		seen, err := Set(t.Context(), ofFoo().Resource(s.objects), ofFoo(), discover.Field{Scale: true}, request)
+		if err != nil || seen.String() != test.says || len(s.patched()) > 0 {
+			t.Errorf("%s: as it looks only, %s, %v, after %q, want %s", name, seen, err, s.patched(), test.says)
 		}
-		if test.patch == "-" {
-			if len(s.patched()) > 0 || done.Object.GetAnnotations()[apis.AnnotationRemovedSlots] != "" {
-				t.Errorf("%s: %q, shows %v", name, s.patched(), done.Object)
-			}
-			continue
+		request.LookOnly = false
+		done, err := Set(t.Context(), ofFoo().Resource(s.objects), ofFoo(), discover.Field{Scale: true}, request)
+		if err != nil || done.String() != test.says || s.result() != test.want {
+			t.Errorf("%s: %s, %v, and it is %s, want %s", name, done, err, s.result(), test.want)
 		}
-		want := fmt.Sprintf(`foo [%s,{"op":"replace","path":"/spec/replicas","value":%d}%s%s]`, s.guard("foo"), test.after, test.patch, remembered(t, test.says, test.removed != ""))
-		if len(s.patched()) != 1 || s.patched()[0] != want {
-			t.Errorf("%s: the patches are\n%q, want\n%q", name, s.patched(), want)
+		if !reflect.DeepEqual(seen.Object.GetAnnotations(), done.Object.GetAnnotations()) {
+			t.Errorf("%s: it shows %v", name, seen.Object)
+		}
+		if patches := s.patched(); len(patches) != 1 || !strings.HasPrefix(patches[0], "foo ["+s.guard("foo")) {
+			t.Errorf("%s: the patches are %q", name, patches)
 		}
 	}
 }
 
-// kindOf returns a kind that this program does not ship.
-func kindOf(group, version, kind string) kinds.Kind {
-	singular := strings.ToLower(kind)
-	return kinds.Kind{Resource: schema.GroupVersionResource{Group: group, Version: version, Resource: singular + "s"}, Kind: kind, Singular: singular}
-}
-
 func TestRemoveFromACloneSet(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		listed []any
-		patch  string
-		want   string
-	}{
-		"the first": {nil, `{"op":"add","path":"/spec/scaleStrategy","value":{"podsToDelete":["web-a"]}}`, ""},
-		"beside another": {[]any{"web-x"},
+	for name, test := range map[string]struct{ spec, patch, want string }{
+		"the first": {"{replicas: 3}", `{"op":"add","path":"/spec/scaleStrategy","value":{"podsToDelete":["web-a"]}}`, ""},
+		"beside another": {"{replicas: 3, scaleStrategy: {podsToDelete: [web-x]}}",
 			`{"op":"replace","path":"/spec/scaleStrategy/podsToDelete","value":["web-x","web-a"]}`, ""},
-		"the same": {[]any{"web-a"}, "", "pod web-a is already in .spec.scaleStrategy.podsToDelete"},
+		"the same":                    {"{replicas: 3, scaleStrategy: {podsToDelete: [web-a]}}", "", "pod web-a is already in .spec.scaleStrategy.podsToDelete"},
+		"a count that is none":        {"{replicas: many}", "", ".spec.replicas"},
+		"a list of pods that is none": {"{replicas: 3, scaleStrategy: {podsToDelete: web-a}}", "", "read .spec.scaleStrategy.podsToDelete: "},
 	} {
 		s := newShelf(t)
-		spec := map[string]any{"replicas": int64(3)}
-		if test.listed != nil {
-			spec["scaleStrategy"] = map[string]any{"podsToDelete": test.listed}
-		}
-		web := s.put("apps.kruise.io/v1alpha1", "CloneSet", "web", map[string]any{"spec": spec})
+		s.CreateYAML(cloneSets)
+		web := s.put("{apiVersion: apps.kruise.io/v1alpha1, kind: CloneSet, metadata: {name: web}, spec: " + test.spec + "}")
 		s.pod("web-a", web)
-		done, err := s.remove(observe.Target{Kind: kindOf("apps.kruise.io", "v1alpha1", "CloneSet"), Namespace: "ns", Name: "web"}, Request{Remove: []string{"web-a"}})
+		done, err := s.remove(ofCloneSet(), Request{Remove: []string{"web-a"}})
 		if test.want != "" {
 			if err == nil || !strings.Contains(err.Error(), test.want) || len(s.patched()) > 0 {
 				t.Errorf("%s: %s, %v, %q", name, done, err, s.patched())
@@ -399,30 +314,31 @@ func TestRemoveFromACloneSet(t *testing.T) {
 	}
 }
 
-// deployment adds a Deployment with a ReplicaSet for each number of pods, and returns its target.
-func (s *shelf) deployment(pods ...int64) observe.Target {
-	web := s.put("apps/v1", "Deployment", "web", map[string]any{"spec": workload(3)})
+// deployed creates the Deployment web with a ReplicaSet and a pod for each number of pods.
+func (s *shelf) deployed(pods ...int64) {
+	s.t.Helper()
+	web := s.put(deployment(3))
 	for i, n := range pods {
-		rs := s.replicaSet(fmt.Sprintf("web-%d", i), n, web)
-		s.pod(fmt.Sprintf("web-%d-a", i), rs)
+		s.pod(fmt.Sprintf("web-%d-a", i), s.put(replicaSet(fmt.Sprint("web-", i), n), web))
 	}
-	return observe.Target{Kind: kindOf("apps", "v1", "Deployment"), Namespace: "ns", Name: "web"}
 }
 
-// replicaSet adds a ReplicaSet with a number of pods. owner can be nil.
-func (s *shelf) replicaSet(name string, pods int64, owner *unstructured.Unstructured) *unstructured.Unstructured {
-	rs := &unstructured.Unstructured{Object: map[string]any{"spec": workload(pods), "status": map[string]any{"replicas": pods}}}
-	if owner != nil {
-		ownedBy(rs, owner)
-	}
-	return s.put("apps/v1", "ReplicaSet", name, rs.Object)
+// replicaSet returns a ReplicaSet as YAML.
+func replicaSet(name string, pods int64) string {
+	return fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: %s},
+  spec: {replicas: %d, %s}, status: {replicas: %[2]d}}`, name, pods, workload)
+}
+
+func ofReplicaSet(name string) observe.Target {
+	return observe.Target{Kind: kindOf("apps", "v1", "ReplicaSet"), Namespace: "shop", Name: name}
 }
 
 func TestRemoveFromADeployment(t *testing.T) {
 	t.Parallel()
 	const note = ", removing web-1-a if possible: the ReplicaSet controller deletes pods that are not ready first"
 	s := newShelf(t)
-	done, err := s.remove(s.deployment(0, 3), Request{Remove: []string{"web-1-a"}})
+	s.deployed(0, 3)
+	done, err := s.remove(ofWeb(), Request{Remove: []string{"web-1-a"}})
 	want := []string{
 		`web-1-a [` + s.guard("web-1-a") + `,{"op":"add","path":"/metadata/annotations","value":{"controller.kubernetes.io/pod-deletion-cost":"-2147483648"}}]`,
 		`web [` + s.guard("web") + `,{"op":"replace","path":"/spec/replicas","value":2}]`,
@@ -431,7 +347,8 @@ func TestRemoveFromADeployment(t *testing.T) {
 		t.Errorf("%s, %v, %q", done, err, s.patched())
 	}
 	s = newShelf(t)
-	if done, err = s.remove(s.deployment(3), Request{Remove: []string{"web-0-a"}, LookOnly: true}); err != nil || len(s.patched()) > 0 || done.Replicas != 2 || *done.Before != 3 {
+	s.deployed(3)
+	if done, err = s.remove(ofWeb(), Request{Remove: []string{"web-0-a"}, LookOnly: true}); err != nil || len(s.patched()) > 0 || done.Replicas != 2 || *done.Before != 3 {
 		t.Errorf("dry run: %s, %v, %q", done, err, s.patched())
 	}
 	for name, test := range map[string]struct {
@@ -448,9 +365,9 @@ func TestRemoveFromADeployment(t *testing.T) {
 		"a pod that is gone":  {[]int64{3}, "web-0-a", Request{Remove: []string{"a", "b", "c"}}, `pods "a" not found`},
 	} {
 		s := newShelf(t)
-		web := s.deployment(test.pods...)
+		s.deployed(test.pods...)
 		test.c.Remove = append([]string{test.pod}, test.c.Remove...)
-		if done, err := s.remove(web, test.c); err == nil || !strings.Contains(err.Error(), test.want) || len(s.patched()) > 0 {
+		if done, err := s.remove(ofWeb(), test.c); err == nil || !strings.Contains(err.Error(), test.want) || len(s.patched()) > 0 {
 			t.Errorf("%s: %s, %v, %q, want %q", name, done, err, s.patched(), test.want)
 		}
 	}
@@ -461,15 +378,11 @@ func TestRemoveFromADeployment(t *testing.T) {
 func TestRemoveFromADeploymentRaces(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	web := s.deployment(3)
-	s.Fail(apiserver.On("patch", "pods"), apiserver.Fault{Before: func() {
-		s.Update("deployments", "ns", "web", func(obj *unstructured.Unstructured) {
-			_ = unstructured.SetNestedField(obj.Object, int64(2), "spec", "replicas")
-		})
-	}})
-	done, err := s.remove(web, Request{Remove: []string{"web-0-a"}})
+	s.deployed(3)
+	s.Fail(apiserver.On("patch", "pods"), apiserver.Fault{Before: s.scaled(ofWeb(), 2)})
+	done, err := s.remove(ofWeb(), Request{Remove: []string{"web-0-a"}})
 	if !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), "to be 3, was 2") ||
-		!strings.Contains(told(err), "kubectl annotate pod -n ns web-0-a controller.kubernetes.io/pod-deletion-cost-"+pasted) || len(s.patched()) != 1 {
+		!strings.Contains(told(err), "kubectl annotate pod -n shop web-0-a controller.kubernetes.io/pod-deletion-cost-"+pasted) || len(s.patched()) != 1 {
 		t.Errorf("%s, %v, %q", done, err, s.patched())
 	}
 }
@@ -509,13 +422,13 @@ func TestKindsWhosePodsCannotBeChosen(t *testing.T) {
 func TestRemoveWithOtherReplicaSets(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	web := s.deployment(3)
-	s.pod("stray-a", s.replicaSet("stray", 2, nil))
-	s.replicaSet("other", 2, s.put("apps/v1", "Deployment", "db", map[string]any{"spec": workload(2)}))
-	if done, err := s.remove(web, Request{Remove: []string{"web-0-a"}}); err != nil || done.Replicas != 2 || len(s.patched()) != 2 {
+	s.deployed(3)
+	s.pod("stray-a", s.put(replicaSet("stray", 2)))
+	s.put(replicaSet("other", 2), s.put(strings.Replace(deployment(2), "name: web", "name: db", 1)))
+	if done, err := s.remove(ofWeb(), Request{Remove: []string{"web-0-a"}}); err != nil || done.Replicas != 2 || len(s.patched()) != 2 {
 		t.Errorf("%s, %v, %q", done, err, s.patched())
 	}
-	if done, err := s.remove(observe.Target{Kind: kindOf("apps", "v1", "ReplicaSet"), Namespace: "ns", Name: "stray"}, Request{Remove: []string{"stray-a"}}); err != nil || done.Replicas != 1 {
+	if done, err := s.remove(ofReplicaSet("stray"), Request{Remove: []string{"stray-a"}}); err != nil || done.Replicas != 1 {
 		t.Errorf("%s, %v, %q", done, err, s.patched())
 	}
 }
@@ -524,53 +437,33 @@ func TestRemoveWithOtherReplicaSets(t *testing.T) {
 func TestRemoveRecreatedPod(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	web := s.deployment(3)
+	s.deployed(3)
 	reads := 0
 	s.Fail(apiserver.On("get", "pods"), apiserver.Fault{Before: func() {
 		if reads++; reads == 2 { // after the check of the pod
-			s.Update("pods", "ns", "web-0-a", func(pod *unstructured.Unstructured) { pod.SetUID("another") })
+			s.Update("pods", "shop", "web-0-a", func(pod *unstructured.Unstructured) { pod.SetUID("another") })
 		}
 	}})
-	if done, err := s.remove(web, Request{Remove: []string{"web-0-a"}}); !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), "another pod has the name web-0-a now") || len(s.patched()) > 0 {
+	if done, err := s.remove(ofWeb(), Request{Remove: []string{"web-0-a"}}); !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), "another pod has the name web-0-a now") || len(s.patched()) > 0 {
 		t.Errorf("%s, %v, %q", done, err, s.patched())
 	}
 }
 
 func TestRemoveFromOddObjects(t *testing.T) {
 	t.Parallel()
+	s := newShelf(t)
+	s.deployed(3)
+	s.Update("deployments", "shop", "web", terminate)
 	for name, test := range map[string]struct {
-		begin func(*shelf) observe.Target
-		pod   string
-		want  string
+		target observe.Target
+		want   string
 	}{
-		"a kind whose pods cannot be chosen": {func(*shelf) observe.Target {
-			return observe.Target{Kind: kinds.AppService(), Namespace: "ns", Name: "foo"}
-		}, "a", "which chooses the pods itself"},
-		"an object that is not there": {func(*shelf) observe.Target {
-			return observe.Target{Kind: kindOf("apps", "v1", "Deployment"), Namespace: "ns", Name: "web"}
-		}, "a", `deployments.apps "web" not found`},
-		"a Deployment that is being deleted": {func(s *shelf) observe.Target {
-			web := s.deployment(3)
-			s.Update("deployments", "ns", "web", terminate)
-			return web
-		}, "web-0-a", "is being deleted and cannot be scaled"},
-		"a ReplicaSet of a Deployment": {func(s *shelf) observe.Target {
-			s.deployment(3)
-			return observe.Target{Kind: kindOf("apps", "v1", "ReplicaSet"), Namespace: "ns", Name: "web-0"}
-		}, "web-0-a", "the Deployment web sets its count; remove the pod from that"},
-		"a count that is none": {func(s *shelf) observe.Target {
-			web := s.put("apps.kruise.io/v1alpha1", "CloneSet", "web", map[string]any{"spec": map[string]any{"replicas": "many"}})
-			s.pod("web-a", web)
-			return observe.Target{Kind: kindOf("apps.kruise.io", "v1alpha1", "CloneSet"), Namespace: "ns", Name: "web"}
-		}, "web-a", ".spec.replicas"},
-		"a list of pods that is none": {func(s *shelf) observe.Target {
-			web := s.put("apps.kruise.io/v1alpha1", "CloneSet", "web", map[string]any{"spec": map[string]any{"replicas": int64(3), "scaleStrategy": map[string]any{"podsToDelete": "web-a"}}})
-			s.pod("web-a", web)
-			return observe.Target{Kind: kindOf("apps.kruise.io", "v1alpha1", "CloneSet"), Namespace: "ns", Name: "web"}
-		}, "web-a", "read .spec.scaleStrategy.podsToDelete: "},
+		"a kind whose pods cannot be chosen": {observe.Target{Kind: kinds.AppService(), Namespace: "shop", Name: "foo"}, "which chooses the pods itself"},
+		"an object that is not there":        {ofReplicaSet("none"), `replicasets.apps "none" not found`},
+		"a Deployment that is being deleted": {ofWeb(), "is being deleted and cannot be scaled"},
+		"a ReplicaSet of a Deployment":       {ofReplicaSet("web-0"), "the Deployment web sets its count; remove the pod from that"},
 	} {
-		s := newShelf(t)
-		if done, err := s.remove(test.begin(s), Request{Remove: []string{test.pod}}); err == nil || !strings.Contains(err.Error(), test.want) || len(s.patched()) > 0 {
+		if done, err := s.remove(test.target, Request{Remove: []string{"web-0-a"}}); err == nil || !strings.Contains(err.Error(), test.want) || len(s.patched()) > 0 {
 			t.Errorf("%s: %s, %v, %q, want %q", name, done, err, s.patched(), test.want)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,9 +36,9 @@ func TestSetAsksInTurn(t *testing.T) {
 	path := specReplicas()
 	throughScale, inField := discover.Field{Scale: true, Path: &path}, discover.Field{Path: &path}
 	internal := apierrors.NewInternalError(errors.New("the count is not set"))
-	theirs, ours := newServer(3).target(), ofFoo()
-	read, theirsRead := ofFoo(), newServer(3).target()
-	read.Object, theirsRead.Object = newServer(3).obj, newServer(3).obj
+	theirs, ours := ofWeb(), ofFoo()
+	read, theirsRead := ofFoo(), ofWeb() // the test sets the objects
+	read.Object, theirsRead.Object = &unstructured.Unstructured{}, &unstructured.Unstructured{}
 	again := func(requests string) string {
 		return strings.TrimSuffix(strings.Repeat(requests+", ", edit.Contested().Steps), ", ")
 	}
@@ -76,37 +75,61 @@ func TestSetAsksInTurn(t *testing.T) {
 		{"with what was read, of others", theirsRead, throughScale, Request{Replicas: 5, Current: AnyCount}, nil, "patch scale", "3 → 5", nil},
 		{"in the field, of an object that was not read", ours, inField, Request{Replicas: 5, Current: AnyCount}, nil, "get, patch", "3 → 5", nil},
 		{"through /scale, of an object that was not read", ours, throughScale, Request{Replicas: 5, Current: AnyCount}, nil, "patch scale", "set to 5", nil},
-		{"of the version, through /scale", theirs, throughScale, Request{Replicas: 5, Current: 3, ResourceVersion: "1"}, nil, "get scale, patch scale", "3 → 5", nil},
-		{"of the version, in the field", theirs, inField, Request{Replicas: 5, Current: 3, ResourceVersion: "1"}, nil, "get, patch", "3 → 5", nil},
-		{"of another version, through /scale", theirs, throughScale, Request{Replicas: 5, Current: 3, ResourceVersion: "2"}, nil, "get scale, patch scale", "", apierrors.IsConflict},
-		{"of another version, in the field", theirs, inField, Request{Replicas: 5, Current: 3, ResourceVersion: "2"}, nil, "get", "", is(outcome.ErrPrecondition)},
+		{"of the version, through /scale", theirs, throughScale, Request{Replicas: 5, Current: 3, ResourceVersion: "its"}, nil, "get scale, patch scale", "3 → 5", nil},
+		{"of the version, in the field", theirs, inField, Request{Replicas: 5, Current: 3, ResourceVersion: "its"}, nil, "get, patch", "3 → 5", nil},
+		{"of another version, through /scale", theirs, throughScale, Request{Replicas: 5, Current: 3, ResourceVersion: "1"}, nil, "get scale, patch scale", "", apierrors.IsConflict},
+		{"of another version, in the field", theirs, inField, Request{Replicas: 5, Current: 3, ResourceVersion: "1"}, nil, "get", "", is(outcome.ErrPrecondition)},
 		{"while others write, through /scale", theirs, throughScale, Request{Replicas: 5, Current: AnyCount}, map[string]error{"patch scale": conflict()}, again("patch scale"), "", apierrors.IsConflict},
 		{"while others write, in the field", theirs, inField, Request{Replicas: 5, Current: AnyCount}, map[string]error{"patch": conflict()}, again("get, patch"), "", apierrors.IsConflict},
-		{"while others write, of the version", theirs, throughScale, Request{Replicas: 5, Current: AnyCount, ResourceVersion: "1"}, map[string]error{"patch scale": conflict()}, "patch scale", "", apierrors.IsConflict},
+		{"while others write, of the version", theirs, throughScale, Request{Replicas: 5, Current: AnyCount, ResourceVersion: "its"}, map[string]error{"patch scale": conflict()}, "patch scale", "", apierrors.IsConflict},
 		{"undo, of an object that was not read", ours, throughScale, Request{Undo: true, Current: AnyCount}, nil, "get", "", is(outcome.ErrPrecondition)},
 	} {
-		s := newServer(3)
-		s.refuses = test.refuses
-		test.request.DryRun = []string{metav1.DryRunAll}
-		done, err := Set(t.Context(), s, test.target, test.field, test.request)
-		if sent := strings.Join(s.sent, ", "); sent != test.sent {
-			t.Errorf("%s: it sends %q, want %q", test.what, sent, test.sent)
+		for _, dryRun := range [][]string{nil, {metav1.DryRunAll}} {
+			s := newShelf(t)
+			s.three(test.target)
+			s.refuse(test.target, test.refuses)
+			target, request := test.target, test.request
+			if target.Object != nil {
+				target.Object = s.stored(target)
+			}
+			if request.ResourceVersion == "its" {
+				request.ResourceVersion = s.stored(target).GetResourceVersion()
+			}
+			request.DryRun = dryRun
+			done, err := Set(t.Context(), target.Resource(s.objects), target, test.field, request)
+			if sent := s.sent(); sent != test.sent {
+				t.Errorf("%s: it sends %q, want %q", test.what, sent, test.sent)
+			}
+			if test.want != "" && (err != nil || done.String() != test.want) || test.want == "" && (err == nil || !test.is(err)) {
+				t.Errorf("%s: %s, %v", test.what, done, err)
+			}
+			count := int64(3)
+			if err == nil && dryRun == nil {
+				count = 5
+			}
+			if s.count(target) != count {
+				t.Errorf("%s: the count is %d, want %d", test.what, s.count(target), count)
+			}
+			if err == nil && (done.UID != s.stored(target).GetUID() || s.options() != kinds.FieldManager+" "+strings.Join(dryRun, "")) {
+				t.Errorf("%s: the UID is %s, and the options are %q", test.what, done.UID, s.options())
+			}
+			// The previous count is recorded only for kinds that run-controller reconciles, and only if the
+			// object itself is patched and not its /scale.
+			records := count == 5 && target.Kind.Reconciled() && !strings.HasSuffix(test.sent, "scale")
+			if recorded := len(s.stored(target).GetAnnotations()) > 0; recorded != records {
+				t.Errorf("%s: the annotations are %v", test.what, s.stored(target).GetAnnotations())
+			}
 		}
-		if test.want != "" && (err != nil || done.String() != test.want || s.count() != 5) {
-			t.Errorf("%s: %s, %v, and the count is %d", test.what, done, err, s.count())
-		}
-		if test.want == "" && (err == nil || !test.is(err) || s.count() != 3) {
-			t.Errorf("%s: %s, %v, and the count is %d", test.what, done, err, s.count())
-		}
-		if err == nil && (done.UID != "uid" || s.options.FieldManager != kinds.FieldManager || len(s.options.DryRun) != 1) {
-			t.Errorf("%s: the UID is %s, and the options are %+v", test.what, done.UID, s.options)
-		}
-		// The previous count is recorded only for kinds that run-controller reconciles, and only if the
-		// object itself is patched and not its /scale.
-		records := err == nil && test.target.Kind.Reconciled() && !strings.HasSuffix(test.sent, "scale")
-		if recorded := len(s.obj.GetAnnotations()) > 0; recorded != records {
-			t.Errorf("%s: the annotations are %v", test.what, s.obj.GetAnnotations())
-		}
+	}
+}
+
+// three creates a Deployment or an ImoocPod with three replicas.
+func (s *shelf) three(of observe.Target) {
+	if of.Kind.Reconciled() {
+		s.CreateCRDs()
+		s.put(imoocPod(3))
+	} else {
+		s.put(deployment(3))
 	}
 }
 
@@ -118,35 +141,33 @@ func TestSetRefuses(t *testing.T) {
 	t.Parallel()
 	path, more := specReplicas(), fieldpath.Fields("spec", "more")
 	three, by := Request{Replicas: 5, Current: 3}, Request{By: change(t, "-3"), Current: AnyCount}
+	const deleted = "{name: web, deletionTimestamp: '2001-01-01T00:00:00Z'}"
 	for _, test := range []struct {
-		what    string
-		change  func(map[string]any)
-		path    fieldpath.Path
-		request Request
-		want    string
+		what, metadata, spec string
+		path                 fieldpath.Path
+		request              Request
+		want                 string
 	}{
-		{"an object that is being deleted", func(obj map[string]any) {
-			(&unstructured.Unstructured{Object: obj}).SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1000, 0)})
-		}, path, three, "deployment/web is being deleted and cannot be scaled"},
-		{"a count that is not set", func(map[string]any) {}, more, three, "precondition not met: expected the replicas of deployment/web to be 3, but .spec.more is not set"},
-		{"a change of a count that is not set", func(map[string]any) {}, more, by, "precondition not met: expected the replicas of deployment/web to be set, but .spec.more is not set"},
-		{"a count that is none", func(obj map[string]any) { obj["spec"] = map[string]any{"replicas": "many"} }, path, three, "deployment/web: "},
-		{"a change below zero", func(obj map[string]any) { obj["spec"] = map[string]any{"replicas": int64(2)} }, path, by, "precondition not met: deployment/web: "},
-		{"a field that is not there", func(obj map[string]any) { obj["spec"] = "odd" }, path, Request{Replicas: 5, Current: AnyCount}, "deployment/web: "},
+		{"an object that is being deleted", deleted, "{replicas: 3}", path, three, "cloneset/web is being deleted and cannot be scaled"},
+		{"a count that is not set", "{name: web}", "{replicas: 3}", more, three, "precondition not met: expected the replicas of cloneset/web to be 3, but .spec.more is not set"},
+		{"a change of a count that is not set", "{name: web}", "{replicas: 3}", more, by, "precondition not met: expected the replicas of cloneset/web to be set, but .spec.more is not set"},
+		{"a count that is none", "{name: web}", "{replicas: many}", path, three, "cloneset/web: "},
+		{"a change below zero", "{name: web}", "{replicas: 2}", path, by, "precondition not met: cloneset/web: "},
+		{"a field that is not there", "{name: web}", "odd", path, Request{Replicas: 5, Current: AnyCount}, "cloneset/web: "},
 	} {
-		s := newServer(3)
-		test.change(s.obj.Object)
-		writes := 0
-		s.wrote = func(_, _ *unstructured.Unstructured) { writes++ }
-		if _, err := Set(t.Context(), s, s.target(), discover.Field{Path: &test.path}, test.request); err == nil || !strings.HasPrefix(err.Error(), test.want) || writes > 0 {
-			t.Errorf("%s: %v after %d writes, want %s", test.what, err, writes, test.want)
+		s := newShelf(t)
+		s.CreateYAML(cloneSets)
+		s.put("{apiVersion: apps.kruise.io/v1alpha1, kind: CloneSet, metadata: " + test.metadata + ", spec: " + test.spec + "}")
+		_, err := Set(t.Context(), ofCloneSet().Resource(s.objects), ofCloneSet(), discover.Field{Path: &test.path}, test.request)
+		if err == nil || !strings.HasPrefix(err.Error(), test.want) || len(s.writes) > 0 {
+			t.Errorf("%s: %v after %d writes, want %s", test.what, err, len(s.writes), test.want)
 		}
 	}
 	// Refuse returns no error if the object was not read or is not being deleted.
 	if err := Refuse(ofFoo(), nil); err != nil {
 		t.Error(err)
 	}
-	if err := Refuse(ofFoo(), newServer(3).obj); err != nil {
+	if err := Refuse(ofFoo(), parse(t, imoocPod(3))); err != nil {
 		t.Error(err)
 	}
 }
@@ -165,7 +186,7 @@ func TestCount(t *testing.T) {
 	t.Parallel()
 	path, more := specReplicas(), fieldpath.Fields("spec", "more")
 	internal := apierrors.NewInternalError(errors.New("it is not set"))
-	theirs, ours := newServer(3).target(), ofFoo()
+	theirs, ours := ofWeb(), ofFoo()
 	for _, test := range []struct {
 		what    string
 		target  observe.Target
@@ -189,10 +210,11 @@ func TestCount(t *testing.T) {
 		{"that is none", theirs, discover.Field{Path: new(fieldpath.Fields("spec", "paused"))}, nil, "get", -1, says("deployment/web: ")},
 		{"that is none, while /scale fails", theirs, discover.Field{Scale: true, Path: new(fieldpath.Fields("spec", "paused"))}, map[string]error{"get scale": internal}, "get scale, get", -1, apierrors.IsInternalError},
 	} {
-		s := newServer(3)
-		s.refuses = test.refuses
-		n, err := Count(t.Context(), s, test.target, test.field)
-		if sent := strings.Join(s.sent, ", "); sent != test.sent {
+		s := newShelf(t)
+		s.three(test.target)
+		s.refuse(test.target, test.refuses)
+		n, err := Count(t.Context(), test.target.Resource(s.objects), test.target, test.field)
+		if sent := s.sent(); sent != test.sent {
 			t.Errorf("%s: it sends %q, want %q", test.what, sent, test.sent)
 		}
 		if test.want >= 0 && (err != nil || n != test.want) || test.want < 0 && (err == nil || !test.is(err)) {
@@ -224,7 +246,7 @@ func TestBefore(t *testing.T) {
 			t.Errorf("of %v it is %s, want %s", value, got, want)
 		}
 	}
-	if Before(nil, &path) != nil || Before(newServer(3).obj, nil) != nil {
+	if Before(nil, &path) != nil || Before(parse(t, deployment(3)), nil) != nil {
 		t.Error("there is a count of nothing")
 	}
 }
@@ -233,7 +255,7 @@ func TestBefore(t *testing.T) {
 // removes pods.
 func TestFrom(t *testing.T) {
 	t.Parallel()
-	target := newServer(3).target()
+	target := ofWeb()
 	for _, test := range []struct {
 		what    string
 		request Request
@@ -268,12 +290,12 @@ func TestNotSet(t *testing.T) {
 	t.Parallel()
 	path := specReplicas()
 	for want, request := range map[string]Request{"to be 3": {Current: 3}, "to be 0": {}, "to be set": {Current: AnyCount}, "to be set ": {By: change(t, "+1"), Current: 3}} {
-		err := request.NotSet(newServer(3).target(), discover.Field{Path: &path})
+		err := request.NotSet(ofWeb(), discover.Field{Path: &path})
 		if says := "expected the replicas of deployment/web " + strings.TrimSpace(want) + ", but .spec.replicas is not set"; !errors.Is(err, outcome.ErrPrecondition) || !strings.HasSuffix(err.Error(), says) {
 			t.Errorf("%v, want %s", err, says)
 		}
 	}
-	if err := (Request{}).NotSet(newServer(3).target(), discover.Field{Scale: true}); !strings.HasSuffix(err.Error(), "but /scale is not set") {
+	if err := (Request{}).NotSet(ofWeb(), discover.Field{Scale: true}); !strings.HasSuffix(err.Error(), "but /scale is not set") {
 		t.Error(err)
 	}
 }

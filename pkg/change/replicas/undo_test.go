@@ -24,10 +24,6 @@ func replicasOf(manager, subresource string) map[string]any {
 	return map[string]any{"manager": manager, "operation": "Update", "subresource": subresource, "fieldsV1": map[string]any{"f:spec": map[string]any{"f:replicas": map[string]any{}}}}
 }
 
-func ofFoo() observe.Target {
-	return observe.Target{Kind: kinds.ImoocPod(), Namespace: "shop", Name: "foo"}
-}
-
 // Undone returns the recorded count only if the object still has the count that was set at the same
 // time.
 func TestUndone(t *testing.T) {
@@ -113,26 +109,23 @@ func TestScaleRemembers(t *testing.T) {
 	t.Parallel()
 	path := specReplicas()
 	field := discover.Field{Scale: true, Path: &path}
-	s := newServer(3)
-	writes := 0
-	s.wrote = func(_, after *unstructured.Unstructured) {
-		writes++
-		_ = unstructured.SetNestedSlice(after.Object, []any{replicasOf(kinds.FieldManager, "")}, "metadata", "managedFields")
-	}
+	s := newShelf(t)
+	s.CreateCRDs()
+	s.put(imoocPod(3))
 	set := func(c Request) (Result, error) {
 		c.Current = AnyCount
 		to := ofFoo()
-		to.Object = s.obj.DeepCopy() // an earlier version
-		return Set(t.Context(), s, to, field, c)
+		to.Object = s.stored(to) // an earlier version
+		return Set(t.Context(), to.Resource(s.objects), to, field, c)
 	}
-	if done, err := set(Request{Replicas: 5}); err != nil || done.String() != "3 → 5" || writes != 1 {
-		t.Fatalf("%s, %v, %d writes", done, err, writes)
+	if done, err := set(Request{Replicas: 5}); err != nil || done.String() != "3 → 5" || len(s.writes) != 1 {
+		t.Fatalf("%s, %v, %d writes", done, err, len(s.writes))
 	}
 	// Setting the same count is not a change, so the recorded count does not change.
 	if _, err := set(Request{Replicas: 5}); err != nil {
 		t.Fatal(err)
 	}
-	s.others = []func(){s.noted} // a change of another field does not prevent an undo
+	s.others = []func(){s.noted(ofFoo())} // a change of another field does not prevent an undo
 	for _, want := range []string{"5 → 3", "3 → 5", "5 → 3"} {
 		if done, err := set(Request{Undo: true}); err != nil || done.String() != want {
 			t.Fatalf("%s, %v, want %s", done, err, want)
@@ -142,13 +135,13 @@ func TestScaleRemembers(t *testing.T) {
 	if _, err := set(Request{Replicas: 7, Began: &began}); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := Undone(ofFoo(), s.obj, path); n != 1 || err != nil {
+	if n, err := Undone(ofFoo(), s.stored(ofFoo()), path); n != 1 || err != nil {
 		t.Errorf("of a change in steps %d is remembered, %v", n, err)
 	}
-	before := writes
-	s.others = []func(){s.scaled(9)} // between the read and the write
-	if _, err := set(Request{Undo: true}); !errors.Is(err, outcome.ErrOverwritten) || s.count() != 9 || writes != before {
-		t.Errorf("%v, and the count is %d", err, s.count())
+	before := len(s.writes)
+	s.others = []func(){s.scaled(ofFoo(), 9)} // between the read and the write
+	if _, err := set(Request{Undo: true}); !errors.Is(err, outcome.ErrOverwritten) || s.count(ofFoo()) != 9 || len(s.writes) != before {
+		t.Errorf("%v, and the count is %d", err, s.count(ofFoo()))
 	}
 }
 
@@ -159,7 +152,7 @@ func TestRememberWithoutACount(t *testing.T) {
 	if err != nil || len(edits) != 1 || edits[0].Value != nil {
 		t.Errorf("%+v, %v", edits, err)
 	}
-	if edits, err = remember(newServer(3).target(), obj, specReplicas(), Request{Replicas: 5}); err != nil || len(edits) > 0 {
+	if edits, err = remember(ofWeb(), obj, specReplicas(), Request{Replicas: 5}); err != nil || len(edits) > 0 {
 		t.Errorf("of others: %+v, %v", edits, err)
 	}
 }
@@ -168,7 +161,7 @@ func TestRememberWithoutACount(t *testing.T) {
 func TestUndoneNamesTheField(t *testing.T) {
 	t.Parallel()
 	size := fieldpath.Fields("spec", "size")
-	theirs := newServer(5).target()
+	theirs := ofWeb()
 	for _, test := range []struct {
 		target observe.Target
 		path   fieldpath.Path
@@ -198,7 +191,7 @@ func told(err error) string {
 // request.
 func TestUndoOfAKindOfOthers(t *testing.T) {
 	t.Parallel()
-	err := Request{Undo: true}.Check(newServer(3).target())
+	err := Request{Undo: true}.Check(ofWeb())
 	if !errors.Is(err, outcome.ErrRefused) || !strings.HasSuffix(told(err), "hint: to set a count: kubectl imoocpod scale deployments.apps/web -n shop --replicas COUNT"+pasted) {
 		t.Error(err)
 	}

@@ -84,13 +84,15 @@ func runProgram(ctx context.Context, t *testing.T, server, command string) resul
 	return result{program.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// verbs returns commands of most verbs that send requests. They find the kinds of their objects in
-// different ways.
+// verbs returns commands of all verbs that send requests. They find the kinds of their objects in different
+// ways.
 func verbs() []string {
 	return []string{
 		"create foo --wait", "create appservice/web --replicas 1",
 		"scale foo --replicas 3", "scale deployment/x --replicas 2 --timeout 1m",
+		"park deployment/x", "unpark foo", "set image deployment/x nginx", "set env foo A=b", "undo deployment/x",
 		"restart deployment/x", "pause deployment/x --for forever", "resume foo", "delete foo", "delete deployments --all",
+		"history deployment/x", "history foo", "logs deployment/x", "logs foo --follow",
 		"status", "status --watch", "status foo --watch", "status foo --wait", "status deployments --all", "describe deployment/x",
 		"wait foo --for=delete", "wait deployment/x", "kinds", "kinds rbac widget", "kinds new Foo --group example.com --install",
 		"check", "install", "uninstall --crds", "version", "run-controller", "run-controller --once",

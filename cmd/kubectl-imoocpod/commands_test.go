@@ -55,12 +55,10 @@ func file(t *testing.T, manifest string) string {
 const web = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, uid: web, generation: 1},
 	spec: {replicas: 2, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: web}]}}}}`
 
-// declared returns a CRD without /scale for a kind that run-controller reconciles.
-func declared(plural, kind string) string {
-	return fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %[1]s.example.com, annotations: {imoocpod.dev/plan: pods, imoocpod.dev/image: nginx}},
-		spec: {group: example.com, scope: Namespaced, names: {kind: %[2]s, plural: %[1]s}, versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
-		schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {observedGeneration: {type: integer}}}}}}}]}}`, plural, kind)
-}
+// widgets is a CRD without /scale for a kind that run-controller reconciles.
+const widgets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com, annotations: {imoocpod.dev/plan: pods, imoocpod.dev/image: nginx}},
+	spec: {group: example.com, scope: Namespaced, names: {kind: Widget, plural: widgets}, versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
+	schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {observedGeneration: {type: integer}}}}}}}]}}`
 
 // requests returns the resource requests that a server received, in order. It omits discovery.
 func requests(s *apiserver.Server) []string {
@@ -69,43 +67,6 @@ func requests(s *apiserver.Server) []string {
 		sent = append(sent, r.String())
 	}
 	return sent
-}
-
-// "check" succeeds for users who work only with Deployments. They need no CRDs, no controller, and no
-// permission to read CRDs. A missing permission for Deployments is a failure.
-func TestCheckOfDeployments(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		admin  bool
-		denied string
-		code   int
-		says   []string
-	}{
-		"administrator": {true, "", exitDone, []string{"✔ permission to scale", "✔ permission to install"}},
-		"user":          {false, "", exitDone, []string{"✔ permission to scale", "○ permission to install", "○ permission to run-controller"}},
-		"may not scale": {false, "deployments/scale", exitError, []string{"✔ permission to status", "✖ permission to scale", "no permission to patch deployments.apps/scale"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := apiserver.New(t)
-			s.Forbid(func(r apiserver.Request) bool {
-				own := r.Group == "" && r.Resource != "nodes" || r.Group == "apps"
-				return !test.admin && (!own || strings.Trim(r.Resource+"/"+r.Subresource, "/") == test.denied)
-			})
-			o := runOn(t.Context(), s, "check")
-			if o.code != test.code || (o.code == exitDone) != (o.stderr == "") {
-				t.Errorf("exit code %d, stderr %q, stdout\n%s", o.code, o.stderr, o.stdout)
-			}
-			for _, words := range append(test.says, "○ CRD imoocpods.batch.tutorial.kubebuilder.io", "(needed only for objects of the kind ImoocPod)", "\n    kubectl imoocpod install") {
-				if !strings.Contains(o.stdout, words) {
-					t.Errorf("there is no %q in\n%s", words, o.stdout)
-				}
-			}
-			if red := strings.Contains(o.stdout, "✖"); red != (test.code != exitDone) || strings.Contains(o.stdout, "no controller is running") {
-				t.Errorf("stdout\n%s", o.stdout)
-			}
-		})
-	}
 }
 
 // A wait for a cluster-scoped object lists and watches the pods of all namespaces.
@@ -132,63 +93,6 @@ func TestPodsOfClusterScopedObjects(t *testing.T) {
 				t.Errorf("requests %q, stderr %q", requests(s), o.stderr)
 			}
 		})
-	}
-}
-
-// If the image of the controller cannot be pulled, install and check fail.
-func TestInstallControllerWithoutItsImage(t *testing.T) {
-	t.Parallel()
-	bubble.Test(t, func(t *testing.T) {
-		s := apiserver.New(t)
-		s.CreateCRDs()
-		play.Cluster(s)
-		o := runOn(t.Context(), s, "install --controller -n default --image pull")
-		if o.code != exitFailed || !strings.Contains(o.stdout, "deployment.apps/imoocpod-controller created\n") ||
-			!strings.Contains(o.stderr, "error: deployment/imoocpod-controller has failed: 2 of 2 pods: container ") {
-			t.Errorf("install: %+v", o)
-		}
-		if o := runOn(t.Context(), s, "check"); o.code != exitError || !strings.Contains(o.stdout, "none of its pods is available (desired 2)") {
-			t.Errorf("check: %+v", o)
-		}
-	})
-}
-
-// If no object matches, verbs that read, delete, park, or unpark objects succeed, and so does a wait for a
-// deletion. All other verbs fail.
-func TestNothingMatches(t *testing.T) {
-	t.Parallel()
-	s := apiserver.New(t)
-	const none, missing = "No resources found in default namespace.\n", "error: no matching resources found\n"
-	for line, want := range map[string]result{
-		"status deployments -l app=x":                       {exitDone, "", none},
-		"status deployments -l app=x --wait":                {exitDone, "", none},
-		"describe deployments -l app=x":                     {exitDone, "", none},
-		"history deployments -l app=x":                      {exitDone, "", none},
-		"logs deployments -l app=x":                         {exitDone, "", none},
-		"delete deployments -l app=x":                       {exitDone, "", none},
-		"wait deployments -l app=x -A --for=delete":         {exitDone, "", "No resources found.\n"},
-		"park deployments -l app=x":                         {exitDone, "", none},
-		"park -l app=x":                                     {exitDone, "", none},
-		"unpark deployments -l app=x":                       {exitDone, "", none},
-		"wait deployments -l app=x --for=delete":            {exitDone, "", none},
-		"wait deployments -l app=x":                         {exitError, "", missing},
-		"wait deployments -l app=x --for=create":            {exitError, "", missing},
-		"scale deployments -l app=x --replicas 1":           {exitError, "", missing},
-		"restart deployments -l app=x":                      {exitError, "", missing},
-		"pause deployments -l app=x":                        {exitError, "", missing},
-		"resume deployments -l app=x":                       {exitError, "", missing},
-		"undo deployments -l app=x":                         {exitError, "", missing},
-		"set image deployments -l app=x nginx":              {exitError, "", missing},
-		"set env deployments -l app=x A=B":                  {exitError, "", missing},
-		"set resources deployments -l app=x --limits cpu=1": {exitError, "", missing},
-	} {
-		if o := runOn(t.Context(), s, line); o != want {
-			t.Errorf("%s: %+v, want %+v", line, o, want)
-		}
-	}
-	gone := file(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: gone}}")
-	if o := runOn(t.Context(), s, "wait -f "+gone+" --for=delete"); o.code != exitDone || o.stdout != "deployment.apps/gone condition met\n" {
-		t.Errorf("%+v", o)
 	}
 }
 
@@ -228,8 +132,8 @@ func TestRequestsOfScale(t *testing.T) {
 func TestScaleOfAFileReadsTheObjectOnce(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ crd, warning string }{
-		"declared":         {declared("widgets", "Widget"), "Warning: widget/gear is paused"},
-		"of other authors": {strings.Replace(declared("widgets", "Widget"), "imoocpod.dev/plan: pods, imoocpod.dev/image: nginx", "imoocpod.dev/replicas-path: .spec.replicas", 1), ""},
+		"declared":         {widgets, "Warning: widget/gear is paused"},
+		"of other authors": {strings.Replace(widgets, "imoocpod.dev/plan: pods, imoocpod.dev/image: nginx", "imoocpod.dev/replicas-path: .spec.replicas", 1), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -242,24 +146,6 @@ func TestScaleOfAFileReadsTheObjectOnce(t *testing.T) {
 			}
 		})
 	}
-}
-
-// "status -w" retries the list of a kind after an error. It omits a kind that the user is not allowed to
-// list.
-func TestStatusWatchListsAgain(t *testing.T) {
-	t.Parallel()
-	bubble.Test(t, func(t *testing.T) {
-		s := apiserver.New(t)
-		s.CreateYAML(declared("widgets", "Widget") + "\n---\n" + declared("vaults", "Vault") + "\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: gear}, spec: {replicas: 1}}")
-		s.Fail(apiserver.On("list", "widgets"), apiserver.Fault{Err: apierrors.NewServiceUnavailable("busy"), Times: 1})
-		s.Forbid(apiserver.On("*", "vaults"))
-		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-		defer stop()
-		o := runOn(ctx, s, "status -w")
-		if !strings.Contains(o.stdout, "gear") || strings.Contains(o.stderr, "vaults") || !strings.Contains(o.stderr, "cannot list widgets.example.com") {
-			t.Errorf("%+v", o)
-		}
-	})
 }
 
 // "status -w" sends no request at rest. It watches each type once, except for leases, which it watches
@@ -297,35 +183,6 @@ func TestStatusWatchAtRest(t *testing.T) {
 				})
 			})
 		}
-	}
-}
-
-func TestMissingRightIsSaidOnce(t *testing.T) {
-	t.Parallel()
-	s := apiserver.New(t)
-	s.CreateYAML("{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {replicas: 1}}\n---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: b}, spec: {replicas: 1}}")
-	s.Forbid(apiserver.On("*", "pods"))
-	if o := runOn(t.Context(), s, "status deployments"); strings.Count(o.stderr, "cannot list resource \"pods\"") != 1 || o.code != exitForbidden {
-		t.Errorf("%+v", o)
-	}
-}
-
-// --logs prints the logs of a failed step, with and without --parallel.
-func TestLogsOfSteps(t *testing.T) {
-	t.Parallel()
-	for _, flags := range []string{"", " --parallel"} {
-		bubble.Test(t, func(t *testing.T) {
-			s := apiserver.New(t)
-			s.CreateCRDs()
-			play.Cluster(s)
-			play.Operator(s, "imoocpods", "ImoocPod")
-			s.CreateYAML("{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: foo}, spec: {replicas: 1, template: {metadata: {annotations: {example.com/log: no such database}}, spec: {containers: [{name: main, image: crash}]}}}}")
-			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-			defer stop()
-			if o := runOn(ctx, s, "scale foo --replicas 2 --step 1 --logs --fail-after 0s"+flags); o.code != exitFailed || !strings.Contains(o.stderr, "no such database") {
-				t.Errorf("%+v", o)
-			}
-		})
 	}
 }
 
@@ -394,15 +251,6 @@ func TestDefaultType(t *testing.T) {
 	}
 	t.Setenv("KUBECTL_IMOOCPOD_TYPE", "frobs")
 	if o := runOn(t.Context(), s, "status web"); o.code != exitNotFound || !strings.Contains(o.stderr, `KUBECTL_IMOOCPOD_TYPE`) {
-		t.Errorf("exit code %d, stderr %q", o.code, o.stderr)
-	}
-}
-
-// The error names a missing namespace even if the server does not serve ImoocPods.
-func TestMissingNamespaceWithoutCRDs(t *testing.T) {
-	t.Parallel()
-	s := apiserver.New(t)
-	if o := runOn(t.Context(), s, "status foo -n nope"); o.code != exitNotFound || !strings.Contains(o.stderr, `there is no namespace "nope"`) {
 		t.Errorf("exit code %d, stderr %q", o.code, o.stderr)
 	}
 }

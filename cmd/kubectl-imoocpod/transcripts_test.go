@@ -18,6 +18,7 @@ import (
 	"time"
 	"unicode"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -83,6 +84,8 @@ type stage struct {
 	dir string
 
 	mu sync.Mutex
+	// interrupt ends the running command.
+	interrupt context.CancelFunc
 	// The map now holds the current fields of each object. The map last holds the fields that each changed
 	// object had at the last call of changes.
 	now, last map[string]map[string]any
@@ -129,12 +132,16 @@ func (x *stage) follow(line string) {
 //	create YAML               creates an object
 //	file NAME YAML            writes DIR/NAME
 //	play [IMAGE]              starts simulated controllers; IMAGE decides how all pods behave
+//	operator TYPE KIND        starts a simulated controller of a kind
 //	pass DURATION             lets time pass
-//	forbid USER VERBS TYPE    takes permissions from USER, or from anyone
+//	busy VERBS TYPE           rejects one request
+//	slow DURATION PREFIX      delays all requests whose path has a prefix
+//	forbid USER VERBS TYPE... takes permissions from USER, or from anyone
 //	permit                    restores all permissions
 //	set TYPE NAME PATH YAML   changes a field as another client
 //	delete TYPE NAME          deletes an object immediately
 //	in DURATION DIRECTIVE     executes DIRECTIVE after DURATION, during a later command
+//	interrupt                 interrupts the running command, like Ctrl-C
 func (x *stage) direct(word, rest string) error {
 	args := strings.Fields(rest)
 	switch word {
@@ -156,6 +163,8 @@ func (x *stage) direct(word, rest string) error {
 			play.Operator(x.Server, "imoocpods", "ImoocPod")
 		}
 		play.SetFate(x.Server, rest)
+	case "operator":
+		play.Operator(x.Server, args[0], args[1])
 	case "pass":
 		d, err := time.ParseDuration(rest)
 		if err != nil {
@@ -163,9 +172,17 @@ func (x *stage) direct(word, rest string) error {
 		}
 		<-time.After(d)
 		synctest.Wait()
+	case "busy":
+		x.Fail(apiserver.On(args[0], args[1]), apiserver.Fault{Err: apierrors.NewServiceUnavailable("busy"), Times: 1})
+	case "slow":
+		d, err := time.ParseDuration(args[0])
+		x.Fail(apiserver.Path(args[1]), apiserver.Fault{Delay: d})
+		return err
 	case "forbid":
-		match := apiserver.On(args[1], args[2])
-		x.Forbid(func(r apiserver.Request) bool { return (r.User == args[0] || args[0] == "anyone") && match(r) })
+		for _, resource := range args[2:] {
+			match := apiserver.On(args[1], resource)
+			x.Forbid(func(r apiserver.Request) bool { return (r.User == args[0] || args[0] == "anyone") && match(r) })
+		}
 	case "permit":
 		x.Permit()
 	case "set":
@@ -197,6 +214,10 @@ func (x *stage) direct(word, rest string) error {
 			}
 		})
 		return err
+	case "interrupt":
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.interrupt()
 	default:
 		return errors.New("there is no such directive")
 	}
@@ -207,9 +228,12 @@ func (x *stage) direct(word, rest string) error {
 func (x *stage) run(line string) string {
 	ctx, cancel := context.WithTimeout(x.t.Context(), time.Hour)
 	defer cancel()
+	x.mu.Lock()
+	x.interrupt = cancel
+	x.mu.Unlock()
 	o := runOn(ctx, x.Server, strings.ReplaceAll(line, "DIR", x.dir))
 	checkHints(x.t, strings.Fields(line), o.stdout+"\n"+o.stderr)
-	if ctx.Err() != nil {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		x.t.Errorf("%s did not end", line)
 	}
 	var b strings.Builder
@@ -257,7 +281,10 @@ func (x *stage) note(c apiserver.Change) {
 	}
 	annotations := maps.Clone(obj.GetAnnotations())
 	delete(annotations, "deployment.kubernetes.io/revision")
-	x.now[key] = map[string]any{"spec": obj.Object["spec"], "labels": obj.GetLabels(), "annotations": annotations, "finalizers": obj.GetFinalizers()}
+	x.now[key] = map[string]any{
+		"spec": obj.Object["spec"], "labels": obj.GetLabels(), "annotations": annotations, "finalizers": obj.GetFinalizers(),
+		"ownerReferences": obj.GetOwnerReferences(),
+	}
 }
 
 // changes returns the changes of objects since the last call.

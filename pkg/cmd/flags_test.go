@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -46,6 +47,18 @@ func TestChoice(t *testing.T) {
 	}
 	if err := c.Set("exit"); err != nil || value != "exit" || c.String() != "exit" {
 		t.Errorf("exit: %v, and the value is %q", err, value)
+	}
+}
+
+// A reason must fit into a condition.
+func TestReasonFlag(t *testing.T) {
+	t.Parallel()
+	cmd, f := &cobra.Command{}, changeFlags{}
+	f.addReasonFlag(cmd)
+	for length, valid := range map[int]bool{maxReason: true, maxReason + 1: false} {
+		if err := cmd.Flags().Set("reason", strings.Repeat("x", length)); (err == nil) != valid {
+			t.Errorf("%d bytes: %v", length, err)
+		}
 	}
 }
 

@@ -98,31 +98,3 @@ func TestFullDisk(t *testing.T) {
 		}
 	})
 }
-
-// TestKindsOnASlowServer checks that "kinds" reports its progress when the server is slow.
-func TestKindsOnASlowServer(t *testing.T) {
-	t.Parallel()
-	bubble.Test(t, func(t *testing.T) {
-		s := apiserver.New(t)
-		s.CreateYAML(widgets)
-		s.Fail(apiserver.Path("/openapi/"), apiserver.Fault{Delay: 5 * time.Second})
-		if stdout, stderr, err := run(t, s, "kinds"); err != nil || !strings.Contains(stdout, "Widget") || !strings.Contains(stderr, "types from the server") {
-			t.Errorf("%v, stdout %q, stderr %q", err, stdout, stderr)
-		}
-	})
-}
-
-// TestScaleBeyondABound checks that scale warns if another field of the object, such as
-// maxReplicas, rules out the new replica count.
-func TestScaleBeyondABound(t *testing.T) {
-	t.Parallel()
-	s := apiserver.New(t)
-	s.CreateYAML(strings.Replace(widgets, "replicas: {type: integer}", "replicas: {type: integer}, maxReplicas: {type: integer}", 1))
-	s.CreateYAML(strings.Replace(workloads()[3].manifest, "replicas: 3", "replicas: 3, maxReplicas: 5", 1))
-	for count, warns := range map[string]bool{"5": false, "9": true} {
-		_, stderr, err := run(t, s, "scale widget/web --replicas "+count)
-		if got := strings.Contains(stderr, "Warning: widget/web: its controller may not use a count of 9: .spec.maxReplicas is 5"); err != nil || got != warns {
-			t.Errorf("%s: %v, it printed %q", count, err, stderr)
-		}
-	}
-}

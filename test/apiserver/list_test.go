@@ -51,35 +51,3 @@ func TestListAgreesWithOneObject(t *testing.T) {
 		})
 	}
 }
-
-// TestOnly checks that --only selects objects by state, even if they have several states.
-func TestOnly(t *testing.T) {
-	t.Parallel()
-	bubble.Test(t, func(t *testing.T) {
-		var all []string
-		for name, image := range map[string]string{"good": "web:1", "bad": "pull:1", "slow": "never:1", "night": "web:1", "held": "web:1"} {
-			all = append(all, deployment(name, "example.com/"+image, 1))
-		}
-		s := cluster(t, all...)
-		for _, line := range []string{"park deployment/night", "pause deployment/held --for forever"} {
-			if _, _, err := run(t, s, line); err != nil {
-				t.Fatal(err)
-			}
-		}
-		<-time.After(time.Minute)
-		for states, want := range map[string]string{
-			"failed": "bad", "paused": "held", "parked": "night", "not-ready": "bad slow", "failed,paused,parked": "bad held night",
-		} {
-			stdout, stderr, err := run(t, s, "status -o name --only "+states)
-			if got := strings.ReplaceAll(strings.TrimSpace(stdout), "deployment.apps/", ""); err != nil || strings.Join(strings.Fields(got), " ") != want {
-				t.Errorf("--only %s: %v, it printed %q and %q, want %s", states, err, stdout, stderr, want)
-			}
-		}
-		if _, _, err := run(t, s, "status --only redy"); err == nil {
-			t.Error("a state that does not exist is accepted")
-		}
-		if stdout, stderr, err := run(t, s, "status deployment/good --only failed"); stdout != "" || stderr != "the object is not failed\n" || err != nil {
-			t.Errorf("%v, it printed %q and %q", err, stdout, stderr)
-		}
-	})
-}

@@ -9,15 +9,12 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime/debug"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
@@ -328,7 +325,7 @@ func perform(t *testing.T, w workload, v verb, e ending) (*scene, error) {
 	play.Cluster(x.Server)
 	switch w.resource {
 	case "imoocpods":
-		x.Create(imoocPodCRD())
+		x.CreateCRDs()
 		play.Operator(x.Server, "imoocpods", "ImoocPod")
 	case "widgets":
 		x.CreateYAML(widgets)
@@ -363,18 +360,6 @@ func (v verb) prepare(t *testing.T, s *apiserver.Server, w workload) (line strin
 	}
 	return words.Replace(v.line)
 }
-
-// imoocPodCRD returns the CRD of ImoocPods. It is parsed only once because it is long.
-var imoocPodCRD = sync.OnceValue(func() *unstructured.Unstructured {
-	crds, err := deploy.CRDs()
-	if err != nil {
-		panic(err)
-	}
-	i := slices.IndexFunc(crds, func(crd *unstructured.Unstructured) bool {
-		return strings.HasPrefix(crd.GetName(), "imoocpods.")
-	})
-	return crds[i]
-})
 
 // state returns the fields that verbs change, as text.
 func state(obj *unstructured.Unstructured) string {

@@ -66,7 +66,8 @@ func Deployments(s *apiserver.Server) {
 		} else {
 			r.roll()
 		}
-		return r.report(paused)
+		r.report(paused)
+		return 0
 	})
 }
 
@@ -222,8 +223,8 @@ func (r *rollout) bound(name string, up bool) int {
 	return n
 }
 
-// report writes the status, and returns the time until the next reconcile.
-func (r *rollout) report(paused bool) time.Duration {
+// report writes the status.
+func (r *rollout) report(paused bool) {
 	count := func(sets []*unstructured.Unstructured, field string) (n int64) {
 		for _, rs := range sets {
 			if rs != nil {
@@ -236,7 +237,6 @@ func (r *rollout) report(paused bool) time.Duration {
 	total, updated, available := count(all, "replicas"), count([]*unstructured.Unstructured{r.now}, "replicas"), count(all, "availableReplicas")
 	want := int64(r.replicas)
 	done := updated == want && total == want && available >= want
-	progressing, again := r.progress(done, paused, fmt.Sprint(total, updated, available))
 	enough := available >= want-int64(r.bound("maxUnavailable", false))
 	reason, message := "MinimumReplicasAvailable", "Deployment has minimum availability."
 	if !enough {
@@ -245,36 +245,18 @@ func (r *rollout) report(paused bool) time.Duration {
 	setStatus(r.a, "deployments", r.d, map[string]any{
 		"observedGeneration": r.d.GetGeneration(), "replicas": total, "updatedReplicas": updated, "readyReplicas": available,
 		"availableReplicas": available, "unavailableReplicas": max(0, want-available),
-		"conditions": []any{condition(r.d, "Available", enough, reason, message), progressing},
+		"conditions": []any{condition(r.d, "Available", enough, reason, message), r.progress(done, paused)},
 	})
-	return again
 }
 
-// progress returns the condition Progressing and the time until its deadline, or 0 without a
-// deadline. The lastUpdateTime of the condition is the time of the last progress.
-func (r *rollout) progress(done, paused bool, counts string) (map[string]any, time.Duration) {
-	if done {
-		c := condition(r.d, "Progressing", true, "NewReplicaSetAvailable", "ReplicaSet has successfully progressed.")
-		c["lastUpdateTime"] = c["lastTransitionTime"]
-		return c, 0
+// progress returns the condition Progressing. A rollout never exceeds its deadline.
+func (r *rollout) progress(done, paused bool) map[string]any {
+	switch {
+	case done:
+		return condition(r.d, "Progressing", true, "NewReplicaSetAvailable", "ReplicaSet has successfully progressed.")
+	case paused:
+		return condition(r.d, "Progressing", true, "DeploymentPaused", "Deployment is paused")
 	}
-	if paused {
-		return condition(r.d, "Progressing", true, "DeploymentPaused", "Deployment is paused"), 0
-	}
-	was := fmt.Sprint(number(r.d, 0, "status", "replicas"), number(r.d, 0, "status", "updatedReplicas"), number(r.d, 0, "status", "availableReplicas"))
-	since := time.Now().UTC()
-	for _, c := range conditions(r.d) {
-		text, _ := c["lastUpdateTime"].(string)
-		if at, err := time.Parse(time.RFC3339, text); err == nil && c["type"] == "Progressing" && was == counts && number(r.d, 0, "status", "observedGeneration") == int(r.d.GetGeneration()) && c["reason"] != "NewReplicaSetAvailable" {
-			since = at
-		}
-	}
-	deadline := time.Duration(number(r.d, 600, "spec", "progressDeadlineSeconds")) * time.Second
-	left := time.Until(since.Add(deadline))
-	c := condition(r.d, "Progressing", left > 0, "ReplicaSetUpdated", fmt.Sprintf("ReplicaSet %q is progressing.", r.now.GetName()))
-	if left <= 0 {
-		c = condition(r.d, "Progressing", false, "ProgressDeadlineExceeded", fmt.Sprintf("ReplicaSet %q has timed out progressing.", r.now.GetName()))
-	}
-	c["lastUpdateTime"] = since.Format(time.RFC3339)
-	return c, max(left, 0)
+	message := fmt.Sprintf("ReplicaSet %q is progressing.", r.now.GetName())
+	return condition(r.d, "Progressing", true, "ReplicaSetUpdated", message)
 }

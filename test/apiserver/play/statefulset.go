@@ -16,7 +16,8 @@ import (
 const podRevision = "controller-revision-hash"
 
 // StatefulSets simulates the StatefulSet controller. It acts on one pod at a time, and waits for an unready
-// pod even if the template is reverted. It ignores partitions: all pods get the newest template.
+// pod even if the template is reverted. It ignores partitions: all pods get the newest template. It ignores
+// the pod management policy, too.
 func StatefulSets(s *apiserver.Server) {
 	a := s.As(manager)
 	control(s, "statefulsets", "StatefulSet", func(set *unstructured.Unstructured) time.Duration {
@@ -68,7 +69,6 @@ func revise(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructur
 func order(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructured, update string) {
 	want := number(set, 1, "spec", "replicas")
 	template, _, _ := unstructured.NestedMap(set.Object, "spec", "template")
-	policy, _, _ := unstructured.NestedString(set.Object, "spec", "podManagementPolicy")
 	for i := range want {
 		name := fmt.Sprintf("%s-%d", set.GetName(), i)
 		pod := s.Get("pods", set.GetNamespace(), name)
@@ -77,7 +77,7 @@ func order(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructure
 				podRevision: update, "statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": strconv.Itoa(i),
 			})
 		}
-		if policy != "Parallel" && (pod == nil || !ready(pod) || pod.GetDeletionTimestamp() != nil) {
+		if pod == nil || !ready(pod) || pod.GetDeletionTimestamp() != nil {
 			return
 		}
 	}

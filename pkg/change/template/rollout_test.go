@@ -118,15 +118,3 @@ func TestMarkFailed(t *testing.T) {
 		t.Errorf("the annotations are %v", target.Object.GetAnnotations())
 	}
 }
-
-func TestMade(t *testing.T) {
-	t.Parallel()
-	_, client := serverOf(t, parse(t, "{apiVersion: v1, kind: Pod, metadata: {name: web-1, namespace: ns, uid: one}, spec: {containers: [{name: main, image: b}]}}"))
-	template := func(image string) []revision.Field {
-		return []revision.Field{{Path: fieldpath.Fields("spec", "template"), Value: parse(t, "spec: {containers: [{name: main, image: "+image+"}]}").Object}}
-	}
-	got, err := made(t.Context(), client, "ns", Result{Before: template("a"), After: template("b")})
-	if err != nil || len(got) != 1 || !got["one"] {
-		t.Errorf("%v, %v", got, err)
-	}
-}

@@ -72,7 +72,10 @@ func TestDocumentedCommands(t *testing.T) {
 // changes.
 var inShell = regexp.MustCompile(`(?m)^.*(\| | > |--remove|--to-revision|--cascade).*$`)
 
-// TestExamplesOfCommands checks that the examples in the help succeed. Each command gets new objects.
+var commentLine = regexp.MustCompile(`(?m)^ *#.*$`)
+
+// TestExamplesOfCommands checks that every command has a description and examples, and that its examples are
+// valid and succeed. Each command gets new objects.
 func TestExamplesOfCommands(t *testing.T) {
 	t.Parallel()
 	objects := strings.NewReplacer("name: app, image: web:1", "name: web, image: web:1", "name: shop}, ", "name: shop, labels: {tier: front}}, ").Replace(documented) + `
@@ -81,8 +84,22 @@ func TestExamplesOfCommands(t *testing.T) {
 % pass 1m
 `
 	tried := 0
+	root := cmd.NewRootCommand("", genericiooptions.NewTestIOStreamsDiscard())
 	var try func(*cobra.Command)
 	try = func(command *cobra.Command) {
+		examples := commandsIn(commentLine.ReplaceAllString(command.Example, ""))
+		if len(examples) == 0 || command == root && len(examples) != 3 || command.Short == "" || strings.HasSuffix(command.Short, ".") {
+			t.Errorf("%s: %d examples, for %q", command.CommandPath(), len(examples), command.Short)
+		}
+		for _, words := range examples {
+			verb, _, _ := root.Find(words)
+			if command != root && verb != command && verb.Parent() != command {
+				t.Errorf("%s: an example is of %s", command.CommandPath(), verb.CommandPath())
+			}
+			if _, err := parse(words); err != nil {
+				t.Errorf("%s: the example %q: %v", command.CommandPath(), words, err)
+			}
+		}
 		block := inShell.ReplaceAllString(command.Example, "")
 		t.Run(command.CommandPath(), func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) { tried += tryBlock(t, objects, false, block) })
@@ -91,7 +108,7 @@ func TestExamplesOfCommands(t *testing.T) {
 			try(below)
 		}
 	}
-	try(cmd.NewRootCommand("", genericiooptions.NewTestIOStreamsDiscard()))
+	try(root)
 	if tried < 50 {
 		t.Errorf("only %d examples were tried", tried)
 	}

@@ -34,8 +34,7 @@ func checkHints(t testing.TB, args []string, output string) {
 		if strings.Contains(line, "unknown command") || strings.Contains(line, "takes no arguments") {
 			continue // the line names a verb, but suggests no command
 		}
-		for _, at := range printedCommand.FindAllStringSubmatchIndex(line, -1) {
-			words := firstCommand(filledIn.Replace(line[at[5]:]))
+		for _, words := range commandsIn(filledIn.Replace(line)) {
 			context, err := parse(words)
 			if err != nil {
 				t.Errorf("%s: printed a command that the plugin does not take: %v\n%s", strings.Join(args, " "), err, line)
@@ -80,8 +79,17 @@ func parseWith(root *cobra.Command, args []string) error {
 	return command.ValidateFlagGroups()
 }
 
-// firstCommand splits the command at the start of a line into words, like a shell. The command ends at a
-// semicolon or a double quotation mark.
+// commandsIn returns the commands of the plugin in a text, without "kubectl imoocpod".
+func commandsIn(text string) [][]string {
+	var all [][]string
+	for _, at := range printedCommand.FindAllStringIndex(text, -1) {
+		all = append(all, firstCommand(text[at[1]:]))
+	}
+	return all
+}
+
+// firstCommand splits the command at the start of a text into words, like a shell. The command ends with its
+// line, at a double quotation mark, or at an operator of the shell.
 func firstCommand(line string) []string {
 	var words []string
 	var word strings.Builder
@@ -101,7 +109,7 @@ func firstCommand(line string) []string {
 			word.WriteRune(r)
 		case r == ' ':
 			end()
-		case r == ';' || r == '"':
+		case strings.ContainsRune("\n\";|&>)", r):
 			end()
 			return words
 		case r == '\\' && strings.HasPrefix(line[i+1:], "'"):

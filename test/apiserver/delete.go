@@ -3,7 +3,6 @@ package apiserver
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// deleteOptions returns the delete options of a request. The query overrides the body.
+// deleteOptions returns the delete options in the body of a request.
 func (r Request) deleteOptions() (metav1.DeleteOptions, error) {
 	var opts metav1.DeleteOptions
 	if len(r.Body) > 0 {
@@ -28,14 +27,8 @@ func (r Request) deleteOptions() (metav1.DeleteOptions, error) {
 			return opts, apierrors.NewBadRequest(err.Error())
 		}
 	}
-	if policy := r.Query.Get("propagationPolicy"); policy != "" {
-		opts.PropagationPolicy = new(metav1.DeletionPropagation(policy))
-	}
-	if grace, err := strconv.ParseInt(r.Query.Get("gracePeriodSeconds"), 10, 64); err == nil {
-		opts.GracePeriodSeconds = &grace
-	}
-	if r.dryRun() {
-		opts.DryRun = []string{metav1.DryRunAll}
+	if policy := opts.PropagationPolicy; policy != nil && *policy == metav1.DeletePropagationOrphan {
+		return opts, apierrors.NewBadRequest("this server orphans no objects")
 	}
 	return opts, nil
 }
@@ -55,12 +48,8 @@ func (s *Server) delete(q Request, obj *unstructured.Unstructured) (any, error) 
 		}
 	}
 	if len(opts.DryRun) == 0 {
-		policy := metav1.DeletePropagationBackground
-		if opts.PropagationPolicy != nil {
-			policy = *opts.PropagationPolicy
-		}
 		s.checkRequest(q, watch.Deleted, obj, nil)
-		if left := s.end(q.resource, obj, opts.GracePeriodSeconds, policy); left != nil {
+		if left := s.end(q.resource, obj, opts.GracePeriodSeconds); left != nil {
 			return q.view(left), nil
 		}
 	}
@@ -71,17 +60,10 @@ func (s *Server) delete(q Request, obj *unstructured.Unstructured) (any, error) 
 }
 
 // end deletes an object. If the object has finalizers or a grace period, end sets its deletion
-// timestamp and returns it. Otherwise, end removes the object and returns nil.
-func (s *Server) end(r *resource, obj *unstructured.Unstructured, grace *int64, policy metav1.DeletionPropagation) *unstructured.Unstructured {
+// timestamp and returns it. Otherwise, end removes the object and returns nil. The dependents are always
+// deleted in the background, after the object.
+func (s *Server) end(r *resource, obj *unstructured.Unstructured, grace *int64) *unstructured.Unstructured {
 	left := obj.DeepCopy()
-	switch policy {
-	case metav1.DeletePropagationOrphan:
-		s.orphan(obj.GetUID())
-	case metav1.DeletePropagationForeground:
-		if len(s.dependents(obj.GetUID())) > 0 && !slices.Contains(left.GetFinalizers(), metav1.FinalizerDeleteDependents) {
-			left.SetFinalizers(append(left.GetFinalizers(), metav1.FinalizerDeleteDependents))
-		}
-	}
 	seconds := gracePeriod(r, obj, grace)
 	if seconds == 0 && len(left.GetFinalizers()) == 0 {
 		s.remove(r, obj)
@@ -96,11 +78,6 @@ func (s *Server) end(r *resource, obj *unstructured.Unstructured, grace *int64, 
 	}
 	if !equalButForTimes(obj, left) {
 		left, _ = s.commit(r, obj, left) // commit rejects only CRDs with an invalid spec
-	}
-	if policy == metav1.DeletePropagationForeground {
-		for _, d := range s.dependents(obj.GetUID()) {
-			s.end(d.resource, d.object, nil, policy)
-		}
 	}
 	return left
 }
@@ -136,54 +113,22 @@ func (s *Server) remove(r *resource, obj *unstructured.Unstructured) {
 		}
 	}
 	if r.plural == "customresourcedefinitions" {
-		group, plural, _ := strings.Cut(obj.GetName(), ".")
-		gone := &resource{group: plural, plural: group}
+		plural, group, _ := strings.Cut(obj.GetName(), ".")
+		gone := &resource{group: group, plural: plural}
 		for _, in := range s.all(gone.gr(), "") {
 			s.remove(gone, in)
 		}
 	}
 }
 
-type dependent struct {
-	resource *resource
-	object   *unstructured.Unstructured
-}
-
-func (s *Server) dependents(owner types.UID) []dependent {
-	var list []dependent
+// collect deletes the dependents of a removed object unless they have another owner.
+func (s *Server) collect(gone *unstructured.Unstructured) {
 	for _, r := range s.resources {
 		for _, obj := range s.all(r.gr(), "") {
-			if slices.ContainsFunc(obj.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == owner }) {
-				list = append(list, dependent{r, obj})
-			}
-		}
-	}
-	return list
-}
-
-// orphan removes an owner from the owner references of its dependents.
-func (s *Server) orphan(owner types.UID) {
-	for _, d := range s.dependents(owner) {
-		free := d.object.DeepCopy()
-		free.SetOwnerReferences(slices.DeleteFunc(free.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == owner }))
-		_, _ = s.commit(d.resource, d.object, free)
-	}
-}
-
-// collect deletes the dependents of a removed object unless they have another owner. If the object
-// was the last dependent of an owner in foreground deletion, collect completes that deletion.
-func (s *Server) collect(gone *unstructured.Unstructured) {
-	for _, d := range s.dependents(gone.GetUID()) {
-		if !slices.ContainsFunc(d.object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return s.lives(ref.UID) }) {
-			s.end(d.resource, d.object, nil, metav1.DeletePropagationBackground)
-		}
-	}
-	for _, ref := range gone.GetOwnerReferences() {
-		for _, r := range s.resources {
-			for _, owner := range s.all(r.gr(), gone.GetNamespace()) {
-				if owner.GetUID() == ref.UID && slices.Contains(owner.GetFinalizers(), metav1.FinalizerDeleteDependents) && len(s.dependents(ref.UID)) == 0 {
-					s.finalize(r, owner, metav1.FinalizerDeleteDependents)
-				}
+			owners := obj.GetOwnerReferences()
+			owned := slices.ContainsFunc(owners, func(ref metav1.OwnerReference) bool { return ref.UID == gone.GetUID() })
+			if owned && !slices.ContainsFunc(owners, func(ref metav1.OwnerReference) bool { return s.lives(ref.UID) }) {
+				s.end(r, obj, nil)
 			}
 		}
 	}
@@ -198,15 +143,4 @@ func (s *Server) lives(uid types.UID) bool {
 		}
 	}
 	return false
-}
-
-// finalize removes a finalizer from an object. It removes the object if no finalizer is left.
-func (s *Server) finalize(r *resource, obj *unstructured.Unstructured, finalizer string) {
-	after := obj.DeepCopy()
-	after.SetFinalizers(slices.DeleteFunc(after.GetFinalizers(), func(f string) bool { return f == finalizer }))
-	if len(after.GetFinalizers()) == 0 {
-		s.remove(r, obj)
-		return
-	}
-	_, _ = s.commit(r, obj, after)
 }

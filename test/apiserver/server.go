@@ -338,7 +338,7 @@ func (a Actor) Delete(resource, namespace, name string) {
 	a.s.mu.Lock()
 	defer a.s.unlock()
 	if r, obj := a.s.find(resource, namespace, name); obj != nil {
-		a.s.end(r, obj, nil, "")
+		a.s.end(r, obj, nil)
 	}
 }
 

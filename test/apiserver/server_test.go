@@ -260,17 +260,13 @@ func TestWatches(t *testing.T) {
 func TestDeletion(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		policy    metav1.DeletionPropagation
 		finalizer string
 		node      string
 		left      string
 	}{
-		"background":            {policy: metav1.DeletePropagationBackground},
-		"with a finalizer":      {policy: metav1.DeletePropagationBackground, finalizer: "example.com/it", left: "rs(ending) pod "},
-		"orphans":               {policy: metav1.DeletePropagationOrphan, left: "pod "},
-		"foreground":            {policy: metav1.DeletePropagationForeground},
-		"foreground, with time": {policy: metav1.DeletePropagationForeground, node: "n1", left: "rs(ending) pod(ending) "},
-		"background, with time": {policy: metav1.DeletePropagationBackground, node: "n1", left: "pod(ending) "},
+		"at once":          {},
+		"with a finalizer": {finalizer: "example.com/it", left: "rs(ending) pod "},
+		"with time":        {node: "n1", left: "pod(ending) "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -285,7 +281,7 @@ func TestDeletion(t *testing.T) {
 			if err := client.Delete(t.Context(), "rs", another); !apierrors.IsConflict(err) {
 				t.Errorf("delete with another UID: got error %v", err)
 			}
-			if err := client.Delete(t.Context(), "rs", metav1.DeleteOptions{PropagationPolicy: &test.policy}); err != nil {
+			if err := client.Delete(t.Context(), "rs", metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			left := ""

@@ -299,14 +299,3 @@ func TestNotSet(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestResult(t *testing.T) {
-	t.Parallel()
-	for want, r := range map[string]Result{
-		"set to 5": {Replicas: 5}, "3 → 5": {Before: new(int32(3)), Replicas: 5}, "set to 5, removing a": {Replicas: 5, Note: "removing a"},
-	} {
-		if got := r.String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}

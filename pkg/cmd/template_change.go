@@ -14,9 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// wanted is a function that returns the new values of an object's fields, and the cause of the change. See
-// template.Request.
-type wanted = func(obj *unstructured.Unstructured) ([]revision.Field, string, error)
+type wanted = template.Wanted
 
 // changeTemplate changes the fields from which the pods of a target are made. The reason that the user
 // gives replaces the cause.
@@ -27,13 +25,11 @@ func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, want wa
 		return nil, err
 	}
 	c.beginWarning(t)
-	done, err := template.Write(ctx, t.Resource(c.finder.Dynamic), *t, template.Request{
-		By: c.user(), Options: c.edits(),
-		Want: func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
-			fields, cause, err := want(obj)
-			return fields, cmp.Or(c.flags.reason, cause), err
-		},
-	})
+	withReason := func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
+		fields, cause, err := want(obj)
+		return fields, cmp.Or(c.flags.reason, cause), err
+	}
+	done, err := template.Write(ctx, t.Resource(c.finder.Dynamic), *t, withReason, c.user(), c.edits())
 	if err != nil {
 		return nil, err
 	}

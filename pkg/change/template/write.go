@@ -14,15 +14,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 )
 
-// Request is a change of the fields that define the pods.
-type Request struct {
-	// Want returns the fields that the current object should have, and the cause of the change. If the
-	// cause is empty, a description of the change is recorded.
-	Want func(obj *unstructured.Unstructured) (want []revision.Field, cause string, err error)
-	// By is the user who makes the change, or "" if the user is unknown.
-	By string
-	edit.Options
-}
+// Wanted returns the fields that the current object should have, and the cause of the change. If the cause is
+// empty, a description of the change is recorded.
+type Wanted func(obj *unstructured.Unstructured) (fields []revision.Field, cause string, err error)
 
 // Result is a completed change.
 type Result struct {
@@ -34,15 +28,15 @@ type Result struct {
 }
 
 // Write changes only the wanted fields of an object, and the annotations that record the author and the
-// cause of the change.
-func Write(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, r Request) (Result, error) {
+// cause of the change. The author is "" if the user is unknown.
+func Write(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, wanted Wanted, author string, o edit.Options) (Result, error) {
 	var done Result
 	var err error
 	done.Written, err = edit.Apply(ctx, objects, t.Name, t.Object, func(obj *unstructured.Unstructured) (edit.Plan, error) {
 		if obj.GetDeletionTimestamp() != nil {
 			return edit.Plan{}, fmt.Errorf("%s is being deleted and cannot be changed", t)
 		}
-		want, cause, err := r.Want(obj)
+		want, cause, err := wanted(obj)
 		if err != nil {
 			return edit.Plan{}, err
 		}
@@ -57,8 +51,8 @@ func Write(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 		if cause == "" {
 			cause = done.Change
 		}
-		return edit.Plan{Edits: revision.Edits(now, want), Marks: Annotations(cause, r.By)}, nil
-	}, r.Options)
+		return edit.Plan{Edits: revision.Edits(now, want), Marks: Annotations(cause, author)}, nil
+	}, o)
 	if err == nil && done.Change == "" {
 		for _, f := range done.Before {
 			done.Fields = append(done.Fields, edit.Field{Path: f.Path, Before: f.Value, After: f.Value})

@@ -74,7 +74,7 @@ func TestWrite(t *testing.T) {
 			if !read {
 				target.Object = nil
 			}
-			done, err := Write(t.Context(), target.Resource(client), target, Request{Want: wanted(t, test.image, test.cause), By: test.by, Options: edit.Options{FieldManager: "tests"}})
+			done, err := Write(t.Context(), target.Resource(client), target, wanted(t, test.image, test.cause), test.by, edit.Options{FieldManager: "tests"})
 			obj := stored(s)
 			if err != nil || done.Change != test.change || imageOf(obj) != test.image || !reflect.DeepEqual(done.Object, obj) {
 				t.Errorf("%s: %+v, %v", test.what, done, err)
@@ -126,7 +126,7 @@ func TestWriteRefuses(t *testing.T) {
 	} {
 		s, client, target := serve(t, "a")
 		test.change(s, &target)
-		if _, err := Write(t.Context(), target.Resource(client), target, Request{Want: test.want}); err == nil || !strings.Contains(err.Error(), test.says) || imageOf(stored(s)) != "a" {
+		if _, err := Write(t.Context(), target.Resource(client), target, test.want, "", edit.Options{}); err == nil || !strings.Contains(err.Error(), test.says) || imageOf(stored(s)) != "a" {
 			t.Errorf("%s: %v, want %s", test.what, err, test.says)
 		}
 	}

@@ -55,8 +55,8 @@ func TestExpressionHolds(t *testing.T) {
 			t.Errorf("%s: %v", word, err)
 			continue
 		}
-		if e.String() != word {
-			t.Errorf("%s is shown as %s", word, e)
+		if text, err := e.MarshalText(); err != nil || string(text) != word || e.String() != word {
+			t.Errorf("%s is shown as %s, and in JSON as %s", word, e, text)
 		}
 		holds, err := e.Holds(fieldpathtest.Object(t, rollout))
 		if holds != want.holds || (err == nil) != (want.err == "") || err != nil && !strings.Contains(err.Error(), want.err) {

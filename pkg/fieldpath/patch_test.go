@@ -91,6 +91,7 @@ func TestPatchOfEdits(t *testing.T) {
 		{"spec: {c: 1}", []Edit{{Fields("spec", "b", "c"), nil}}, ""},
 		{"spec: {c: 1}", []Edit{{Fields("spec", "b"), nil}, {Fields("spec", "c"), nil}}, `{"op":"remove","path":"/spec/c"}`},
 		{"spec: {a: 1}", nil, ""},
+		{"{}", []Edit{Annotate("a", "1"), Annotate("b", "")}, `{"op":"add","path":"/metadata/annotations","value":{"a":"1"}}`},
 	} {
 		obj := fieldpathtest.Object(t, row.obj)
 		obj["metadata"] = map[string]any{"resourceVersion": "7"}

@@ -44,11 +44,11 @@ type planRow struct {
 	Counts, Ready, Progressing string
 }
 
-// UnmarshalJSON reads a row with an owner like that of the function view.
+// UnmarshalJSON reads a row with an owner like that of the function view. By default, it wants 3 pods.
 func (row *planRow) UnmarshalJSON(data []byte) error {
 	type plain planRow
 	*row = planRow{Owner: view(0, "").Owner}
-	row.HistoryLimit = 10
+	row.Desired, row.HistoryLimit = 3, 10
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	return decoder.Decode((*plain)(row))
@@ -72,9 +72,6 @@ func (row *deploymentRow) UnmarshalJSON(data []byte) error {
 
 // decide returns the view of a row, and the plan for it.
 func (row planRow) decide() (View, Actions) {
-	if row.Revisions != nil {
-		row.Desired, row.TemplateHash = 3, templateOf(row.TemplateHash)
-	}
 	rules, v := Pods, view(row.Desired, row.Pods)
 	switch {
 	case row.Nodes != nil:
@@ -95,6 +92,7 @@ func (row planRow) decide() (View, Actions) {
 	if row.Revisions != nil {
 		rules = func(View) Actions { return Actions{} }
 		v.HistoryKnown, v.Revisions = true, revisions(*row.Revisions)
+		row.TemplateHash = templateOf(row.TemplateHash)
 	}
 	for letter := range strings.FieldsSeq(row.Running) {
 		v.Pods = append(v.Pods, Pod{Template: templateOf(letter)})

@@ -19,15 +19,7 @@ import (
 )
 
 func (w *world) condition(kind kinds.Kind, name, of string) map[string]any {
-	obj := w.Get(kind.CRD(), "default", name)
-	list, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "status", "conditions")
-	conditions, _ := list.([]any)
-	for _, c := range conditions {
-		if c, _ := c.(map[string]any); c["type"] == of {
-			return c
-		}
-	}
-	return map[string]any{}
+	return conditionOf(kind, w.Get(kind.CRD(), "default", name), of)
 }
 
 func (w *world) untilFailure(kind kinds.Kind, name string) {

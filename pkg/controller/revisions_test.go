@@ -69,11 +69,12 @@ func (w *world) holdRevision(is request, kind kinds.Kind, owner *unstructured.Un
 	}
 }
 
-// history returns the template hashes and the numbers of the revisions of an object, oldest first.
+// history returns the template hashes and the numbers of the revisions of an object, oldest first. If
+// several revisions have the same number, it joins their hashes.
 func (w *world) history(owner *unstructured.Unstructured) (hashes []string, numbers []int64) {
 	byNumber := map[int64]string{}
 	for _, r := range w.List("controllerrevisions", owner.GetNamespace()) {
-		if ref := metav1.GetControllerOf(r); ref != nil && ref.UID == owner.GetUID() {
+		if metav1.IsControlledBy(r, owner) {
 			number, _, _ := unstructured.NestedInt64(r.Object, "revision")
 			byNumber[number] += plan.RevisionTemplate(r.GetName(), owner.GetName(), owner.GetUID())
 		}
@@ -91,20 +92,12 @@ func (w *world) amissHistory(kind kinds.Kind, owner *unstructured.Unstructured) 
 	if w.historyless {
 		return ""
 	}
-	newest, template := int64(-1), ""
-	for _, r := range w.List("controllerrevisions", owner.GetNamespace()) {
-		if ref := metav1.GetControllerOf(r); ref == nil || ref.UID != owner.GetUID() {
-			continue
-		}
-		number, _, _ := unstructured.NestedInt64(r.Object, "revision")
-		if hash := plan.RevisionTemplate(r.GetName(), owner.GetName(), owner.GetUID()); number > newest {
-			newest, template = number, hash
-		} else if number == newest {
-			template += " and " + hash
-		}
+	newest := ""
+	if hashes, _ := w.history(owner); len(hashes) > 0 {
+		newest = hashes[len(hashes)-1]
 	}
-	if want := kinds.TemplateHash(kind, owner); template != want {
-		return fmt.Sprintf("the newest revision of %s is that of the template %q, want %q", owner.GetName(), template, want)
+	if want := kinds.TemplateHash(kind, owner); newest != want {
+		return fmt.Sprintf("the newest revision of %s is that of the template %q, want %q", owner.GetName(), newest, want)
 	}
 	return ""
 }

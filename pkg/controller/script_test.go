@@ -361,19 +361,10 @@ func (p scriptedPod) make(w *world, kind kinds.Kind, owner *unstructured.Unstruc
 		},
 		"name taken": func(pod *unstructured.Unstructured) { pod.SetOwnerReferences(nil) },
 	}[p.how]
-	made := func(pod *unstructured.Unstructured) {
-		if change != nil {
-			change(pod)
-		}
+	if change == nil {
+		change = func(*unstructured.Unstructured) {}
 	}
-	name := slots.PodName(owner.GetName(), owner.GetUID(), "", slot)
-	if word, strange := map[string]string{"earlier": "earlier", "only labeled": "labeled", "of a namesake": "namesake"}[p.how]; strange {
-		name = fmt.Sprintf("%s-%s-%d", owner.GetName(), word, number)
-	}
-	if w.Get("pods", owner.GetNamespace(), name) != nil {
-		return
-	}
-	w.pod(kind, owner, slot, made)
+	w.pod(kind, owner, slot, change)
 }
 
 func (st step) happen(w *world) {
@@ -479,7 +470,7 @@ func (w *world) mustSay(kind kinds.Kind, obj *unstructured.Unstructured) {
 	if amiss == "" {
 		return
 	}
-	if w.accept != nil || w.isTrue(kind, w.Get(kind.CRD(), namespace, name), apis.ConditionReplicaFailure) {
+	if w.accept != nil || isTrue(kind, w.Get(kind.CRD(), namespace, name), apis.ConditionReplicaFailure) {
 		return
 	}
 	for _, pod := range children(w.Actor, obj) {

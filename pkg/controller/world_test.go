@@ -672,12 +672,12 @@ func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 	}
 	n, ok := count(w.Actor, kind, obj)
 	if !ok {
-		if told := w.isTrue(kind, obj, apis.ConditionReplicaFailure); !told {
+		if told := isTrue(kind, obj, apis.ConditionReplicaFailure); !told {
 			return name + " asks for what cannot be and its status does not say so"
 		}
 		return ""
 	}
-	if told := w.isTrue(kind, obj, apis.ConditionReady); !told {
+	if told := isTrue(kind, obj, apis.ConditionReady); !told {
 		return name + " is not ready by its status"
 	}
 	if amiss := w.amissHistory(kind, obj); amiss != "" {
@@ -734,7 +734,7 @@ func (w *world) amissDeployment(kind kinds.Kind, obj *unstructured.Unstructured,
 	mine := 0
 	for _, d := range w.List("deployments", obj.GetNamespace()) {
 		selector, _, _ := unstructured.NestedStringMap(d.Object, "spec", "selector", "matchLabels")
-		if ref := metav1.GetControllerOf(d); ref == nil || ref.UID != obj.GetUID() || selector[apis.LabelOwner] != string(obj.GetUID()) {
+		if !metav1.IsControlledBy(d, obj) || selector[apis.LabelOwner] != string(obj.GetUID()) {
 			continue
 		}
 		mine++
@@ -751,19 +751,24 @@ func (w *world) amissDeployment(kind kinds.Kind, obj *unstructured.Unstructured,
 
 // isTrue reports whether a condition is true for the current generation of an object. If the kind
 // has no conditions, isTrue returns true.
-func (w *world) isTrue(kind kinds.Kind, obj *unstructured.Unstructured, condition string) bool {
+func isTrue(kind kinds.Kind, obj *unstructured.Unstructured, condition string) bool {
 	if len(kind.Mapping.Status.Conditions) == 0 {
 		return true
 	}
+	c := conditionOf(kind, obj, condition)
+	return c["status"] == "True" && c["observedGeneration"] == obj.GetGeneration() && c["message"] != ""
+}
+
+// conditionOf returns the first condition of a type in the status of an object, or nil.
+func conditionOf(kind kinds.Kind, obj *unstructured.Unstructured, condition string) map[string]any {
 	value, _, _ := unstructured.NestedFieldNoCopy(obj.Object, kind.Mapping.Status.Conditions...)
 	list, _ := value.([]any)
 	for _, c := range list {
-		c, _ := c.(map[string]any)
-		if c["type"] == condition {
-			return c["status"] == "True" && c["observedGeneration"] == obj.GetGeneration() && c["message"] != ""
+		if c, _ := c.(map[string]any); c["type"] == condition {
+			return c
 		}
 	}
-	return false
+	return nil
 }
 
 // converges waits until all objects have their desired state or report why not.
@@ -816,7 +821,7 @@ func (w *world) restartsQuietly() {
 }
 
 // pod stores a ready pod that an object owns, with the name and labels for a slot. change can
-// change the pod before it is stored.
+// change the pod before it is stored. If a pod with the name exists, pod does nothing.
 func (w *world) pod(kind kinds.Kind, owner *unstructured.Unstructured, slot slots.Slot, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	pod := &unstructured.Unstructured{Object: map[string]any{
 		"spec": map[string]any{
@@ -833,6 +838,9 @@ func (w *world) pod(kind kinds.Kind, owner *unstructured.Unstructured, slot slot
 	pod.SetOwnerReferences([]metav1.OwnerReference{reference(kind, owner)})
 	for _, change := range change {
 		change(pod)
+	}
+	if w.Get("pods", pod.GetNamespace(), pod.GetName()) != nil {
+		return nil
 	}
 	made := w.Create(pod)
 	w.mu.Lock()

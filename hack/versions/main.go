@@ -38,7 +38,7 @@ func features() (simulated, onNodes []feature) {
 			{"`install`, and what the CRDs reject", []string{"TestInstall", "TestServerRejectsShippedKinds"}},
 			{"`install --controller`, with the rights that it grants", []string{"TestInstallController", "TestLeastRights"}},
 			{"`run-controller`: no alarm in the log of a start", []string{"TestScaleWithTheControllerRunning"}},
-			{"`run-controller`: killed, and started again", []string{"TestSecondCopyTakesOver", "TestEveryCrashPoint"}},
+			{"`run-controller`: killed, and started again", []string{"TestSecondCopyTakesOver", "TestEveryKind"}},
 			{"`run-controller`: declared kinds", []string{"TestDeclaredKinds", "TestYourOwnKind"}},
 			{"every verb", []string{"TestEveryVerb", "TestUninstall"}},
 			{"`scale` as `kubectl scale`", []string{"TestScaleAsKubectlDoes"}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
@@ -47,9 +48,11 @@ const writeTakes = time.Millisecond
 type world struct {
 	testing.TB
 	*apiserver.Server
-	kinds []kinds.Kind
-	c     *Controller
-	stop  func()
+	// transport is the transport of the next loop to start.
+	transport http.RoundTripper
+	kinds     []kinds.Kind
+	c         *Controller
+	stop      func()
 	// check checks a request of the loop on one object before it takes effect. It is hold, unless a
 	// test replaces it.
 	check func(request)
@@ -164,6 +167,7 @@ func newWorld(t testing.TB, kinds []kinds.Kind) *world {
 	play.Kubelet(w.Server)
 	play.ReplicaSets(w.Server)
 	play.Deployments(w.Server)
+	w.transport = w.Server
 	w.check = w.hold
 	w.OnRequest(func(in apiserver.Actor, q apiserver.Request, c apiserver.Change) {
 		w.check(request{q, in, c.Before, c.After})
@@ -175,11 +179,13 @@ func newWorld(t testing.TB, kinds []kinds.Kind) *world {
 // newLoop returns a loop for all namespaces. change can change its options.
 func (w *world) newLoop(change ...func(*Options)) *Controller {
 	w.Helper()
-	core, err := corev1client.NewForConfig(w.RESTConfig())
+	config := w.RESTConfig()
+	config.Transport = w.transport
+	core, err := corev1client.NewForConfig(config)
 	if err != nil {
 		w.Fatal(err)
 	}
-	objects, err := dynamic.NewForConfig(w.RESTConfig())
+	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -269,12 +269,12 @@ func (c *chaos) start(f *harness.Faults) {
 		}
 		return next.RoundTrip(r)
 	}
-	check := c.Check()
+	var excess *atomic.Int64
 	if !c.alone {
-		check = c.CheckWith(func(int, *corev1.Pod, int32) { tally.excess.Add(1) })
+		excess = &tally.excess
 	}
 	l := cluster.StartController(c.t, controller.Options{Kinds: []kinds.Kind{kinds.ImoocPod()}, Namespace: c.namespace, Resumed: true},
-		count, f.Intercept, check)
+		count, f.Intercept, c.Check(excess))
 	c.mu.Lock()
 	c.loops = append(c.loops, l)
 	c.mu.Unlock()

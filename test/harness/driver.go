@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -273,10 +274,27 @@ func (d *Driver) Blame(format string, args ...any) {
 // the wanted number (I1), deletes of pods in slots that were wanted all the time (I2), and writes
 // to objects that are not foo's (I4). It also blames a controller that writes before it reads foo,
 // or writes the same pod twice after one read. docs/reliability.md lists the invariants.
-func (d *Driver) Check() Interceptor {
-	return d.CheckWith(func(live int, pod *corev1.Pod, most int32) {
-		d.Blame("I1: pod %s was created while %d were live and at most %d were wanted", pod.Name, live, most)
-	})
+//
+// If excess is set, creates beyond the wanted number are not blamed, but counted in excess.
+func (d *Driver) Check(excess *atomic.Int64) Interceptor {
+	g := &glance{}
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		switch {
+		case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/imoocpods/foo"):
+			g.looks()
+		case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods"):
+			return d.checkCreate(r, next, g, excess)
+		case strings.Contains(r.URL.Path, "/controllerrevisions"):
+			if IsWrite(r) {
+				d.checkRevision(r, g)
+			}
+		case r.Method == http.MethodDelete:
+			d.checkDelete(r, g)
+		case IsWrite(r) && !strings.HasSuffix(r.URL.Path, "/imoocpods/foo/status") && !strings.Contains(r.URL.Path, "/pods/foo-"):
+			d.Blame("I4: %s %s", r.Method, r.URL.Path)
+		}
+		return next.RoundTrip(r)
+	}
 }
 
 // glance records when a controller read foo, and which pods it has written since then.
@@ -317,29 +335,7 @@ func (g *glance) wrote(pod string) bool {
 	return g.written[pod]
 }
 
-// CheckWith is like Check, but calls tooMany for each pod that is created beyond the wanted number.
-func (d *Driver) CheckWith(tooMany func(live int, pod *corev1.Pod, most int32)) Interceptor {
-	g := &glance{}
-	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		switch {
-		case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/imoocpods/foo"):
-			g.looks()
-		case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods"):
-			return d.checkCreate(r, next, g, tooMany)
-		case strings.Contains(r.URL.Path, "/controllerrevisions"):
-			if IsWrite(r) {
-				d.checkRevision(r, g)
-			}
-		case r.Method == http.MethodDelete:
-			d.checkDelete(r, g)
-		case IsWrite(r) && !strings.HasSuffix(r.URL.Path, "/imoocpods/foo/status") && !strings.Contains(r.URL.Path, "/pods/foo-"):
-			d.Blame("I4: %s %s", r.Method, r.URL.Path)
-		}
-		return next.RoundTrip(r)
-	}
-}
-
-func (d *Driver) checkCreate(r *http.Request, next http.RoundTripper, g *glance, tooMany func(live int, pod *corev1.Pod, most int32)) (*http.Response, error) {
+func (d *Driver) checkCreate(r *http.Request, next http.RoundTripper, g *glance, excess *atomic.Int64) (*http.Response, error) {
 	var pod corev1.Pod
 	if err := decode(r, &pod); err != nil {
 		d.Blame("%s %s: %v", r.Method, r.URL.Path, err)
@@ -356,8 +352,13 @@ func (d *Driver) checkCreate(r *http.Request, next http.RoundTripper, g *glance,
 	}
 	resp, err := next.RoundTrip(r)
 	// If the name already exists, the create is harmless.
-	if most := d.mostWanted(from, time.Now()); err == nil && resp.StatusCode == http.StatusCreated && live >= int(most) {
-		tooMany(live, &pod, most)
+	most := d.mostWanted(from, time.Now())
+	switch {
+	case err != nil || resp.StatusCode != http.StatusCreated || live < int(most):
+	case excess != nil:
+		excess.Add(1)
+	default:
+		d.Blame("I1: pod %s was created while %d were live and at most %d were wanted", pod.Name, live, most)
 	}
 	return resp, err
 }

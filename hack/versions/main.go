@@ -36,7 +36,7 @@ type feature struct {
 func features() (simulated, onNodes []feature) {
 	return []feature{
 			{"`install`, and what the CRDs reject", []string{"TestInstall", "TestServerRejectsShippedKinds"}},
-			{"`install --controller`, with the rights that it grants", []string{"TestInstallController", "TestLeastRights"}},
+			{"`install --controller`, with the rights that it grants", []string{"TestInstallController", "TestDeployForATeam"}},
 			{"`run-controller`: no alarm in the log of a start", []string{"TestScaleWithTheControllerRunning"}},
 			{"`run-controller`: killed, and started again", []string{"TestSecondCopyTakesOver", "TestEveryKind"}},
 			{"`run-controller`: declared kinds", []string{"TestDeclaredKinds", "TestYourOwnKind"}},

@@ -1,11 +1,75 @@
 package e2e
 
 import (
+	"net"
+	"strings"
 	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
+
+// deployAs creates the service account and the rights of the controller of a namespace. start runs a
+// controller on this machine with this account, and with the arguments in the Deployment.
+func deployAs(t *testing.T, namespace string) (start func() *harness.Process) {
+	t.Helper()
+	objs, err := deploy.Controller(deploy.Settings{Namespace: namespace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var args, manifests []string
+	for _, obj := range objs {
+		switch obj.GetKind() {
+		case "Deployment":
+			var d appsv1.Deployment
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &d); err != nil {
+				t.Fatal(err)
+			}
+			args = localArgs(t, d.Spec.Template.Spec.Containers[0].Args)
+		case "ServiceAccount", "Role", "RoleBinding":
+			text, err := yaml.Marshal(obj.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			manifests = append(manifests, string(text))
+		}
+	}
+	cluster.Apply(t, namespace, strings.Join(manifests, "---\n"))
+	token := strings.TrimSpace(harness.Must(t, cluster.Kubectl(t, namespace, "create", "token", deploy.ControllerName)))
+	kubeconfig := cluster.KubeconfigWith(t, func(current *clientcmdapi.Context, _ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
+		current.Namespace = namespace
+		*user = clientcmdapi.AuthInfo{Token: token}
+	})
+	harness.Eventually(t, "the controller has its rights", func() bool {
+		return cluster.Kubectl(t, namespace, "auth", "can-i", "list", "imoocpods", "--kubeconfig", kubeconfig).Code == 0
+	})
+	return func() *harness.Process {
+		t.Helper()
+		return cluster.StartPlugin(t, append(args, "--kubeconfig", kubeconfig)...)
+	}
+}
+
+// localArgs replaces the addresses in the arguments of a pod with free ports on loopback, so that
+// several copies can run on one machine.
+func localArgs(t *testing.T, args []string) (local []string) {
+	t.Helper()
+	for _, arg := range args {
+		if flag, address, found := strings.Cut(arg, "="); found && strings.HasSuffix(flag, "-bind-address") {
+			if _, port, err := net.SplitHostPort(address); err != nil || port == "0" {
+				t.Errorf("%s is no address for a pod to serve on (%v)", arg, err)
+			}
+			arg = flag + "=127.0.0.1:0"
+		}
+		local = append(local, arg)
+	}
+	return local
+}
 
 // Two copies of the controller run with the arguments and the service account of the Deployment,
 // but only one is active. If the active copy is killed during its work, freezes, or stops, the other
@@ -15,13 +79,13 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	w := cluster.WatchPods(t, ns)
 	driver := cluster.NewDriver(t, ns, w)
-	d := deployAs(t, deploy.Settings{Namespace: ns})
+	start := deployAs(t, ns)
 	const n = 60
 	driver.Create(0)
 
-	first := d.start(t)
+	first := start()
 	w.AwaitConverged(t, "foo", 0)
-	second := d.start(t)
+	second := start()
 	second.AwaitOutput("waiting until it stops")
 	if holder := leaseOf(t, leaserecord.Scope{Namespace: ns}); holder.PID != first.PID() {
 		t.Errorf("the lease is held by %s, want process %d", holder, first.PID())
@@ -41,7 +105,7 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	}
 
 	// A frozen copy holds the lease until the lease expires. When the copy resumes, it writes nothing.
-	third := d.start(t)
+	third := start()
 	third.AwaitOutput("waiting until it stops")
 	second.Freeze(t)
 	driver.Scale(n / 2)

@@ -11,6 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
 	"github.com/moby/term"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // The live screen stays current and fits the terminal while the object is scaled and the terminal
@@ -180,12 +181,13 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
 	if err := os.WriteFile(plugin, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	kubeconfig := harness.WriteFile(t, harness.ReadFile(t, cluster.Kubeconfig))
-	withLogin := []string{"KUBECONFIG=" + kubeconfig}
-	harness.Must(t, cluster.KubectlWith(t, withLogin, "", "config", "set-credentials", "login", "--exec-command="+plugin, "--exec-api-version=client.authentication.k8s.io/v1", "--exec-interactive-mode=Never"))
-	harness.Must(t, cluster.KubectlWith(t, withLogin, "", "config", "set-context", "--current", "--user=login"))
+	kubeconfig := cluster.KubeconfigWith(t, func(_ *clientcmdapi.Context, _ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
+		*user = clientcmdapi.AuthInfo{Exec: &clientcmdapi.ExecConfig{
+			Command: plugin, APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
+		}}
+	})
 
-	s := cluster.StartTerminal(t, 80, 24, withLogin, "bash", "-c", "kubectl imoocpod status foo -n "+ns+" -w; echo after $?")
+	s := cluster.StartTerminal(t, 80, 24, []string{"KUBECONFIG=" + kubeconfig}, "bash", "-c", "kubectl imoocpod status foo -n "+ns+" -w; echo after $?")
 	before, err := term.SaveState(s.TTY.Fd())
 	if err != nil {
 		t.Fatal(err)

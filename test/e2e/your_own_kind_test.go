@@ -74,7 +74,5 @@ func kubeconfigIn(t *testing.T, env []string) string {
 func inContext(t *testing.T, namespace string) []string {
 	t.Helper()
 	_, env := asKrew(t)
-	kubeconfig := harness.WriteFile(t, harness.ReadFile(t, cluster.Kubeconfig))
-	harness.Must(t, cluster.Kubectl(t, "", "config", "set-context", "--current", "--namespace", namespace, "--kubeconfig", kubeconfig))
-	return append(append(cluster.Environment(), env...), "KUBECONFIG="+kubeconfig)
+	return append(append(cluster.Environment(), env...), "KUBECONFIG="+cluster.KubeconfigIn(t, namespace))
 }

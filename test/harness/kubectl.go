@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // Result is the result of a command.
@@ -105,6 +108,31 @@ func Must(t *testing.T, r Result) string {
 		t.Fatalf("%s: exit code %d\nstdout: %s\nstderr: %s", r.Line, r.Code, r.Stdout, r.Stderr)
 	}
 	return r.Stdout
+}
+
+// KubeconfigWith returns the path of a copy of the admin kubeconfig. change can change the current
+// context, and the cluster and the user of this context.
+func (c *Cluster) KubeconfigWith(t *testing.T, change func(*clientcmdapi.Context, *clientcmdapi.Cluster, *clientcmdapi.AuthInfo)) string {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(c.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	current := config.Contexts[config.CurrentContext]
+	change(current, config.Clusters[current.Cluster], config.AuthInfos[current.AuthInfo])
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// KubeconfigIn returns the path of a kubeconfig whose current namespace is the given one.
+func (c *Cluster) KubeconfigIn(t *testing.T, namespace string) string {
+	t.Helper()
+	return c.KubeconfigWith(t, func(current *clientcmdapi.Context, _ *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+		current.Namespace = namespace
+	})
 }
 
 // AwaitEstablished waits until the CRDs are served. crds are arguments of "kubectl wait", such as

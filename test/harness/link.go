@@ -3,11 +3,10 @@ package harness
 import (
 	"net"
 	"net/url"
-	"path/filepath"
 	"sync"
 	"testing"
 
-	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // Link is a proxy for the API server. Tests can cut it, so that it refuses connections, or stall
@@ -30,21 +29,14 @@ func (c *Cluster) NewLink(t *testing.T) *Link {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &Link{Kubeconfig: filepath.Join(t.TempDir(), "kubeconfig"), open: map[net.Conn]bool{}, stalled: make(chan struct{})}
+	l := &Link{open: map[net.Conn]bool{}, stalled: make(chan struct{})}
 	close(l.stalled)
 	if l.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
-	config, err := clientcmd.LoadFromFile(c.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, cluster := range config.Clusters {
+	l.Kubeconfig = c.KubeconfigWith(t, func(_ *clientcmdapi.Context, cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
 		cluster.Server = "https://" + l.listener.Addr().String()
-	}
-	if err := clientcmd.WriteToFile(*config, l.Kubeconfig); err != nil {
-		t.Fatal(err)
-	}
+	})
 	var running sync.WaitGroup
 	running.Go(func() {
 		for {

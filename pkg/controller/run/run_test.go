@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
@@ -394,20 +396,18 @@ func TestKindsOfFile(t *testing.T) {
 	}
 }
 
-// permissions returns the permissions that the manifests grant to the controller of a namespace,
-// such as "patch imoocpods/status". It omits kinds other than ImoocPod, because they need the same
-// permissions. It also omits permissions that the server checks while it handles another request,
-// and permissions that the controller needs only to report something.
-func permissions(t *testing.T) (all []apiserver.Request) {
+// rights returns the permissions that the manifests grant to a controller, such as "patch
+// imoocpods/status". It omits permissions that the server checks while it handles another request.
+func rights(t *testing.T, settings deploy.Settings) (all []apiserver.Request) {
 	t.Helper()
-	objs, err := deploy.Controller(deploy.Settings{Namespace: "default"})
+	objs, err := deploy.Controller(settings)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, obj := range objs {
-		var role rbacv1.Role
-		if obj.GetKind() != "Role" {
-			continue
+		var role rbacv1.ClusterRole
+		if !strings.HasSuffix(obj.GetKind(), "Role") || !strings.HasPrefix(obj.GetName(), deploy.ControllerName) {
+			continue // the other roles are for users
 		}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &role); err != nil {
 			t.Fatal(err)
@@ -416,9 +416,7 @@ func permissions(t *testing.T) (all []apiserver.Request) {
 			for _, verb := range rule.Verbs {
 				for _, resource := range rule.Resources {
 					name, subresource, _ := strings.Cut(resource, "/")
-					right := verb + " " + resource
-					others := slices.Contains([]string{"appservices", "helloworlds", "mydaemonsets", "events"}, name)
-					if !others && subresource != "finalizers" && right != "create deployments" && right != "get deployments" {
+					if subresource != "finalizers" && verb+" "+resource != "create deployments" {
 						all = append(all, apiserver.Request{Verb: verb, Resource: name, Subresource: subresource})
 					}
 				}
@@ -426,6 +424,11 @@ func permissions(t *testing.T) (all []apiserver.Request) {
 		}
 	}
 	return all
+}
+
+// rightOf returns the permission that a request needs.
+func rightOf(r apiserver.Request) string {
+	return apiserver.Request{Verb: r.Verb, Resource: r.Resource, Subresource: r.Subresource}.String()
 }
 
 // everything makes a controller use all its permissions.
@@ -455,10 +458,55 @@ func (c *cluster) everything() {
 	c.passes(time.Minute)
 }
 
+// A controller uses exactly the permissions that its manifests grant. Its other requests, which find its
+// namespace and other controllers, can fail.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string]deploy.Settings{
+		"a namespace": {Namespace: "default"}, "all namespaces": {Namespace: "default", AllNamespaces: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inCluster(t, func(c *cluster) {
+				granted := map[string]bool{"list nodes": true, "watch nodes": true} // a Role cannot grant these
+				for _, right := range rights(t, settings) {
+					granted[right.String()] = true
+				}
+				c.Forbid(func(r apiserver.Request) bool { return !granted[rightOf(r)] && rightOf(r) != "create deployments" })
+				stop := c.start("default", func(o *Options) { o.AllNamespaces = settings.AllNamespaces })
+				c.everything()
+				refused := apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "deployments"}, "hello", errors.New("exceeded quota"))
+				mend := c.Fail(apiserver.On("patch", "deployments"), apiserver.Fault{Err: refused})
+				c.CreateYAML("{apiVersion: test.jiaozi.com/v1alpha1, kind: HelloWorld, metadata: {name: hello}, spec: {size: 2}}")
+				c.passes(time.Second)
+				mend()
+				c.CreateYAML("{apiVersion: apps.zhongmingmao.io/v1beta1, kind: MyDaemonSet, metadata: {name: agent}, spec: {image: web}}")
+				c.passes(time.Minute)
+				if err := stop(); err != nil {
+					t.Errorf("it ended with %v", err)
+				}
+				used := map[string]bool{}
+				for _, r := range c.Requests(func(r apiserver.Request) bool { return r.Resource != "" }) {
+					used[rightOf(r)] = true
+				}
+				for _, right := range []string{"get namespaces", "list leases", "create deployments"} {
+					delete(used, right)
+				}
+				if !maps.Equal(used, granted) {
+					t.Errorf("it used the permissions %q, and has %q", slices.Sorted(maps.Keys(used)), slices.Sorted(maps.Keys(granted)))
+				}
+			})
+		})
+	}
+}
+
 // If any permission is missing, the controller reports what it cannot do.
 func TestMissingRights(t *testing.T) {
 	t.Parallel()
-	for _, right := range permissions(t) {
+	for _, right := range rights(t, deploy.Settings{Namespace: "default"}) {
+		if strings.Contains("appservices helloworlds mydaemonsets", right.Resource) || right.Resource == "events" || right.String() == "get deployments" {
+			continue
+		}
 		t.Run(right.String(), func(t *testing.T) {
 			t.Parallel()
 			inCluster(t, func(c *cluster) {

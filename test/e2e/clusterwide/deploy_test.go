@@ -93,10 +93,14 @@ func TestDeployForATeam(t *testing.T) {
 		harness.Must(t, cluster.Kubectl(t, ns, "label", "imoocpod", "foo-"+team, "team="+team))
 	}
 	cluster.AwaitConverged(t, ns, "foo-a", 1)
+	// The server checks more rights for a reference that blocks a deletion, and for an apply that creates.
+	cluster.Apply(t, ns, "{apiVersion: appcontroller.k8s.io/v1alpha1, kind: AppService, metadata: {name: app, labels: {team: a}}, spec: {deploymentName: web}}")
+	cluster.Apply(t, ns, "{apiVersion: apps.zhongmingmao.io/v1beta1, kind: MyDaemonSet, metadata: {name: agent, labels: {team: a}}, spec: {image: nginx}}")
+	harness.Must(t, cluster.Kubectl(t, ns, "wait", "appservice/app", "mydaemonset/agent", "--for=condition=Ready", "--timeout", harness.Timeout.String()))
 	if other := cluster.ImoocPod(t, ns, "foo-b"); other.Status.ObservedGeneration != 0 {
 		t.Errorf("the object of another team has the status %+v", other.Status)
 	}
-	cluster.Imoocpod(t, ns, "delete", "imoocpod/foo-a", "imoocpod/foo-b")
+	cluster.Imoocpod(t, ns, "delete", "imoocpod/foo-a", "imoocpod/foo-b", "appservice/app", "mydaemonset/agent")
 }
 
 // shippedObjects returns the objects of shipped kinds in some namespaces: a map of UIDs to types and names.

@@ -16,9 +16,7 @@ import (
 // test with -v.
 func TestReadme(t *testing.T) {
 	ns := cluster.NewNamespace(t)
-	kubeconfig := harness.WriteFile(t, harness.ReadFile(t, cluster.Kubeconfig))
-	env := append(cluster.Environment(), "KUBECONFIG="+kubeconfig)
-	harness.Must(t, cluster.Kubectl(t, "", "config", "set-context", "--current", "--namespace", ns, "--kubeconfig", kubeconfig))
+	env := append(cluster.Environment(), "KUBECONFIG="+cluster.KubeconfigIn(t, ns))
 	// Other tests need the CRDs.
 	defer cluster.Imoocpod(t, "", "install")
 

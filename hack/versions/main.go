@@ -39,7 +39,7 @@ func features() (simulated, onNodes []feature) {
 			{"`install --controller`, with the rights that it grants", []string{"TestInstallController", "TestDeployForATeam"}},
 			{"`run-controller`: no alarm in the log of a start", []string{"TestScaleWithTheControllerRunning"}},
 			{"`run-controller`: killed, and started again", []string{"TestSecondCopyTakesOver", "TestEveryKind"}},
-			{"`run-controller`: declared kinds", []string{"TestDeclaredKinds", "TestYourOwnKind"}},
+			{"`run-controller`: declared kinds", []string{"TestYourOwnKind"}},
 			{"every verb", []string{"TestEveryVerb", "TestUninstall"}},
 			{"`scale` as `kubectl scale`", []string{"TestScaleAsKubectlDoes"}},
 			{"`scale --remove`", []string{"TestRemovePodOfADeployment"}},

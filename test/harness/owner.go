@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -166,24 +165,6 @@ func (o *Owner) LivePods() []corev1.Pod {
 		}
 	}
 	return live
-}
-
-// InstallKind installs the CRD of a kind for a single test, and removes it when the test ends.
-func (c *Cluster) InstallKind(t *testing.T, kind kinds.Kind, crd string) {
-	t.Helper()
-	Must(t, c.Kubectl(t, "", "apply", "-f", WriteFile(t, crd)))
-	t.Cleanup(func() {
-		err := c.Dynamic.Resource(Resource("customresourcedefinitions.apiextensions.k8s.io")).
-			Delete(context.Background(), kind.CRD(), metav1.DeleteOptions{})
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	c.AwaitEstablished(t, "crd/"+kind.CRD())
-	Eventually(t, "the kind is served", func() bool {
-		_, err := c.Dynamic.Resource(kind.Resource).List(t.Context(), metav1.ListOptions{Limit: 1})
-		return err == nil
-	})
 }
 
 // AwaitPodsOn waits until each of the nodes, which must be sorted, has one pod with the given

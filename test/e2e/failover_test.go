@@ -1,11 +1,13 @@
 package e2e
 
 import (
+	"fmt"
 	"net"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
@@ -71,9 +73,22 @@ func localArgs(t *testing.T, args []string) (local []string) {
 	return local
 }
 
+// leaseOf returns the description of the controller that holds the lease of a namespace.
+func leaseOf(t *testing.T, namespace string) leaserecord.Loop {
+	t.Helper()
+	_, name := leaserecord.Scope{Namespace: namespace}.Lease()
+	obj := cluster.Object(t, namespace, "leases.coordination.k8s.io", name)
+	var lease coordinationv1.Lease
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &lease); err != nil {
+		t.Fatal(err)
+	}
+	return leaserecord.LoopOf(&lease)
+}
+
 // Two copies of the controller run with the arguments and the service account of the Deployment,
 // but only one is active. If the active copy is killed during its work, freezes, or stops, the other
-// copy takes over. No copy creates an extra pod.
+// copy takes over. No copy creates an extra pod. An active copy with converged objects writes only its
+// lease.
 func TestSecondCopyTakesOver(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -85,11 +100,14 @@ func TestSecondCopyTakesOver(t *testing.T) {
 
 	first := start()
 	w.AwaitConverged(t, "foo", 0)
-	second := start()
-	second.AwaitOutput("waiting until it stops")
-	if holder := leaseOf(t, leaserecord.Scope{Namespace: ns}); holder.PID != first.PID() {
-		t.Errorf("the lease is held by %s, want process %d", holder, first.PID())
+	holder := leaseOf(t, ns)
+	if holder.PID != first.PID() || holder.Scope.Namespace != ns || holder.Host == "" || holder.User == "" || holder.Version == "" {
+		t.Errorf("the lease contains %+v, want process %d", holder, first.PID())
 	}
+	who := fmt.Sprintf("%s on %s (process %%d), since ", holder.User, holder.Host)
+	second := start()
+	second.AwaitOutput(fmt.Sprintf(who, first.PID()))
+	second.AwaitOutput("waiting until it stops")
 	driver.Scale(n)
 	w.Until(t, "the first pod exists", func() bool { return w.Created[driver.UID] > 0 })
 	first.Kill()
@@ -97,7 +115,7 @@ func TestSecondCopyTakesOver(t *testing.T) {
 		t.Fatalf("the first copy was killed after all %d pods had been created, so this test shows nothing", n)
 	}
 	w.AwaitConverged(t, "foo", n)
-	if holder := leaseOf(t, leaserecord.Scope{Namespace: ns}); holder.PID != second.PID() {
+	if holder := leaseOf(t, ns); holder.PID != second.PID() {
 		t.Errorf("the lease is held by %s, want process %d", holder, second.PID())
 	}
 	if most, made := w.MostLive(driver.UID), w.EverCreated(driver.UID); most != n || made != n {
@@ -110,7 +128,7 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	second.Freeze(t)
 	driver.Scale(n / 2)
 	w.AwaitConverged(t, "foo", n/2)
-	if holder := leaseOf(t, leaserecord.Scope{Namespace: ns}); holder.PID != third.PID() {
+	if holder := leaseOf(t, ns); holder.PID != third.PID() {
 		t.Errorf("the lease is held by %s, want process %d", holder, third.PID())
 	}
 	second.Thaw(t)
@@ -123,5 +141,25 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	w.AwaitConverged(t, "foo", n)
 	if most := w.MostLive(driver.UID); most != n {
 		t.Errorf("saw %d pods at once, want %d", most, n)
+	}
+
+	// A copy that was killed on this machine is not reported as running, although its lease has not expired.
+	second.Kill()
+	driver.Scale(1)
+	harness.Eventually(t, "the status says that no controller is running", func() bool {
+		return strings.Contains(cluster.Imoocpod(t, ns, "status", "foo"), "no controller is running for it")
+	})
+	fourth := start()
+	fourth.AwaitOutput("taking over from " + fmt.Sprintf(who, second.PID()))
+	w.AwaitConverged(t, "foo", 1)
+	writes := func(lease bool) int {
+		return len(cluster.Requests(t, ns, func(r harness.Request) bool {
+			return harness.ByPlugin(r) && r.Writes() && (r.Object.Resource == "leases") == lease
+		}))
+	}
+	others, renewals := writes(false), writes(true)
+	harness.Eventually(t, "the lease has been renewed a few times", func() bool { return writes(true) >= renewals+3 })
+	if now := writes(false); now != others {
+		t.Errorf("%d writes of a converged loop beside its lease", now-others)
 	}
 }

@@ -140,7 +140,7 @@ func chaosRun(t *testing.T, seed uint64) {
 	c.scaleTo(last)
 	// An annotation holds the removed slots, so their removal does not change the generation. Even
 	// if the status is current, one of two controllers can still fill a removed slot.
-	c.whileLettingGo(func() { w.AwaitConvergedPods(t, "foo", last, c.inWantedSlot) })
+	c.whileLettingGo(func() { cluster.AwaitConverged(t, ns, "foo", int(last), c.inWantedSlot) })
 	bound := int(c.most)
 	if !c.alone {
 		bound = c.SlotsEverWanted()
@@ -386,7 +386,7 @@ func (c *chaos) patch(pod *corev1.Pod, patch string, subresources ...string) err
 // onSomePod calls do with a random pod of foo, if any. The pod may already be deleted.
 func (c *chaos) onSomePod(do func(*corev1.Pod) error) {
 	c.t.Helper()
-	pods := c.w.Owned("foo")
+	pods := c.w.Owned(c.UID)
 	if len(pods) == 0 {
 		return
 	}
@@ -420,7 +420,7 @@ func (c *chaos) whileLettingGo(do func()) {
 
 // letGo removes the finalizer from terminating pods.
 func (c *chaos) letGo() {
-	for _, pod := range c.w.Owned("foo") {
+	for _, pod := range c.w.Owned(c.UID) {
 		if pod.DeletionTimestamp != nil && len(pod.Finalizers) > 0 {
 			_, err := cluster.Core.Pods(c.namespace).Patch(context.Background(), pod.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 			if err != nil && !apierrors.IsNotFound(err) {

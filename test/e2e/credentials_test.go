@@ -15,8 +15,7 @@ import (
 func TestCredentialsAreRenewed(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
-	w := cluster.WatchPods(t, ns)
-	d := cluster.NewDriver(t, ns, w)
+	cluster.WatchPods(t, ns)
 	harness.Must(t, cluster.Kubectl(t, ns, "create", "serviceaccount", "loop"))
 	harness.Must(t, cluster.Kubectl(t, ns, "create", "rolebinding", "loop", "--clusterrole=cluster-admin", "--serviceaccount="+ns+":loop"))
 	token := func(secret string) string {
@@ -28,18 +27,18 @@ func TestCredentialsAreRenewed(t *testing.T) {
 	kubeconfig := cluster.KubeconfigWith(t, func(_ *clientcmdapi.Context, _ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
 		*user = clientcmdapi.AuthInfo{TokenFile: tokenFile}
 	})
-	d.Create(1)
+	cluster.Imoocpod(t, ns, "create", "foo")
 	l := cluster.StartRunController(t, ns, "--kubeconfig", kubeconfig)
-	w.AwaitConverged(t, "foo", 1)
+	cluster.AwaitConverged(t, ns, "foo", 1)
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "secret", "old"))
 	harness.Eventually(t, "the old token has expired", func() bool {
 		r := cluster.Kubectl(t, ns, "get", "pods", "--kubeconfig", kubeconfig)
 		return r.Code != 0 && strings.Contains(r.Stderr, "Unauthorized")
 	})
-	d.Scale(2)
+	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "2")
 	l.AwaitOutput("Unauthorized; trying again")
 	if err := os.WriteFile(tokenFile, []byte(renewed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.AwaitConverged(t, "foo", 2)
+	cluster.AwaitConverged(t, ns, "foo", 2)
 }

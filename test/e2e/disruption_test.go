@@ -89,7 +89,7 @@ spec:
       tolerations: [{key: e2e/pool, operator: Exists}]
       containers: [{name: main, image: web}]`))
 	cluster.StartRunController(t, ns)
-	w.AwaitConverged(t, "foo", 3)
+	cluster.AwaitConverged(t, ns, "foo", 3)
 	newNode(t, second, pool, taint)
 	awaitBudget(t, ns, 3, 1)
 	fewest := w.FewestHealthy()
@@ -98,11 +98,11 @@ spec:
 	// an evicted pod, it treats the replacement, which has the same name, as evicted for two minutes
 	// (k8s.io/kubernetes/pkg/controller/disruption, DeletionTimeout). So wait longer.
 	harness.Must(t, cluster.Kubectl(t, "", "drain", first, "--timeout=3m"))
-	w.AwaitConverged(t, "foo", 3)
+	cluster.AwaitConverged(t, ns, "foo", 3)
 	if n := fewest(); n < 2 {
 		t.Errorf("at one moment %d pods were healthy, the budget wants 2", n)
 	}
-	for _, pod := range w.Owned("foo") {
+	for _, pod := range cluster.PodsOf(t, ns, cluster.ImoocPod(t, ns, "foo").UID) {
 		if pod.Spec.NodeName != second {
 			t.Errorf("%s is on %s, want %s", pod.Name, pod.Spec.NodeName, second)
 		}
@@ -114,7 +114,7 @@ spec:
 func TestAutoscaler(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
-	w := cluster.WatchPods(t, ns)
+	cluster.WatchPods(t, ns)
 	cluster.StartRunController(t, ns)
 	autoscale := func(apiVersion, kind string, least, most int) {
 		t.Helper()
@@ -124,10 +124,10 @@ func TestAutoscaler(t *testing.T) {
 	// The manifest has no replica count, so the autoscaler reads the default of the schema.
 	cluster.Apply(t, ns, harness.ImoocPodManifest("foo", ""))
 	cluster.Apply(t, ns, manifest(appService, "foo", "spec: {deploymentName: web}"))
-	w.AwaitConverged(t, "foo", 1)
+	cluster.AwaitConverged(t, ns, "foo", 1)
 	autoscale("batch.tutorial.kubebuilder.io/v1alpha1", "ImoocPod", 3, 5)
 	autoscale("appcontroller.k8s.io/v1alpha1", "AppService", 2, 2)
-	w.AwaitConverged(t, "foo", 3)
+	cluster.AwaitConverged(t, ns, "foo", 3)
 	harness.Eventually(t, "the autoscaler has scaled the AppService, and that its Deployment", func() bool {
 		d, err := cluster.Deployments(ns).Get(t.Context(), "web", metav1.GetOptions{})
 		if err != nil {
@@ -137,7 +137,7 @@ func TestAutoscaler(t *testing.T) {
 		return n == 2
 	})
 	autoscale("batch.tutorial.kubebuilder.io/v1alpha1", "ImoocPod", 1, 2)
-	w.AwaitConverged(t, "foo", 2)
+	cluster.AwaitConverged(t, ns, "foo", 2)
 }
 
 func deleteNode(t *testing.T, name string) {

@@ -99,7 +99,7 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	driver.Create(0)
 
 	first := start()
-	w.AwaitConverged(t, "foo", 0)
+	cluster.AwaitConverged(t, ns, "foo", 0)
 	holder := leaseOf(t, ns)
 	if holder.PID != first.PID() || holder.Scope.Namespace != ns || holder.Host == "" || holder.User == "" || holder.Version == "" {
 		t.Errorf("the lease contains %+v, want process %d", holder, first.PID())
@@ -114,7 +114,7 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	if made := w.EverCreated(driver.UID); made >= n {
 		t.Fatalf("the first copy was killed after all %d pods had been created, so this test shows nothing", n)
 	}
-	w.AwaitConverged(t, "foo", n)
+	cluster.AwaitConverged(t, ns, "foo", n)
 	if holder := leaseOf(t, ns); holder.PID != second.PID() {
 		t.Errorf("the lease is held by %s, want process %d", holder, second.PID())
 	}
@@ -127,7 +127,7 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	third.AwaitOutput("waiting until it stops")
 	second.Freeze(t)
 	driver.Scale(n / 2)
-	w.AwaitConverged(t, "foo", n/2)
+	cluster.AwaitConverged(t, ns, "foo", n/2)
 	if holder := leaseOf(t, ns); holder.PID != third.PID() {
 		t.Errorf("the lease is held by %s, want process %d", holder, third.PID())
 	}
@@ -138,7 +138,7 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	if code := third.Stop(); code != 0 {
 		t.Errorf("the third copy ended with exit code %d", code)
 	}
-	w.AwaitConverged(t, "foo", n)
+	cluster.AwaitConverged(t, ns, "foo", n)
 	if most := w.MostLive(driver.UID); most != n {
 		t.Errorf("saw %d pods at once, want %d", most, n)
 	}
@@ -151,7 +151,7 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	})
 	fourth := start()
 	fourth.AwaitOutput("taking over from " + fmt.Sprintf(who, second.PID()))
-	w.AwaitConverged(t, "foo", 1)
+	cluster.AwaitConverged(t, ns, "foo", 1)
 	writes := func(lease bool) int {
 		return len(cluster.Requests(t, ns, func(r harness.Request) bool {
 			return harness.ByPlugin(r) && r.Writes() && (r.Object.Resource == "leases") == lease

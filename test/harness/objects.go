@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -106,19 +107,34 @@ func (c *Cluster) PodsOf(t *testing.T, namespace string, owner types.UID) []core
 }
 
 // AwaitConverged waits until an ImoocPod has exactly n pods, all of them running and ready, and its
-// status reports this for the latest generation.
-func (c *Cluster) AwaitConverged(t *testing.T, namespace, name string, n int) {
+// status reports this for the latest generation. Each pod must also meet the condition each, if any.
+func (c *Cluster) AwaitConverged(t *testing.T, namespace, name string, n int, each ...func(*corev1.Pod) bool) {
 	t.Helper()
+	var imp *v1alpha1.ImoocPod
+	var pods []corev1.Pod
+	defer func() {
+		if t.Failed() {
+			t.Logf("there are %d pods and the ImoocPod %+v", len(pods), imp)
+		}
+	}()
 	Eventually(t, fmt.Sprintf("%s has %d pods and says so", name, n), func() bool {
-		imp := c.ImoocPod(t, namespace, name)
-		pods := c.PodsOf(t, namespace, imp.UID)
+		imp = c.ImoocPod(t, namespace, name)
+		pods = c.PodsOf(t, namespace, imp.UID)
 		for _, pod := range pods {
 			if pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil {
 				return false
 			}
+			for _, meets := range each {
+				if !meets(&pod) {
+					return false
+				}
+			}
 		}
 		s := imp.Status
-		return len(pods) == n && s.ObservedGeneration == imp.Generation && int(s.Replicas) == n && int(s.ReadyReplicas) == n
+		return len(pods) == n && int(*imp.Spec.Replicas) == n && s.ObservedGeneration == imp.Generation &&
+			int(s.Replicas) == n && int(s.ReadyReplicas) == n &&
+			Condition(imp, apis.ConditionReady).Status == metav1.ConditionTrue &&
+			Condition(imp, apis.ConditionProgressing).Status == metav1.ConditionFalse
 	})
 }
 

@@ -15,22 +15,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // QuietFor is how long tests watch a converged system for changes.
 const QuietFor = 5 * time.Second
 
-// Witness watches the pods and ImoocPods of a namespace, independently of the controller. It
-// identifies pods by UID.
+// Witness watches the pods of a namespace, independently of the controller. It identifies pods by
+// UID.
 type Witness struct {
 	Observer
 
-	// Pods holds the existing pods by UID. ImoocPods holds the ImoocPods by name. Read them only
-	// while the witness is locked, for example in a condition of Until.
-	Pods      map[types.UID]*corev1.Pod
-	ImoocPods map[string]*v1alpha1.ImoocPod
+	// Pods holds the existing pods by UID. Read it only while the witness is locked, for example in a
+	// condition of Until.
+	Pods map[types.UID]*corev1.Pod
 	// Created counts all pods that each owner has had so far. Read it only while the witness is locked.
 	Created map[types.UID]int
 
@@ -58,8 +55,8 @@ func (c *Cluster) WatchPods(t *testing.T, namespace string) *Witness {
 			return c.Core.Pods(namespace).List(ctx, metav1.ListOptions{})
 		},
 		podsAt: "1",
-		Pods:   map[types.UID]*corev1.Pod{}, ImoocPods: map[string]*v1alpha1.ImoocPod{},
-		mostLive: map[types.UID]int{}, Created: map[types.UID]int{}, labeled: map[types.UID]time.Time{},
+		Pods:   map[types.UID]*corev1.Pod{}, Created: map[types.UID]int{},
+		mostLive: map[types.UID]int{}, labeled: map[types.UID]time.Time{},
 	}
 	t.Cleanup(func() {
 		for _, wrong := range w.wrong {
@@ -68,12 +65,6 @@ func (c *Cluster) WatchPods(t *testing.T, namespace string) *Witness {
 	})
 	w.Observe(t, c, Resource("pods"), namespace, func(obj *unstructured.Unstructured, gone bool) {
 		w.sawPod(As[corev1.Pod](t, obj), gone)
-	})
-	w.Observe(t, c, kinds.ImoocPod().Resource, namespace, func(obj *unstructured.Unstructured, gone bool) {
-		delete(w.ImoocPods, obj.GetName())
-		if !gone {
-			w.ImoocPods[obj.GetName()] = As[v1alpha1.ImoocPod](t, obj)
-		}
 	})
 	return w
 }
@@ -220,49 +211,6 @@ func later(a, b string) bool {
 	return err == nil && order > 0
 }
 
-// ImoocPod returns the last seen state of an ImoocPod, or an empty ImoocPod.
-func (w *Witness) ImoocPod(name string) *v1alpha1.ImoocPod {
-	w.Lock()
-	defer w.Unlock()
-	if imp := w.ImoocPods[name]; imp != nil {
-		return imp
-	}
-	return &v1alpha1.ImoocPod{}
-}
-
-// AwaitConverged waits until an ImoocPod has exactly n pods, all of them running and ready, and its
-// status reports this for the latest generation.
-func (w *Witness) AwaitConverged(t *testing.T, name string, n int32) {
-	t.Helper()
-	w.AwaitConvergedPods(t, name, n, func(*corev1.Pod) bool { return true })
-}
-
-// AwaitConvergedPods is like AwaitConverged, with a condition that every pod must meet at the same
-// time.
-func (w *Witness) AwaitConvergedPods(t *testing.T, name string, n int32, each func(*corev1.Pod) bool) {
-	t.Helper()
-	w.Until(t, fmt.Sprintf("%s has %d ready pods and says so", name, n), func() bool {
-		imp := w.ImoocPods[name]
-		if imp == nil || imp.Spec.Replicas == nil || *imp.Spec.Replicas != n {
-			return false
-		}
-		owned := int32(0)
-		for _, pod := range w.Pods {
-			if ref := metav1.GetControllerOf(pod); ref == nil || ref.UID != imp.UID {
-				continue
-			}
-			if pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil || !each(pod) {
-				return false
-			}
-			owned++
-		}
-		s := imp.Status
-		ready, progressing := Condition(imp, apis.ConditionReady), Condition(imp, apis.ConditionProgressing)
-		return owned == n && s.ObservedGeneration == imp.Generation && s.Replicas == n && s.ReadyReplicas == n &&
-			ready.Status == metav1.ConditionTrue && progressing.Status == metav1.ConditionFalse
-	})
-}
-
 // AwaitQuiet waits until nothing has changed for the given time.
 func (w *Witness) AwaitQuiet(t *testing.T, while time.Duration) {
 	t.Helper()
@@ -293,14 +241,14 @@ func (w *Witness) Pod(uid types.UID) *corev1.Pod {
 	return w.Pods[uid]
 }
 
-// Owned lists the pods of an ImoocPod.
-func (w *Witness) Owned(name string) []*corev1.Pod {
+// Owned lists the pods of an owner.
+func (w *Witness) Owned(owner types.UID) []*corev1.Pod {
 	w.catchUp()
 	w.Lock()
 	defer w.Unlock()
 	var list []*corev1.Pod
 	for _, pod := range w.Pods {
-		if ref := metav1.GetControllerOf(pod); ref != nil && w.ImoocPods[name] != nil && ref.UID == w.ImoocPods[name].UID {
+		if ref := metav1.GetControllerOf(pod); ref != nil && ref.UID == owner {
 			list = append(list, pod)
 		}
 	}
@@ -313,9 +261,6 @@ func (w *Witness) summary() string {
 	var s strings.Builder
 	for _, pod := range w.Pods {
 		fmt.Fprintf(&s, "\n  pod %s %s deleted:%v", pod.Name, pod.Status.Phase, pod.DeletionTimestamp)
-	}
-	for name, imp := range w.ImoocPods {
-		fmt.Fprintf(&s, "\n  imoocpod %s generation %d replicas %d status %+v", name, imp.Generation, *imp.Spec.Replicas, imp.Status)
 	}
 	return s.String()
 }

@@ -28,7 +28,7 @@ containers:
 - {name: deaf, command: [act, -ignore-term]}`).Get().GetUID()
 
 	cluster.Imoocpod(t, namespace, "scale", name, "--replicas=10", patient)
-	kept := names(w, name)
+	kept := names(w, owner)
 	// Kill the controller while seven pods terminate.
 	cluster.Imoocpod(t, namespace, "scale", name, "--replicas=3")
 	w.await(t, "a pod ends", name, podTerminates)
@@ -36,7 +36,7 @@ containers:
 	second := cluster.StartRunController(t, namespace)
 	cluster.Imoocpod(t, namespace, "scale", name, "--replicas=3", patient)
 	w.await(t, "three pods are left", name, exactly(3))
-	if left := names(w, name); !slices.Equal(left, kept[:3]) {
+	if left := names(w, owner); !slices.Equal(left, kept[:3]) {
 		t.Errorf("pods %s of %s are left, want the lowest slots", left, kept)
 	}
 	if most := w.MostLive(owner); most > 10 {
@@ -46,7 +46,7 @@ containers:
 	// A new pod starts only after the old pod has terminated. Kill the controller during the restart, too.
 	w = watchNamespace(t, namespace)
 	var old []types.UID
-	for _, pod := range w.Owned(name) {
+	for _, pod := range w.Owned(owner) {
 		old = append(old, pod.UID)
 	}
 	cluster.Imoocpod(t, namespace, "restart", name)
@@ -65,10 +65,10 @@ containers:
 	w.await(t, "no pod is left", name, exactly(0))
 }
 
-// names returns the sorted names of the pods of an object.
-func names(w *witness, name string) []string {
+// names returns the sorted names of the pods of an owner.
+func names(w *witness, owner types.UID) []string {
 	var all []string
-	for _, pod := range w.Owned(name) {
+	for _, pod := range w.Owned(owner) {
 		all = append(all, pod.Name)
 	}
 	slices.Sort(all)

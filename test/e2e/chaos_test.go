@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -20,9 +19,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/retry"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
@@ -96,8 +93,6 @@ type chaos struct {
 	alone bool
 	// earlier is the number of pods created by an earlier controller.
 	earlier int32
-	// foreign is a condition set by another writer, or nil if it was removed.
-	foreign map[string]any
 	// slow means that a finalizer delays the end of pods.
 	slow bool
 
@@ -149,7 +144,6 @@ func chaosRun(t *testing.T, seed uint64) {
 		t.Errorf("I1: %d live pods at once, and at most %d may be, beside %d from before (alone: %t)", most, bound, c.earlier, c.alone)
 	}
 	c.mustBeUntouched(bystanders)
-	c.mustKeepTheForeignCondition()
 	tally.runs.Add(1)
 	tally.faults.Add(c.stable.Injected.Load() + c.stale.Injected.Load())
 }
@@ -171,9 +165,6 @@ func (c *chaos) begin() {
 		metadata["labels"] = map[string]any{apis.LabelReplaces: "7", apis.LabelSlot: "7", apis.LabelOwner: "7", apis.LabelTemplateHash: "7"}
 	}
 	c.Create(n, template)
-	if c.rand.IntN(2) == 0 {
-		c.comment()
-	}
 	if c.rand.IntN(4) == 0 {
 		c.earlier = int32(1 + c.rand.IntN(3))
 		c.adopted(int(c.earlier))
@@ -199,64 +190,6 @@ func (c *chaos) adopted(n int) {
 		if _, err := cluster.Core.Pods(c.namespace).Create(c.t.Context(), pod, metav1.CreateOptions{}); err != nil {
 			c.t.Fatal(err)
 		}
-	}
-}
-
-// comment adds a condition of another writer to foo, which the controllers must keep.
-func (c *chaos) comment() {
-	foreign := map[string]any{"type": "Synced", "status": "Unknown", "reason": "Other", "message": "of somebody else", "lastTransitionTime": "2026-01-02T03:04:05Z"}
-	written := c.toStatus(func(obj *unstructured.Unstructured) error {
-		conditions, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")
-		if err != nil {
-			return err
-		}
-		conditions = slices.DeleteFunc(conditions, func(e any) bool { return reflect.DeepEqual(e, foreign) })
-		for _, count := range []string{"replicas", "readyReplicas", "updatedReplicas"} { // required by the schema
-			if _, found, _ := unstructured.NestedInt64(obj.Object, "status", count); !found {
-				if err := unstructured.SetNestedField(obj.Object, int64(0), "status", count); err != nil {
-					return err
-				}
-			}
-		}
-		return unstructured.SetNestedSlice(obj.Object, append(conditions, foreign), "status", "conditions")
-	})
-	if written {
-		c.foreign = foreign
-	}
-}
-
-// toStatus changes the status of foo as another writer. After several conflicts, it gives up.
-func (c *chaos) toStatus(change func(*unstructured.Unstructured) error) (written bool) {
-	foos := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(c.namespace)
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		obj, err := foos.Get(c.t.Context(), "foo", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		if err := change(obj); err != nil {
-			return err
-		}
-		_, err = foos.UpdateStatus(c.t.Context(), obj, metav1.UpdateOptions{})
-		return err
-	})
-	if err != nil && !apierrors.IsConflict(err) {
-		c.t.Error(err)
-	}
-	return err == nil
-}
-
-func (c *chaos) mustKeepTheForeignCondition() {
-	if c.foreign == nil {
-		return
-	}
-	obj, err := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(c.namespace).Get(c.t.Context(), "foo", metav1.GetOptions{})
-	if err != nil {
-		c.t.Error(err)
-		return
-	}
-	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
-	if !slices.ContainsFunc(conditions, func(e any) bool { return reflect.DeepEqual(e, any(c.foreign)) }) {
-		c.t.Errorf("I4: the condition of somebody else is gone, or is another: %v", conditions)
 	}
 }
 
@@ -302,7 +235,7 @@ func (c *chaos) scaleTo(n int32) {
 }
 
 func (c *chaos) act() {
-	switch c.rand.IntN(20) {
+	switch c.rand.IntN(18) {
 	case 0, 1, 2:
 		c.scaleTo(int32(c.rand.IntN(9)))
 	case 3:
@@ -344,17 +277,9 @@ func (c *chaos) act() {
 		c.letGo()
 	case 14, 15:
 		c.SetImage(fmt.Sprintf("image-%d", c.rand.IntN(3)))
-	case 16: // remove the status
-		c.foreign = nil
-		c.toStatus(func(obj *unstructured.Unstructured) error {
-			delete(obj.Object, "status")
-			return nil
-		})
-	case 17:
-		c.comment()
-	case 18:
+	case 16:
 		c.remove()
-	case 19: // set the count, and reuse all removed slots or none
+	case 17: // set the count, and reuse all removed slots or none
 		n := int32(c.rand.IntN(9))
 		c.most = max(c.most, n)
 		c.SetSlots(n, c.Removed()[:c.rand.IntN(2)*len(c.Removed())])

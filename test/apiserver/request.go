@@ -152,6 +152,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, q Request, after
 	if q.version == nil {
 		return pageNotFound(q)
 	}
+	if q.version.warning != "" {
+		w.Header().Set("Warning", fmt.Sprintf("299 - %q", q.version.warning))
+	}
 	if q.Verb == "watch" {
 		return s.watch(w, r, q)
 	}

@@ -28,6 +28,8 @@ type version struct {
 	// status and scale are set if the type has these subresources.
 	status bool
 	scale  *scalePaths
+	// warning is in each response, because the version is deprecated. It is usually "".
+	warning string
 	// schema comes from the CRD. It is nil for a built-in type.
 	schema *spec.Schema
 	// managers caches the field managers of the type by subresource.
@@ -139,6 +141,7 @@ func resourceOf(crd *unstructured.Unstructured) (*resource, error) {
 		}
 		v := &version{managers: map[string]*managedfields.FieldManager{}}
 		v.name, _, _ = unstructured.NestedString(of, "name")
+		v.warning, _, _ = unstructured.NestedString(of, "deprecationWarning")
 		_, v.status, _ = unstructured.NestedFieldNoCopy(of, "subresources", "status")
 		if scale, found, _ := unstructured.NestedStringMap(of, "subresources", "scale"); found {
 			v.scale = &scalePaths{specReplicas: fieldsOf(scale["specReplicasPath"]), statusReplicas: fieldsOf(scale["statusReplicasPath"]), selector: append([]string{}, fieldsOf(scale["labelSelectorPath"])...)}

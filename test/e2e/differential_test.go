@@ -49,156 +49,39 @@ type comparison struct {
 	differ difference
 }
 
-func comparisons() []comparison {
-	fails := func(args string, differ ...difference) comparison {
-		return comparison{args: args, fails: true, differ: first(differ)}
-	}
-	works := func(args string, differ ...difference) comparison {
-		return comparison{args: args, differ: first(differ)}
-	}
+// comparisons returns the command lines in testdata/scale.txt, and command lines with an input or an
+// intended difference.
+func comparisons(t *testing.T) []comparison {
+	t.Helper()
 	shows := difference{reason: showsResult, output: true}
-	return []comparison{
-		// a single target, or several named targets
-		works("deployment/one --replicas 3"),
-		works("deployment one --replicas 3"),
-		works("deployment one two --replicas 3"),
-		works("deployment/one deployment/two --replicas 3"),
-		works("deploy/one --replicas 3"),
-		works("deployments.apps/one --replicas 3"),
-		works("deployments.v1.apps one --replicas 3"),
-		works("deployment.v1.apps/one --replicas 3"),
-		works("Deployment/one --replicas 3"),
-		works("statefulset/one --replicas 3"),
-		works("sts one --replicas 3"), // a custom kind of this test has the same short name
-		works("replicaset/one --replicas 0"),
-		works("rs/one deployment/one widget/one --replicas 1"),
-		works("widget/one --replicas 3"),
-		works("wdg one two --replicas 3"),
-		works("widgets.plain.example.com/one --replicas 3"),
-		works("ring/one --replicas 3"),
-		works("statefulsets.name-clash.example.com/one --replicas 3"),
-		works("deployment,widget one --replicas 3"),
-		works("imoocpod/one --replicas 3"),
-		works("imoocpods one two --replicas 3"),
-		works("imp/one --replicas 3"),
-		fails("deployment/one widget two --replicas 3"),
-		fails("deployment/one widget --replicas 3"),
-		fails("deployment --replicas 3"),
-		fails("--replicas 3"),
-		fails("nonsense/one --replicas 3"),
-		fails("nonsense one --replicas 3"),
-		fails("deployment/none --replicas 3"),
-		fails("deployment none one --replicas 3"), // the other target succeeds
-		fails("widget/none --replicas 3"),
-		fails("imoocpod/none imoocpod/one --replicas 3"),
-		fails("deployment/ --replicas 3"),
-		fails("/one --replicas 3"),
-		fails("deployment/one/two --replicas 3"),
-		fails("configmap/kube-root-ca.crt --replicas 3"),
-		fails("daemonset/one --replicas 3"),
-
-		// targets that a selector or --all selects
-		works("deployment -l app=a --replicas 3"),
-		works("deployment,widget -l app=a --replicas 3"),
-		works("deployment --all --replicas 3"),
-		works("widget --all --replicas 3"),
-		works("imoocpod --all --replicas 3"),
-		works("deployment one --all --replicas 3"),
-		works("deployment -l app=a --all --replicas 3"),
-		fails("deployment one -l app=a --replicas 3"),
-		fails("deployment/one -l app=a --replicas 3"),
-		fails("--all --replicas 3"),
-		fails("-l app=a --replicas 3"),
-		fails("deployment -l a=( --replicas 3"),
-		fails("deployment -l app=none --replicas 3"),
-		fails("nonsense --all --replicas 3"),
-
-		// files
-		works("-f DIR/m/deployment.yaml --replicas 3"),
-		works("-f DIR/m --replicas 3"),
-		works("-f DIR/m -R --replicas 3"),
-		works("-k DIR/k --replicas 3"),
-		works("-f DIR/m/deployment.yaml -f DIR/m/widget.yaml --replicas 3"),
+	checks := difference{reason: dryRunChecks, success: true}
+	all := []comparison{
 		{args: "-f - --replicas 3", stdin: widgetOne},
-		fails("-f DIR/m/none.yaml --replicas 3"),
-		fails("-f DIR/m/deployment.yaml -f DIR/m/none.yaml --replicas 3"),
-		fails("-f DIR/m/deployment.yaml deployment/one --replicas 3"),
 		{args: "-f - --replicas 3", stdin: "kind: [", fails: true},
 		{args: "-f - --replicas 3", fails: true},
 
-		// replica counts
-		fails("deployment/one"),
-		fails("deployment/one --replicas"),
-		fails("deployment/one --replicas -1"),
-		fails("deployment/one --replicas x"),
-		fails("deployment/one --replicas 2147483648"),
-		works("deployment/one --replicas 2"), // unchanged
-		works("widget/one --replicas 0"),
+		{args: "widget/one --replicas 3 -o yaml", differ: shows},
+		{args: "widget/one --replicas 3 -o json", differ: shows},
+		{args: "widget/one --replicas 3 -o jsonpath={.spec.replicas}", differ: shows},
+		{args: "widget/one --replicas 3 --dry-run=server -o yaml", differ: shows},
+		{args: "widget/one --replicas 3 --dry-run=client -o yaml", differ: shows},
+		{args: "widget/one --replicas 3 --dry-run=client --current-replicas 7", fails: true, differ: checks},
+		{args: "widget/one --replicas 3 --dry-run=client --resource-version 1", fails: true, differ: checks},
+		// deployment/two has one replica.
+		{args: "deployment one two --current-replicas 1 --replicas 3", fails: true, differ: difference{reason: doesTheOthers, objects: true}},
 
-		// conditions
-		works("deployment/one --current-replicas 2 --replicas 3"),
-		works("widget/one --current-replicas 2 --replicas 3"),
-		works("widget/one --resource-version VERSION --replicas 3"),
-		works("widget/one --resource-version VERSION --current-replicas 2 --replicas 3"),
-		works("deployment one two --current-replicas -1 --replicas 3"),
-		fails("deployment/one --current-replicas 7 --replicas 3"),
-		fails("widget/one --current-replicas 7 --replicas 3"),
-		fails("deployment one two --current-replicas 1 --replicas 3", difference{reason: doesTheOthers, objects: true}), // deployment/two has one replica
-		fails("widget/one --resource-version 1 --replicas 3"),
-		fails("widget/one --resource-version VERSION --current-replicas 7 --replicas 3"),
-		fails("widget one two --resource-version VERSION --replicas 3"),
-		fails("widget --all --resource-version VERSION --replicas 3"),
-		fails("widget/one --current-replicas -2 --replicas 3"),
-		fails("widget/one --resource-version now --replicas 3"),
-
-		// dry runs and output
-		works("widget/one --replicas 3 --dry-run=client"),
-		works("widget/one --replicas 3 --dry-run=server"),
-		works("widget/one --replicas 3 --dry-run=none"),
-		works("widget/one --replicas 3 --dry-run"),
-		fails("widget/one --replicas 3 --dry-run=maybe"),
-		fails("widget/none --replicas 3 --dry-run=client"),
-		works("widget/one --replicas 3 --dry-run=client -o name"),
-		works("widget/one --replicas 3 --dry-run=server -o name"),
-		works("widget/one deployment/one --replicas 3 -o name"),
-		works("widget/one --replicas 3 -o yaml", shows),
-		works("widget/one --replicas 3 -o json", shows),
-		works("widget/one --replicas 3 -o jsonpath={.metadata.name}"),
-		works("widget/one --replicas 3 -o jsonpath={.spec.replicas}", shows),
-		works("widget/one --replicas 3 -o go-template={{.metadata.name}}"),
-		works("widget/one --replicas 3 --dry-run=server -o yaml", shows),
-		works("widget/one --replicas 3 --dry-run=client -o yaml", shows),
-		fails("widget/one --replicas 3 --dry-run=client --current-replicas 7", difference{reason: dryRunChecks, success: true}),
-		fails("widget/one --replicas 3 --dry-run=client --resource-version 1", difference{reason: dryRunChecks, success: true}),
-		fails("widget/one --replicas 3 -o bad"),
-		fails("widget/one --replicas 3 -o jsonpath={.a"),
-		fails("widget/one --replicas 3 -o wide"),
-
-		// waiting
-		works("replicaset/one --replicas 1 --timeout 1m"),
-		works("deployment/one --replicas 3 --timeout 0"),
-		fails("deployment/one --replicas 3 --timeout 3"),
-		works("widget/one --replicas 3 --dry-run=server --timeout 1h"),
-		fails("widget/one --replicas 3 --timeout 1s"), // no controller reconciles widgets
-
-		// flags
-		fails("deployment/one --replicas 3 --nonsense"),
-		fails("deployment/one --replicas 3 -x"),
-
-		// targets that kubectl cannot scale
-		works("one --replicas 3", difference{reason: bareName, success: true, objects: true}),
-		works("crew/one --replicas 3", difference{reason: anyField, success: true, objects: true}),
-		works("lamp/one --replicas 3 --replicas-path .spec.replicas", difference{reason: anyField, success: true, objects: true}),
-		fails("lamp/one --replicas 3"),
-		fails("run/one --replicas 3"),
+		// kubectl cannot scale these targets.
+		{args: "one --replicas 3", differ: difference{reason: bareName, success: true, objects: true}},
+		{args: "crew/one --replicas 3", differ: difference{reason: anyField, success: true, objects: true}},
+		{args: "lamp/one --replicas 3 --replicas-path .spec.replicas", differ: difference{reason: anyField, success: true, objects: true}},
 	}
-}
-
-func first(differ []difference) difference {
-	if len(differ) == 0 {
-		return difference{}
+	for line := range strings.Lines(harness.ReadFile(t, "testdata/scale.txt")) {
+		line, _, _ = strings.Cut(line, "#")
+		if args, fails := strings.CutPrefix(strings.TrimSpace(line), "! "); args != "" {
+			all = append(all, comparison{args: args, fails: fails})
+		}
 	}
-	return differ[0]
+	return all
 }
 
 // widgetOne begins with a separator, because older versions of kubectl parse YAML that begins with
@@ -207,10 +90,6 @@ const widgetOne = "---\n{apiVersion: plain.example.com/v1, kind: Widget, metadat
 
 // stageObjects returns the manifests of the objects for each command line, by resource.
 func stageObjects() map[string][]string {
-	workload := func(kind, name string, n int, more string) string {
-		return fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: {replicas: %d, %s selector: {matchLabels: {app: %[2]s}},
-  template: {metadata: {labels: {app: %[2]s}}, spec: {containers: [{name: main, image: web}]}}}}`, kind, name, n, more)
-	}
 	custom := func(resource, kind, name, spec string) string {
 		return fmt.Sprintf("{apiVersion: %s/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: %s}", strings.SplitN(resource, ".", 2)[1], kind, name, spec)
 	}
@@ -265,7 +144,7 @@ func TestScaleAsKubectlDoes(t *testing.T) {
 		free <- pair{newStage(t), newStage(t)}
 	}
 	t.Run("compared", func(t *testing.T) {
-		for _, c := range comparisons() {
+		for _, c := range comparisons(t) {
 			t.Run(c.args, func(t *testing.T) {
 				t.Parallel()
 				if !strings.Contains(differences, "**"+c.differ.reason+".**") && c.differ.reason != "" {

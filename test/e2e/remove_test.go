@@ -13,7 +13,7 @@ import (
 func TestRemovePodOfADeployment(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
-	cluster.CreateObject(t, ns, "deployments.apps", workload("Deployment", "web", 3))
+	cluster.CreateObject(t, ns, "deployments.apps", workload("Deployment", "web", 3, ""))
 	cluster.Imoocpod(t, ns, "wait", "deployment/web", "--timeout", "5m")
 	list, err := cluster.Core.Pods(ns).List(t.Context(), metav1.ListOptions{})
 	if err != nil {

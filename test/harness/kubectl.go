@@ -127,14 +127,6 @@ func (c *Cluster) KubeconfigWith(t *testing.T, change func(*clientcmdapi.Context
 	return path
 }
 
-// KubeconfigIn returns the path of a kubeconfig whose current namespace is the given one.
-func (c *Cluster) KubeconfigIn(t *testing.T, namespace string) string {
-	t.Helper()
-	return c.KubeconfigWith(t, func(current *clientcmdapi.Context, _ *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
-		current.Namespace = namespace
-	})
-}
-
 // AwaitEstablished waits until the CRDs are served. crds are arguments of "kubectl wait", such as
 // "crd/NAME". The command runs repeatedly, because it fails for a CRD without conditions.
 func (c *Cluster) AwaitEstablished(t *testing.T, crds ...string) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
@@ -15,8 +17,6 @@ import (
 // print the output in the README, and exit with the code in its comment. "make demo" runs only this
 // test with -v.
 func TestReadme(t *testing.T) {
-	ns := cluster.NewNamespace(t)
-	env := append(cluster.Environment(), "KUBECONFIG="+cluster.KubeconfigIn(t, ns))
 	// Other tests need the CRDs.
 	defer cluster.Imoocpod(t, "", "install")
 
@@ -25,7 +25,7 @@ func TestReadme(t *testing.T) {
 	if !found {
 		t.Fatal(`the README has no section "Try it"`)
 	}
-	session := &session{t: t, env: env, namespace: ns}
+	session := newSession(t)
 	blocks := regexp.MustCompile("(?ms)^```(console|sh)\n(.*?)^```$")
 	// The first block shows the plugin before anything is installed.
 	opening := append(blocks.FindAllStringSubmatch(readme, 1), []string{"", "sh", "kubectl delete deployment broken"})
@@ -51,14 +51,25 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// session runs the commands of the README in a shell, like a reader.
+// session runs the commands of a document in a shell, like a reader.
 type session struct {
-	t          *testing.T
-	env        []string
-	namespace  string
+	t              *testing.T
+	env            []string
+	namespace, dir string
+
 	controller *harness.Process
 	// code is the exit code of the last command.
 	code, commands int
+}
+
+// newSession returns a session in a new namespace and an empty directory.
+func newSession(t *testing.T) *session {
+	t.Helper()
+	ns := cluster.NewNamespace(t)
+	kubeconfig := cluster.KubeconfigWith(t, func(current *clientcmdapi.Context, _ *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+		current.Namespace = ns
+	})
+	return &session{t: t, namespace: ns, dir: t.TempDir(), env: append(cluster.Environment(), "KUBECONFIG="+kubeconfig)}
 }
 
 // types runs a line, and returns its output. If the output shows an error, types checks the exit code only if
@@ -78,7 +89,7 @@ func (s *session) types(line string) string {
 	}
 	last := s.code
 	c := exec.CommandContext(s.t.Context(), "bash", "-c", "(exit "+strconv.Itoa(last)+"); "+line)
-	c.Env = s.env
+	c.Env, c.Dir = s.env, s.dir
 	out, err := c.CombinedOutput()
 	s.code = c.ProcessState.ExitCode()
 	s.t.Logf("$ %s\n%s", line, out)

@@ -83,6 +83,10 @@ type stage struct {
 	t   *testing.T
 	dir string
 
+	// background is the context of the running controllers.
+	background  context.Context
+	controllers sync.WaitGroup
+
 	mu sync.Mutex
 	// interrupt ends the running command.
 	interrupt context.CancelFunc
@@ -103,6 +107,12 @@ func newStage(t *testing.T) *stage {
 func perform(t *testing.T, text string) string {
 	t.Helper()
 	x := newStage(t)
+	ctx, stop := context.WithCancel(t.Context())
+	x.background = ctx
+	defer func() {
+		stop()
+		x.controllers.Wait()
+	}()
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		switch line = strings.TrimSuffix(line, "\n"); {
@@ -133,6 +143,7 @@ func (x *stage) follow(line string) {
 //	file NAME YAML            writes DIR/NAME
 //	play [IMAGE]              starts simulated controllers; IMAGE decides how all pods behave
 //	operator TYPE KIND        starts a simulated controller of a kind
+//	controller [ARG...]       starts "run-controller", which runs until the end of the transcript
 //	pass DURATION             lets time pass
 //	busy VERBS TYPE           rejects one request
 //	slow DURATION PREFIX      delays all requests whose path has a prefix
@@ -165,6 +176,15 @@ func (x *stage) direct(word, rest string) error {
 		play.SetFate(x.Server, rest)
 	case "operator":
 		play.Operator(x.Server, args[0], args[1])
+	case "controller":
+		if x.Get("nodes", "", "node-1") == nil {
+			play.Cluster(x.Server)
+		}
+		x.controllers.Go(func() {
+			if o := runOn(x.background, x.Server, "run-controller "+rest); o.code != exitDone {
+				x.t.Errorf("run-controller ended: %+v", o)
+			}
+		})
 	case "pass":
 		d, err := time.ParseDuration(rest)
 		if err != nil {
@@ -265,12 +285,15 @@ func (x *stage) run(line string) string {
 	return b.String()
 }
 
-// note records the fields of a changed object. It ignores objects that have a controller, and the revision
-// annotation, which controllers write.
+// note records the fields of a changed object. It ignores what controllers write: objects that have a
+// controller, events, leases, and the revision annotation.
 func (x *stage) note(c apiserver.Change) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	obj := c.Object()
+	if c.Resource.Resource == "events" || c.Resource.Resource == "leases" {
+		return
+	}
 	key := c.Resource.Resource + "/" + obj.GetName()
 	if _, changed := x.last[key]; !changed {
 		x.last[key] = x.now[key]

@@ -7,14 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 )
 
 // TestScaleWithTheControllerRunning tests the main use case. A scale to three pods takes one
@@ -79,10 +76,6 @@ func quota(t *testing.T, namespace, pods string) {
 		_, err := cluster.Core.Secrets(namespace).Create(t.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err != nil && strings.Contains(err.Error(), "exceeded quota: few")
 	})
-}
-
-func podName(imp *v1alpha1.ImoocPod, slot int32) string {
-	return slots.PodName(imp.Name, imp.UID, "", slots.Slot(slot))
 }
 
 func podUIDs(t *testing.T, namespace string) map[types.UID]bool {

@@ -268,10 +268,7 @@ func TestWaitForSeveral(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
-		obj := deployment(t, 0, 0)
-		obj.SetName("zero")
-		obj.SetUID("zero")
-		s.put(obj)
+		s.put(namedDeployment(t, "zero", 0))
 		for i := range 3 {
 			other := podOf(t, "other", i, true)
 			other.SetLabels(map[string]string{"app": "other"})

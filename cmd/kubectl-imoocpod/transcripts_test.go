@@ -84,7 +84,7 @@ type stage struct {
 	dir string
 
 	// background is the context of the running controllers.
-	background  context.Context
+	background  context.Context //nolint:containedctx // of a test
 	controllers sync.WaitGroup
 
 	mu sync.Mutex

@@ -133,7 +133,7 @@ func NameProblem(name string) string {
 	return ""
 }
 
-// CheckLength rejects a name that is too long for a new object of a shipped kind. Existing objects can have
+// CheckLength rejects a name that is too long for a new object of a shipped kind. Existing objects may have
 // longer names if an older CRD allowed them.
 func CheckLength(name string) error {
 	if len(name) > MaxNameLength {

@@ -15,7 +15,7 @@ type Pause struct {
 	Until time.Time `json:"until,omitzero"`
 	// Forever means that the pause lasts until a user ends it.
 	Forever bool `json:"forever,omitempty"`
-	// By is the user who paused the object, and Reason is the reason. Both can be "".
+	// By is the user who paused the object, and Reason is the reason. Both may be "".
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Invalid explains why the end cannot be parsed, or is "". An invalid end does not pause the object,

@@ -111,7 +111,7 @@ func (o *commonOptions) bounded(find func(ctx context.Context, c *cluster, cmd *
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 		defer cancel()
-		// Discovery and credential plugins ignore the context, so find can outlast the context.
+		// Discovery and credential plugins ignore the context, so find may outlast the context.
 		offers := make(chan offer, 1)
 		go func() { offers <- find(ctx, c, cmd, args, word) }()
 		select {

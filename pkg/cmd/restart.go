@@ -129,7 +129,7 @@ func restartRefused(ctx context.Context, c *changer, t *observe.Target, why erro
 }
 
 // restartBelow adds hints to an error. For each namespace with children of the owner, a hint contains the
-// command that restarts these children. A cluster-scoped owner can have children in several namespaces.
+// command that restarts these children. A cluster-scoped owner may have children in several namespaces.
 func restartBelow(err error, owner types.UID, children []status.Child) error {
 	below := map[string][]string{}
 	for _, child := range children {

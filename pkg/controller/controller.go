@@ -258,7 +258,7 @@ func (c *Controller) Reconciles() int64 { return c.memory.Reconciles() }
 const stuckAfter = 10 * time.Minute
 
 // Stuck returns a message about the oldest running reconcile if its age is at least stuckAfter, or
-// else "". A reconcile can still be running after the loop was stopped.
+// else "". A reconcile may still be running after the loop was stopped.
 func (c *Controller) Stuck() string {
 	k, since, running := c.memory.Oldest()
 	if !running || c.Clock.Now().Sub(since) < stuckAfter {

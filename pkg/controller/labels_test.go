@@ -84,7 +84,7 @@ func TestRefusedLabelsAreSentTwiceAMinute(t *testing.T) {
 	})
 }
 
-// A pod can lose its labels while the selector excludes its object. The loop restores them when the
+// A pod may lose its labels while the selector excludes its object. The loop restores them when the
 // selector includes the object again.
 func TestLabelsAreRestoredOnceTheSelectorTakesTheObjectIn(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {

@@ -27,7 +27,7 @@ func isOutline(obj *unstructured.Unstructured) bool {
 // large object with its outline. This limits the memory for each object.
 func trimOwner(kind kinds.Kind) cache.TransformFunc {
 	return informer.Trim(func(u *unstructured.Unstructured) (any, error) {
-		// client-go transforms the objects of a streamed list twice, so u can be an outline already.
+		// client-go transforms the objects of a streamed list twice, so u may be an outline already.
 		// Users can set the annotation, too, but only an outline has no creation time.
 		if created := u.GetCreationTimestamp(); isOutline(u) && created.IsZero() {
 			return u, nil

@@ -133,7 +133,7 @@ func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err er
 	}
 	r.makePlan()
 	r.memory.Saw(r.key, len(r.view.Pods)+len(r.view.Nodes))
-	// The cached object can be out of date. Before anything is written, read the object from the
+	// The cached object may be out of date. Before anything is written, read the object from the
 	// server and plan again.
 	if r.plan.Writes() && !r.live {
 		if there, err := r.readLive(ctx); !there {
@@ -255,7 +255,7 @@ func (r *reconciliation) logFailures() {
 }
 
 // isCurrent returns a function that reports whether the plan still matches the object. The function
-// checks the cache and, because the cache can be behind, also reads the object from the server once
+// checks the cache and, because the cache may be behind, also reads the object from the server once
 // per liveReadInterval. The function is not safe for concurrent use.
 func (r *reconciliation) isCurrent(ctx context.Context) func() bool {
 	kind, planned, read := r.owners.kind, r.object, r.view.Now

@@ -294,7 +294,7 @@ func (w *world) story() string {
 	return b.String()
 }
 
-// create stores an object of a kind. fields can have spec, status, and metadata.
+// create stores an object of a kind. fields may have spec, status, and metadata.
 func (w *world) create(kind kinds.Kind, namespace, name string, fields map[string]any) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{}}
 	maps.Copy(obj.Object, fields)

@@ -72,7 +72,7 @@ func visible(s string, most int, lines bool) string {
 		return s
 	}
 	var b strings.Builder
-	end := 0 // where the text can be truncated
+	end := 0 // where the text may be truncated
 	for i := 0; i < len(s) && b.Len() <= most; {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {

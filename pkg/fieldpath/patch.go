@@ -34,7 +34,7 @@ func Annotate(key, value string) Edit {
 }
 
 // Patch returns a JSON patch that makes the edits one after another. The patch also sets the
-// resourceVersion of obj, because list indexes can be wrong if the object has changed. In this case, the
+// resourceVersion of obj, because list indexes may be wrong if the object has changed. In this case, the
 // server returns a conflict. A test operation would return another error.
 //
 // The patch adds absent fields and their enclosing objects, but no list elements. Patch returns an error

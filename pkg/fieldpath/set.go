@@ -19,7 +19,7 @@ func (p Path) Set(obj map[string]any, value any) error {
 	return nil
 }
 
-// set returns the container with the value in it. The result can be a new object or a longer list.
+// set returns the container with the value in it. The result may be a new object or a longer list.
 func set(container any, steps []Step, value any) (any, error) {
 	if len(steps) == 0 {
 		return value, nil

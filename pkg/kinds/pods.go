@@ -12,7 +12,7 @@ import (
 // LabelsPods reports whether this program creates all pods of the kind, and labels them with
 // the UID of their owner.
 func (k Kind) LabelsPods() bool {
-	// Objects of a declared kind can have pods from an earlier controller.
+	// Objects of a declared kind may have pods from an earlier controller.
 	return k.Shipped() && k.Mapping.Strategy.OwnsPods()
 }
 
@@ -27,7 +27,7 @@ func (k Kind) PodSelector(obj *unstructured.Unstructured) string {
 	if selector == nil || selector.Empty() {
 		return ""
 	}
-	// In a custom kind, .spec.selector can have another meaning.
+	// In a custom kind, .spec.selector may have another meaning.
 	template, _, err := unstructured.NestedStringMap(obj.Object, "spec", "template", "metadata", "labels")
 	if err != nil || !selector.Matches(labels.Set(template)) {
 		return ""

@@ -30,7 +30,7 @@ type strategyRules struct {
 	counted bool
 	// ownsPods means that objects own their pods directly.
 	ownsPods bool
-	// readSpec reads the annotations that only this strategy has. It can be nil.
+	// readSpec reads the annotations that only this strategy has. It may be nil.
 	readSpec func(*declaration, *Mapping)
 	// status contains the common paths of status counts.
 	status StatusPaths

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// maxPages is the maximum number of pages after the first page of a list. The pages can contain half
+// maxPages is the maximum number of pages after the first page of a list. The pages may contain half
 // a million objects, three times the number of pods for which Kubernetes is designed.
 const maxPages = 1000
 

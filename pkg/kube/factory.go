@@ -63,7 +63,7 @@ func New(version string, streams genericiooptions.IOStreams) *Factory {
 			return &boundedTransport{connection: &c.connection, timeout: timeout, maxBytes: maxResponseBytes, base: base}
 		})
 		if timeout > 0 {
-			// Otherwise, discovery would set its own timeout, which can be shorter.
+			// Otherwise, discovery would set its own timeout, which may be shorter.
 			config.Timeout = 4 * timeout
 		}
 		return config

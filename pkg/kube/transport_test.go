@@ -101,7 +101,7 @@ func TestTimeOfSilence(t *testing.T) {
 	}
 }
 
-// A list can have many pages, but addPage limits the total size of the pages of all lists.
+// A list may have many pages, but addPage limits the total size of the pages of all lists.
 func TestPagesOfLists(t *testing.T) {
 	t.Parallel()
 	const pods = "/api/v1/namespaces/a/pods"
@@ -217,7 +217,7 @@ func TestResponseWithoutEnd(t *testing.T) {
 	}
 }
 
-// A compressed response or event of a few kilobytes can contain millions of small values.
+// A compressed response or event of a few kilobytes may contain millions of small values.
 func TestManyValues(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ unit, want string }{

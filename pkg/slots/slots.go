@@ -85,7 +85,7 @@ func OfPod(pod *corev1.Pod, owner string, uid types.UID) (slot Slot, replaces ty
 // FromName is the inverse of PodName. If the name belongs to no slot of the owner, it returns None.
 func FromName(pod, owner string, uid, replaces types.UID) Slot {
 	suffix := pod[strings.LastIndexByte(pod, '-')+1:]
-	number, err := strconv.ParseInt(suffix, 10, 33) // removed slots can push numbers above MaxInt32
+	number, err := strconv.ParseInt(suffix, 10, 33) // removed slots may push numbers above MaxInt32
 	if err != nil {
 		number, _ = strconv.ParseInt(suffix, 16, 64) // if this fails, PodName returns another name
 	}

@@ -208,7 +208,7 @@ func (a Actor) Create(obj runtime.Object) *unstructured.Unstructured {
 }
 
 // ownCRDs returns the CRDs of this program. It parses them only once, because they are long.
-var ownCRDs = sync.OnceValues(deploy.CRDs)
+var ownCRDs = sync.OnceValues(deploy.CRDs) //nolint:gochecknoglobals // nothing changes it
 
 // CreateCRDs creates the CRDs of this program.
 func (a Actor) CreateCRDs() {

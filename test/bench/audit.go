@@ -61,7 +61,7 @@ func (a auditLog) since(place int64, agent string) []request {
 		}
 		var r request
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			continue // the last line can be incomplete
+			continue // the last line may be incomplete
 		}
 		// Count a watch when it starts.
 		answered := r.Stage == "ResponseComplete" && r.Verb != "watch" || r.Stage == "ResponseStarted" && r.Verb == "watch"

@@ -75,7 +75,7 @@ func (p *process) end(signal syscall.Signal) {
 	}
 }
 
-// freeze sends SIGSTOP, and waits until the process is stopped. This can take a while on a busy machine.
+// freeze sends SIGSTOP, and waits until the process is stopped. This may take a while on a busy machine.
 func (p *process) freeze(ctx context.Context) {
 	const stopped = "T"
 	proc := must(procfs.NewProc(p.cmd.Process.Pid))

@@ -159,7 +159,7 @@ func (b *bench) stateOf(s subject, l *loop) state {
 }
 
 // A subject is idle when it has sent nothing for one of these times. Use veryQuiet if the subject
-// can delay a status write by a second.
+// may delay a status write by a second.
 const (
 	quiet     = 400 * time.Millisecond
 	veryQuiet = 3 * time.Second

@@ -171,7 +171,7 @@ func (l layout) controllerManagerArgs() []string {
 		"--service-cluster-ip-range=" + serviceRange,
 		"--kube-api-qps=1000",
 		"--kube-api-burst=2000",
-		// A new node can keep its taint for up to this interval.
+		// A new node may keep its taint for up to this interval.
 		"--node-monitor-period=1s",
 		// kwok sends a heartbeat every ten minutes. A node must not become unreachable because of a
 		// busy machine or a stopped component.

@@ -89,7 +89,7 @@ type chaos struct {
 	// alone means that only one controller runs at a time, and its watches are not delayed.
 	// Otherwise, two controllers without a lease can create extra pods for a while, because neither
 	// sees the latest pods of the other. They create at most one pod for each slot that was ever
-	// wanted. After slots were removed and reused, this limit can exceed the number of wanted pods.
+	// wanted. After slots were removed and reused, this limit may exceed the number of wanted pods.
 	alone bool
 	// earlier is the number of pods created by an earlier controller.
 	earlier int32
@@ -134,7 +134,7 @@ func chaosRun(t *testing.T, seed uint64) {
 	last := int32(c.rand.IntN(7))
 	c.scaleTo(last)
 	// An annotation holds the removed slots, so their removal does not change the generation. Even
-	// if the status is current, one of two controllers can still fill a removed slot.
+	// if the status is current, one of two controllers may still fill a removed slot.
 	c.whileLettingGo(func() { cluster.AwaitConverged(t, ns, "foo", int(last), c.inWantedSlot) })
 	bound := int(c.most)
 	if !c.alone {

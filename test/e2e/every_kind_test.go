@@ -129,7 +129,7 @@ func (s kindStory) images(t *testing.T, w *harness.Witness, l *harness.Process, 
 		l.AwaitOutput("cannot pull its image")
 	}
 	w.AwaitQuiet(t, harness.QuietFor)
-	// A quarter of the pods, rounded down, can be unavailable, or one pod if this is zero.
+	// A quarter of the pods, rounded down, may be unavailable, or one pod if this is zero.
 	if now := fewest(); now < n-max(1, n/4) {
 		t.Errorf("of %d pods %d were healthy at one moment of a broken change", n, now)
 	}

@@ -77,7 +77,7 @@ func (l *auditLog) readOn(file string) error {
 	for lines := bufio.NewReader(f); ; {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return nil // the last line can be incomplete
+			return nil // the last line may be incomplete
 		}
 		if err != nil {
 			return err

@@ -108,7 +108,7 @@ func (f *Faults) Intercept(r *http.Request, next http.RoundTripper) (*http.Respo
 }
 
 // interceptWatch rejects some watches as expired. It ends all other watches after a few seconds at
-// most, and can delay their events.
+// most, and may delay their events.
 func (f *Faults) interceptWatch(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if f.roll(10) == 0 {
 		f.Injected.Add(1)
@@ -129,7 +129,7 @@ func (f *Faults) interceptWatch(r *http.Request, next http.RoundTripper) (*http.
 	return resp, nil
 }
 
-// watchBody is the body of a watch response. Its events can be delayed, and it ends early.
+// watchBody is the body of a watch response. Its events may be delayed, and it ends early.
 type watchBody struct {
 	io.ReadCloser
 	faults *Faults

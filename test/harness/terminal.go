@@ -150,7 +150,7 @@ func (s *Terminal) CheckRestored(before *term.State) {
 }
 
 // AwaitCompletion presses keys until the screen shows the words. It repeats the keys, because on a
-// busy machine, the first response can come too late.
+// busy machine, the first response may come too late.
 func (s *Terminal) AwaitCompletion(keys, words string) {
 	s.t.Helper()
 	Eventually(s.t, "the shell completes "+words, func() bool {

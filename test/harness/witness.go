@@ -170,7 +170,7 @@ func (w *Witness) Until(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// catchUp waits until the witness, whose watch can be behind, has seen all current pods.
+// catchUp waits until the witness, whose watch may be behind, has seen all current pods.
 func (w *Witness) catchUp() {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout)

@@ -184,7 +184,7 @@ containers: [{command: [act]}]`, crashed, "0/prepare | ", " last"},
 	}
 }
 
-// shows retries a command until its output is good, and returns the result. A retry can be needed,
+// shows retries a command until its output is good, and returns the result. A retry may be needed,
 // because a busy node can remove the log of a container that is still in the status of its pod.
 func shows(t *testing.T, namespace string, good func(harness.Result) bool, args ...string) (r harness.Result) {
 	t.Helper()

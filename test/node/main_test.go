@@ -27,7 +27,7 @@ var cluster *harness.Cluster
 var record = flag.String("record", "", "keep what the kubelets write of each row of TestTruths in this `directory`")
 
 // deadline limits how long a test waits for something that usually takes a short time. It is long,
-// because machines can be busy, and no test checks durations. patient is the flag of commands that wait.
+// because machines may be busy, and no test checks durations. patient is the flag of commands that wait.
 const (
 	deadline = 3 * time.Minute
 	patient  = "--timeout=3m"

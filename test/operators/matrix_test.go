@@ -100,7 +100,7 @@ func (s *subject) watched(t *testing.T) {
 // life creates an object, scales it, and changes and restarts its pods.
 func life(t *testing.T, k kind) {
 	s := newSubject(t, k, k.few)
-	// Do not use t.TempDir. Its path contains the name of the test, which can contain a comma, and
+	// Do not use t.TempDir. Its path contains the name of the test, which may contain a comma, and
 	// the plugin splits the value of -f at commas.
 	file := filepath.Join(plane.Dir, s.namespace+".yaml")
 	if err := os.WriteFile(file, []byte(k.manifest(k.few)), 0o600); err != nil {

@@ -26,7 +26,7 @@ type world struct {
 	pods   map[types.UID]*corev1.Pod
 	above  map[types.UID]types.UID
 	// Calling is() returns an error if the condition is not met. why is the result of the last call.
-	// spans lists the periods in which the condition was met. The last period can be open.
+	// spans lists the periods in which the condition was met. The last period may be open.
 	is    func() error
 	why   error
 	spans []span
@@ -97,7 +97,7 @@ func (w *world) want(change func(), is func() error) {
 	w.judge()
 }
 
-// behind is how far the test's own watch can lag behind the tested command. A pod takes several times
+// behind is how far the test's own watch may lag behind the tested command. A pod takes several times
 // as long to become ready.
 const behind = 150 * time.Millisecond
 

@@ -105,7 +105,7 @@ func imoocPod(count int64) string {
   spec: {replicas: %d, %s}}`, count, template)
 }
 
-// cloneSets is the CRD of a kind whose objects can have any fields.
+// cloneSets is the CRD of a kind whose objects may have any fields.
 const cloneSets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: clonesets.apps.kruise.io},
   spec: {group: apps.kruise.io, scope: Namespaced, names: {kind: CloneSet, plural: clonesets},
     versions: [{name: v1alpha1, served: true, storage: true,

@@ -54,7 +54,7 @@ func (s Step) of(change int64) int64 {
 
 const maxSteps = 1000
 
-// Steps returns the counts after each step from one count to another. The last step can be smaller than
+// Steps returns the counts after each step from one count to another. The last step may be smaller than
 // the others. If both counts are equal, the result is this count, because its pods must still become
 // ready. More than maxSteps are an error, because anyone with access to /scale can set a huge count.
 func Steps(from, to int32, step Step) ([]int32, error) {

@@ -62,7 +62,7 @@ func changedSince(obj *unstructured.Unstructured, fields []revision.Field) bool 
 	})
 }
 
-// resources returns the resources that can contain the revisions of a kind.
+// resources returns the resources that may contain the revisions of a kind.
 func resources(kind kinds.Kind) []schema.GroupVersionResource {
 	controllerRevisions := appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
 	replicaSets := appsv1.SchemeGroupVersion.WithResource("replicasets")
@@ -76,7 +76,7 @@ func resources(kind kinds.Kind) []schema.GroupVersionResource {
 }
 
 // revisions returns the revisions that a target controls, according to their owner references. Names are
-// not enough, because an object of another kind, or a deleted object, can have the same name.
+// not enough, because an object of another kind, or a deleted object, may have the same name.
 func revisions(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target) ([]revision.Revision, error) {
 	var paths []fieldpath.Path
 	if t.Kind.Reconciled() {

@@ -117,7 +117,7 @@ func TestHistory(t *testing.T) {
 }
 
 // The newest revision determines which fields belong to the template, because older versions of the
-// controller can have stored other fields.
+// controller may have stored other fields.
 func TestHistoryReadsTheFieldsOfTheNewest(t *testing.T) {
 	t.Parallel()
 	older := controllerRevision(t, 1, "a", "")

@@ -48,7 +48,7 @@ func (c *client) Leases(string) coordinationv1client.LeaseInterface { return c }
 // renewal proves that the holder is running.
 func (c *client) Get(ctx context.Context, name string, opts metav1.GetOptions) (*coordinationv1.Lease, error) {
 	var seen *coordinationv1.LeaseSpec // as the holder last wrote it
-	var expires time.Time              // by this machine's clock, because the holder's clock can differ
+	var expires time.Time              // by this machine's clock, because the holder's clock may differ
 	for ctx.Err() == nil {
 		object, err := c.LeaseInterface.Get(ctx, name, opts)
 		if err != nil {

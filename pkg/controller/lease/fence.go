@@ -13,7 +13,7 @@ const writesFor = leaseDuration - renewPeriod
 var errLeaseNotHeld = errors.New("refusing to write without the lease")
 
 // Fence returns a RoundTripper that rejects writes while the lease is not held. After the machine
-// was suspended, the election can be late to notice that the lease is lost.
+// was suspended, the election may be late to notice that the lease is lost.
 func (l *Lease) Fence(next http.RoundTripper) http.RoundTripper {
 	return Fence{Next: next, MayWrite: func() error {
 		if l.held() {

@@ -142,7 +142,7 @@ func (f Failure) seen(pod Pod, now time.Time) Failure {
 			f.Count = 0
 		}
 		return Failure{UID: pod.UID, At: now, Count: f.Count + 1, Template: pod.Template}
-	case pod.Ready && !pod.Finished: // a finished pod can still have the condition Ready
+	case pod.Ready && !pod.Finished: // a finished pod may still have the condition Ready
 		f.ReadyAt, f.ReadySince = readyAt, pod.ReadySince
 		if readyAt.IsZero() || readyAt.After(now) || !readySince.Equal(pod.ReadySince) {
 			f.ReadyAt = now

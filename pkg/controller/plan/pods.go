@@ -275,7 +275,7 @@ func highestFirst(a, b Pod) int {
 	return cmp.Or(cmp.Compare(b.Slot, a.Slot), cmp.Compare(a.Name, b.Name))
 }
 
-// maxUnavailable means that one in maxUnavailable pods can be unavailable during a rolling update, but
+// maxUnavailable means that one in maxUnavailable pods may be unavailable during a rolling update, but
 // at least one. A quarter is also the default of a Deployment.
 const maxUnavailable = 4
 

@@ -384,7 +384,7 @@ func TestSooner(t *testing.T) {
 	}
 }
 
-// A finished pod can keep its Ready condition. This must not restart its back-off in every reconcile.
+// A finished pod may keep its Ready condition. This must not restart its back-off in every reconcile.
 func TestFinishedPodIsNotReady(t *testing.T) {
 	v := view(1, "0f")
 	v.Pods[0].UID, v.Pods[0].Ready, v.Pods[0].ReadySince = "failed", true, noon.Add(-time.Hour)

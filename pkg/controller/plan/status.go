@@ -64,7 +64,7 @@ const maxEarly = 4
 type Written struct {
 	// At is the time of the write.
 	At time.Time
-	// Status is the status that was sent. Stored can lack parts of it, because the server drops fields
+	// Status is the status that was sent. Stored may lack parts of it, because the server drops fields
 	// that are not in the schema of the CRD.
 	Status, Stored Status
 	// Early counts the writes that came less than StatusInterval after the previous write. A gap of two
@@ -151,7 +151,7 @@ const (
 	cut        = " … (cut)"
 )
 
-// storable returns the condition in a form that the server accepts. The reason and the message can come
+// storable returns the condition in a form that the server accepts. The reason and the message may come
 // from another program. One rejected condition would block the whole status.
 func storable(c metav1.Condition) metav1.Condition {
 	for _, err := range validation.ValidateCondition(c, nil) {

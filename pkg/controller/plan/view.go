@@ -41,7 +41,7 @@ type Owner struct {
 	Generation int64
 	// Deleting means that the object has a deletion timestamp.
 	Deleting bool
-	// Pause is the pause in the annotations. Its end can be in the past.
+	// Pause is the pause in the annotations. Its end may be in the past.
 	Pause apis.Pause
 	// Desired is the replica count, for kinds that have one.
 	Desired int32
@@ -109,13 +109,13 @@ func Active(pods []Pod) int {
 	return n
 }
 
-// stuckTerminatingAfter is how long a pod can exceed its grace period before it counts as stuck. The
+// stuckTerminatingAfter is how long a pod may exceed its grace period before it counts as stuck. The
 // node of a stuck pod probably does not respond, so the pod might still run.
 const stuckTerminatingAfter = 5 * time.Minute
 
 // stuckTerminating reports whether the pod is stuck. A pod with another name then fills its slot, so
 // that a lost node does not block the owner forever. The time starts when this controller first sees the
-// pod terminating. The deletion timestamp is not used, because the server's clock can differ.
+// pod terminating. The deletion timestamp is not used, because the server's clock may differ.
 func (v View) stuckTerminating(p Pod) bool {
 	return p.Terminating && v.stuckTerminatingIn(p) == 0
 }

@@ -40,7 +40,7 @@ type Reporter struct {
 	Events    record.EventRecorder // set when the loop starts
 }
 
-// Logf logs a line about the loop itself. A Reporter escapes all lines and events, because they can
+// Logf logs a line about the loop itself. A Reporter escapes all lines and events, because they may
 // contain text from users, other programs, or the server.
 func (r *Reporter) Logf(format string, args ...any) {
 	r.Log(Line{Text: escape.Line(fmt.Sprintf(format, args...)), Namespace: r.Namespace})
@@ -137,7 +137,7 @@ func (r *Reporter) Result(k memory.Key, on runtime.Object, rec *memory.Object, p
 }
 
 // Event records an event. It escapes the message, because terminals show the message, and parts of
-// it can come from other programs.
+// it may come from other programs.
 func (r *Reporter) Event(on runtime.Object, kind, reason, format string, args ...any) {
 	r.Events.Event(on, kind, reason, escape.Cell(fmt.Sprintf(format, args...)))
 }

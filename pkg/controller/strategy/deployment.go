@@ -61,7 +61,7 @@ func DeploymentResource() schema.GroupVersionResource {
 }
 
 // deploymentSource returns a source that watches all Deployments, because a Deployment that belongs to
-// someone else can have a name that an owner wants.
+// someone else may have a name that an owner wants.
 func deploymentSource(c Clients) informer.Source {
 	s := childSource(c, DeploymentResource(), "deployment", func(u *unstructured.Unstructured) (any, error) { return newDeploymentRecord(u) })
 	s.Equal = informer.Equal(deploymentsEqual)

@@ -322,7 +322,7 @@ func TestPausedBy(t *testing.T) {
 	}
 }
 
-// A generation can be a number or a numeric string. A hash means that the generation is unknown. An empty
+// A generation may be a number or a numeric string. A hash means that the generation is unknown. An empty
 // string means that no controller has seen the object. If the field is absent, the result depends on the kind.
 func TestReadGeneration(t *testing.T) {
 	t.Parallel()
@@ -397,7 +397,7 @@ func TestRulesOfAType(t *testing.T) {
 	}
 }
 
-// An expression that can have several results is rejected. The number of expressions is limited.
+// An expression that may have several results is rejected. The number of expressions is limited.
 func TestHostileExpressions(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"{.status..zz}=1", "{.status['a','a']['a','a']}=1", "{.status.parts[*].ready}=true"} {

@@ -382,7 +382,7 @@ func pausedBy(f Facts, o status.Object, held fieldpath.Expression) (string, *com
 		if len(words) == 0 || words[0] != "kubectl" {
 			return strings.ReplaceAll(f.PausedHint, "NAME", o.Name), nil
 		}
-		// An annotation of the CRD can contain any command, so each word is quoted.
+		// An annotation of the CRD may contain any command, so each word is quoted.
 		for i := range words {
 			words[i] = strings.ReplaceAll(words[i], "NAME", o.Name)
 		}

@@ -255,7 +255,7 @@ var (
 func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded bool, err error) {
 	f := t.follower
 	if !f.slots.take(ctx, t.gone, f.Out) {
-		return false, true, nil // determine the next step again, because the state can have changed
+		return false, true, nil // determine the next step again, because the state may have changed
 	}
 	defer f.slots.leave()
 	ctx, cancel := context.WithCancelCause(ctx)

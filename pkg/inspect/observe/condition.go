@@ -105,8 +105,8 @@ func (s Observation) reportsPause() bool {
 
 // pauseReported reports whether the condition Paused matches the pause annotations. The observed generation
 // would not show this, because a change of annotations does not increase the generation. If a pause has an
-// end, the condition can be true or false, because the controller decides when the pause ends. Without a
-// pause, the condition can be missing.
+// end, the condition may be true or false, because the controller decides when the pause ends. Without a
+// pause, the condition may be missing.
 func (s Observation) pauseReported() bool {
 	pause := apis.ReadPause(s.Object.GetAnnotations())
 	list, _, _ := unstructured.NestedFieldNoCopy(s.Object.Object, s.Kind.Mapping.Status.Conditions...)

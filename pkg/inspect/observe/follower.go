@@ -301,7 +301,7 @@ func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unst
 }
 
 // confirm returns the report and the object that a wait must use. If the watches show that the object is
-// ready, confirm reads everything again, because watches can lag behind each other. For shipped and built-in
+// ready, confirm reads everything again, because watches may lag behind each other. For shipped and built-in
 // kinds, it relies on the status and reads nothing.
 func (m *model) confirm(ctx context.Context, g Condition, obj *unstructured.Unstructured, r status.Report) (status.Report, *unstructured.Unstructured, error) {
 	if kind := m.target.Kind; !r.Verdict.Settled() || !g.FailsFast || m.confirmed || kind.Shipped() || kind.BuiltIn() {

@@ -212,7 +212,7 @@ func (m *model) podSelector() string {
 }
 
 // addChildren adds the objects between the target and its pods. It finds them by their controller references.
-// It reads all objects of each kind, because a child can have no pods. If the target has no pods, it also
+// It reads all objects of each kind, because a child may have no pods. If the target has no pods, it also
 // searches the kinds that create pods.
 func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow.Index[*problem.Pod]) error {
 	m.addKinds(pods.Kinds...)
@@ -235,7 +235,7 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow
 			return cause
 		}
 		if err != nil {
-			// Continue, because the kind can be unrelated to the target.
+			// Continue, because the kind may be unrelated to the target.
 			klog.FromContext(ctx).V(1).Info("Ignoring the owners of a kind", "kind", m.between[i], "err", err)
 		}
 		m.addKinds(index.Kinds...)

@@ -38,7 +38,7 @@ func (s Observation) differs(other Observation) bool {
 	return r.Verdict != o.Verdict || r.Reason != o.Reason || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
 }
 
-// turned is like differs, but usually ignores the text of the reason, which can contain durations. If
+// turned is like differs, but usually ignores the text of the reason, which may contain durations. If
 // only one of the observations is partial, it compares the text, too.
 func (s Observation) turned(other Observation) bool {
 	r, o := s.Report, other.Report

@@ -154,7 +154,7 @@ func TestReadAll(t *testing.T) {
 	}
 }
 
-// The lease of a controller for all namespaces is in a namespace that can also have its own controller. The
+// The lease of a controller for all namespaces is in a namespace that may also have its own controller. The
 // leases in that namespace are read only once.
 func TestLoopsOfTheNamespaceOfAll(t *testing.T) {
 	t.Parallel()

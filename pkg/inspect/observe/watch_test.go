@@ -118,7 +118,7 @@ func TestWaitEndsSoon(t *testing.T) {
 	}
 }
 
-// Watches of different types can lag behind each other. A wait does not end if they agree on an
+// Watches of different types may lag behind each other. A wait does not end if they agree on an
 // outdated state.
 func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 	t.Parallel()

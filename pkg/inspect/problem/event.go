@@ -120,7 +120,7 @@ func withoutDigits(s string) string {
 	}, s)
 }
 
-// LastSeen returns when an event last occurred. Several fields can contain this time.
+// LastSeen returns when an event last occurred. Several fields may contain this time.
 func LastSeen(e corev1.Event) time.Time {
 	if e.Series != nil && !e.Series.LastObservedTime.IsZero() {
 		return e.Series.LastObservedTime.Time

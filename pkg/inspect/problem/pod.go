@@ -44,7 +44,7 @@ const (
 	// slack is added to the grace period of a pod before the pod is considered late, because the
 	// kubelet and the server need some time.
 	slack = 15 * time.Second
-	// finalizing is how long a finalizer can be pending before it is considered stuck.
+	// finalizing is how long a finalizer may be pending before it is considered stuck.
 	finalizing = time.Minute
 )
 
@@ -235,7 +235,7 @@ func (f *Finding) unmounted(pod *corev1.Pod) bool {
 		default:
 			continue
 		}
-		// A single failure can be part of a normal start, because the kubelet retries.
+		// A single failure may be part of a normal start, because the kubelet retries.
 		f.Fatal = times(e) > 1
 		f.Hint = f.describe(pod)
 		return true

@@ -30,7 +30,7 @@ func probeWords(message string) string {
 }
 
 // stopping sets the finding if the kubelet is stopping a container of a ready pod because a probe
-// failed. This can take as long as the grace period.
+// failed. This may take as long as the grace period.
 func (f *Finding) stopping(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running == nil {

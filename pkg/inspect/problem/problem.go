@@ -61,7 +61,7 @@ func (p Problem) String() string {
 // fields, and return true if they find a problem.
 type Finding struct {
 	Code      Code
-	Message   string // can have several lines
+	Message   string // may have several lines
 	Hint      string // what to do or where to look
 	Fatal     bool   // lasts until a user intervenes
 	Since     time.Time

@@ -184,7 +184,7 @@ func (o Object) updatedOf(pods []problem.Pod) Object {
 }
 
 // doubted returns the object with its ready counts limited to the number of ready pods, and with a
-// note in the conditions. The status can be older than the pods.
+// note in the conditions. The status may be older than the pods.
 func (o Object) doubted(pods []problem.Pod) Object {
 	ready := Report{Pods: pods}.ReadyPods()
 	if o.indirect() || o.Ready <= ready {

@@ -36,7 +36,7 @@ type Report struct {
 	Reason     string       `json:"reason"`
 	Hint       string       `json:"hint,omitempty"`
 	// Problems are the problems of the object and its pods, the most serious one first. A ready
-	// object can have problems.
+	// object may have problems.
 	Problems []problem.Problem `json:"problems"`
 	// Replicas contains the counts in the status or, if the status has none, the counts of the pods.
 	// A pod does not count as ready if it has just crashed, or if a failed probe is ending it.
@@ -154,7 +154,7 @@ func NewReport(e Snapshot) Report {
 }
 
 // judgePods returns the pods with the reasons why they are not ready, and these reasons as findings.
-// doubted means that the ready count in the status can be too high: either a pod with a problem is
+// doubted means that the ready count in the status may be too high: either a pod with a problem is
 // still reported as ready, or a problem is fatal.
 func judgePods(e Snapshot, events map[types.UID][]corev1.Event) (pods []problem.Pod, findings []problem.Finding, doubted bool) {
 	pods = make([]problem.Pod, 0, len(e.Pods))
@@ -191,7 +191,7 @@ const unreadyShown = 5
 // ready, and the events of all other objects.
 func relevant(events []corev1.Event, pods []problem.Pod) []problem.Event {
 	if len(events) == 0 {
-		return nil // there can be very many pods
+		return nil // there may be very many pods
 	}
 	hidden := map[types.UID]bool{}
 	for _, e := range events {

@@ -72,7 +72,7 @@ func Condition(c metav1.Condition) Meaning {
 	return Working
 }
 
-// Waits reports whether a condition means that the object waits to be scheduled. This can be the
+// Waits reports whether a condition means that the object waits to be scheduled. This may be the
 // only reason why other conditions are false.
 func Waits(c metav1.Condition) bool {
 	return c.Status == metav1.ConditionFalse && strings.HasSuffix(c.Type, "Scheduled")
@@ -107,7 +107,7 @@ func meaningOf(words []string) Meaning {
 	case len(words) == 0, remote(words):
 		return Nothing
 	case slices.Contains(words, "degraded"):
-		return min(whole, Broken) // a degraded object can still have ready pods
+		return min(whole, Broken) // a degraded object may still have ready pods
 	case whole >= Broken:
 		return whole
 	case step(words[len(words)-1]):

@@ -239,7 +239,7 @@ func (r *reader) flag(path, name string, value bool, at place) {
 }
 
 // add adds a claim that has a meaning. It ignores a ready or done member of a list, because other
-// members can be missing.
+// members may be missing.
 func (r *reader) add(path, text string, meaning Meaning, at place) {
 	if meaning > Nothing && (!at.listed || meaning > Done) {
 		r.all = append(r.all, Claim{path, text, meaning, at.part})

@@ -45,7 +45,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// The type and the status of a condition decide what it means. The reason and the message can show a
+// The type and the status of a condition decide what it means. The reason and the message may show a
 // fault.
 func TestCondition(t *testing.T) {
 	t.Parallel()

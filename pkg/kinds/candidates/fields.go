@@ -15,7 +15,7 @@ import (
 const maxFields = 200
 
 // Field is an integer field whose name suggests a replica count. Only a user can confirm this, because
-// names can be misleading: the .spec.replicas of a KafkaTopic is not a number of pods.
+// names may be misleading: the .spec.replicas of a KafkaTopic is not a number of pods.
 type Field struct {
 	// Path is the path for fieldpath.ParsePath.
 	Path string

@@ -29,7 +29,7 @@ func looksLikeCount(name, within string) bool {
 	case strings.HasSuffix(last, "s") && unit(last):
 		return true
 	}
-	// The words can be joined, as in replicacount, clustersize, and desiredreplicas.
+	// The words may be joined, as in replicacount, clustersize, and desiredreplicas.
 	for _, end := range tallies {
 		if before, had := strings.CutSuffix(last, end); had && endsInUnit([]string{before}) {
 			return true

@@ -1,4 +1,4 @@
-// Package candidates searches a kind's schema and an object for fields that can contain a replica count
+// Package candidates searches a kind's schema and an object for fields that may contain a replica count
 // or other data. The results are guesses.
 package candidates
 
@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Walk has limits, because schemas and objects can have any size.
+// Walk has limits, because schemas and objects may have any size.
 const (
 	MaxDepth = 12     // levels of fields below .spec
 	maxNodes = 50_000 // visited fields and elements
@@ -19,7 +19,7 @@ const (
 // Unknown is a placeholder for a key in a pattern. No object has such a key.
 const Unknown = "<NAME>"
 
-// Node is a field or an element of an object. Its schema or its value can be nil.
+// Node is a field or an element of an object. Its schema or its value may be nil.
 type Node struct {
 	Schema map[string]any
 	Value  any
@@ -62,7 +62,7 @@ func (n Node) child(s fieldpath.Step, schema map[string]any, value any) Node {
 // is empty, Walk visits a pattern.
 //
 // The schema is the OpenAPI v3 schema of a kind, from a CRD or from the server. Walk does not follow
-// references. If the schema of a node is nil or open, Walk visits the fields that obj has there. obj can
+// references. If the schema of a node is nil or open, Walk visits the fields that obj has there. obj may
 // be nil.
 func Walk(schema, obj map[string]any, visit func(Node) bool) {
 	queue := []Node{{Schema: fieldpath.Object(schema, "properties", "spec"), Value: obj["spec"], Steps: fieldpath.Fields("spec").Steps}}
@@ -151,7 +151,7 @@ func usualKeys[T any](fields map[string]T) []string {
 }
 
 // selectors returns a step to each list element: by the keys in the schema, by a common key with a unique
-// value, or by the index. Because the schema can be wrong, it ignores keys whose values are not unique.
+// value, or by the index. Because the schema may be wrong, it ignores keys whose values are not unique.
 func selectors(list []any, mapKeys []string) []fieldpath.Step {
 	steps := make([]fieldpath.Step, len(list))
 	for i := range list {

@@ -62,7 +62,7 @@ func mapping(gv schema.GroupVersion, r metav1.APIResource) *meta.RESTMapping {
 	return m
 }
 
-// ParkedCounts returns the paths of fields that can contain the count of a parked object: the replica
+// ParkedCounts returns the paths of fields that may contain the count of a parked object: the replica
 // field or, if it is unknown, all candidates. It returns nil for objects that are not parked.
 func (f *Finder) ParkedCounts(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured) (paths []string, err error) {
 	if _, parked := obj.GetAnnotations()[apis.AnnotationParked]; !parked {

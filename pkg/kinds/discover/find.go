@@ -96,7 +96,7 @@ func once[T any](f *Finder, kind schema.GroupVersionKind, part string, ask func(
 	return answer, err
 }
 
-// Find returns the replica field of a kind from the first source that has it. obj and given can be nil.
+// Find returns the replica field of a kind from the first source that has it. obj and given may be nil.
 // Find returns an UnknownFieldError if no source has the field, or an ErrPerNode if the kind has no
 // count.
 func (f *Finder) Find(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured, given *fieldpath.Path) (Field, error) {
@@ -118,7 +118,7 @@ func (f *Finder) Invalidate() {
 }
 
 // serves reports whether the server serves a subresource of a kind. It reads the resource list of a
-// version only once, because a version can have thousands of types.
+// version only once, because a version may have thousands of types.
 func (f *Finder) serves(kind kinds.Kind, subresource string) (bool, error) {
 	version := kind.Resource.GroupVersion()
 	served, err := once(f, version.WithKind(""), "", func() (sets.Set[string], error) {

@@ -69,7 +69,7 @@ type Subscriber struct {
 	Notify  func()
 }
 
-// New returns an empty feed. List or Run adds the values. refers can be nil.
+// New returns an empty feed. List or Run adds the values. refers may be nil.
 func New[T Object, V any](keep func(T) V, compare func(a, b V) int, refers func(V) (types.UID, schema.GroupVersionKind)) *Feed[T, V] {
 	return &Feed[T, V]{keep: keep, compare: compare, refers: refers, known: make(chan struct{}), subscribers: map[any]Subscriber{}}
 }

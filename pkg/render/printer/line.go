@@ -78,7 +78,7 @@ func (l line) render(width int, style Style) string {
 	return b.String()
 }
 
-// wrapped wraps text to a width. most is the maximum number of lines. The last line can be too wide.
+// wrapped wraps text to a width. most is the maximum number of lines. The last line may be too wide.
 func wrapped(text string, width, most int) []string {
 	lines := strings.Split(ansi.Wrap(oneLine(text), max(width, 8), ""), "\n")
 	if len(lines) > most {

@@ -80,7 +80,7 @@ func TestRolloutBeganWithTheLastChange(t *testing.T) {
 	}
 }
 
-// readyNow counts the pods if they can be newer than the status.
+// readyNow counts the pods if they may be newer than the status.
 func TestReadyNow(t *testing.T) {
 	t.Parallel()
 	pods := func(ready ...bool) []problem.Pod {

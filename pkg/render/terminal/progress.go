@@ -132,7 +132,7 @@ func (p *Progress) clear() {
 }
 
 // erase returns the sequence that clears the terminal from the first drawn line. If the terminal has
-// become narrower, parts of wrapped lines can remain. Earlier output is not erased.
+// become narrower, parts of wrapped lines may remain. Earlier output is not erased.
 func (p *Progress) erase() string {
 	text := "\r"
 	if len(p.drawn) > 1 {

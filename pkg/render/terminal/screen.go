@@ -131,7 +131,7 @@ func (l *Screen) SetLost(since time.Time) {
 	l.drawn, l.screen.Lost = frameKey{}, since
 }
 
-// draw draws the screen if it can have changed. It overwrites line by line to avoid flicker.
+// draw draws the screen if it may have changed. It overwrites line by line to avoid flicker.
 func (l *Screen) draw(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -39,6 +39,6 @@ func suspend() {
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)
 	if syscall.Kill(os.Getpid(), syscall.SIGSTOP) == nil {
-		<-continued // Kill can return before this thread stops
+		<-continued // Kill may return before this thread stops
 	}
 }

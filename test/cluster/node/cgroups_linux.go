@@ -128,7 +128,7 @@ func delegate(dir string) error {
 }
 
 // remove removes a cgroup and its descendants from each hierarchy. It retries, because processes in
-// the cgroup can take a while to exit.
+// the cgroup may take a while to exit.
 func (h hierarchies) remove(name string) error {
 	const patience, interval = 30 * time.Second, 20 * time.Millisecond
 	var errs []error

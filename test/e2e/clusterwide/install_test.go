@@ -203,8 +203,8 @@ func TestUninstall(t *testing.T) {
 	foo := cluster.Owner(t, ns, kinds.ImoocPod(), "foo")
 	foo.Patch(`{"metadata":{"finalizers":["example.com/hold"]}}`)
 	r = cluster.Kubectl(t, "", "imoocpod", "uninstall", "--crds", "--delete-objects", "--timeout", "1s")
-	// The error can name either object, because uninstall waits for one after the other, and the
-	// garbage collector can discover a new CRD late.
+	// The error may name either object, because uninstall waits for one after the other, and the
+	// garbage collector may discover a new CRD late.
 	held := regexp.MustCompile(`^error: wait for imoocpod.batch.tutorial.kubebuilder.io/(foo|bar) to be gone: timed out; last seen: it still has the finalizers [^\n]+\n$`)
 	if r.Code != harness.ExitTimeout || !held.MatchString(r.Stderr) {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
@@ -216,7 +216,7 @@ func TestUninstall(t *testing.T) {
 
 	cluster.Imoocpod(t, other, "create", "last")
 	out := cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
-	// Earlier objects can still exist if the garbage collector discovered the CRD late.
+	// Earlier objects may still exist if the garbage collector discovered the CRD late.
 	last := fmt.Sprintf("imoocpod.batch.tutorial.kubebuilder.io \"last\" deleted from %s namespace\n", other)
 	want = fmt.Sprintf("helloworld.test.jiaozi.com \"helloworld-sample\" deleted from %s namespace\n", other) + said("deleted", "deleted")
 	if !strings.Contains(out, last) || !strings.HasSuffix(out, want) {

@@ -75,7 +75,7 @@ func Choose(all []Candidate) (Candidate, bool) {
 	only := all[0]
 	path := only.Path.String()
 	if only.Form == Template {
-		// If only the object has the template, another object of this kind can have several.
+		// If only the object has the template, another object of this kind may have several.
 		return only, only.Declared || path == ".spec.template"
 	}
 	// An image at a deeper level belongs to a component, such as a backup.

@@ -32,7 +32,7 @@ func ended(pid int) bool {
 	if err != nil {
 		return false
 	}
-	// The program name can contain any character; the state follows it.
+	// The program name may contain any character; the state follows it.
 	_, state, found := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
 	return found && (strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X"))
 }

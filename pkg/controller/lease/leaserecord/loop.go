@@ -185,7 +185,7 @@ const Longest = time.Minute
 
 // Live reports whether the loop holds its lease, has not ended, and last renewed the lease less
 // than Longest before or after now. Longest exceeds the duration of a lease, because the clocks of
-// two machines can differ. So a loop that was killed on another machine counts as live until
+// two machines may differ. So a loop that was killed on another machine counts as live until
 // Longest has passed.
 func (l Loop) Live(now time.Time) bool {
 	return l.Holder != "" && !l.Ended && now.Sub(l.Renewed).Abs() < Longest

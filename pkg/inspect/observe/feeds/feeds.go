@@ -121,7 +121,7 @@ func (s *Feeds) run(f runner, from follow.Source, selected metav1.ListOptions) {
 	})
 }
 
-// typed adds the type of the feed to a key, because Pods and Children can have the same key.
+// typed adds the type of the feed to a key, because Pods and Children may have the same key.
 type typed[F any] struct{ key }
 
 func feedOf[F any](s *Feeds, k key, begin func() *F) *F {

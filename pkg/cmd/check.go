@@ -10,7 +10,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
@@ -69,7 +68,12 @@ func (o *checkOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	failed := problem.Count(checks, func(c check.Result) bool { return c.State == check.Failed })
+	failed := 0
+	for _, c := range checks {
+		if c.State == check.Failed {
+			failed++
+		}
+	}
 	if o.output.format == "" {
 		err = printer.Checks(o.common.streams.Out, check.FixOnce(checks), terminal.Style(o.common.streams.Out, o.color))
 	} else {

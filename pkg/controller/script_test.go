@@ -389,12 +389,6 @@ func (st step) happen(w *world) {
 	onPodFields := func(change func(*unstructured.Unstructured)) {
 		onPod(func(pod *unstructured.Unstructured) { w.Update("pods", namespace, pod.GetName(), change) })
 	}
-	// A second delete would shorten the grace period of a pod that terminates.
-	kill := func(pod *unstructured.Unstructured) {
-		if pod.GetDeletionTimestamp() == nil {
-			w.Delete("pods", namespace, pod.GetName())
-		}
-	}
 	switch st.what {
 	case "scale":
 		w.change(kind, namespace, name, func(obj *unstructured.Unstructured) { setCount(kind, obj, st.how) })
@@ -415,7 +409,7 @@ func (st step) happen(w *world) {
 	case "status":
 		w.Update(kind.CRD(), namespace, name, func(obj *unstructured.Unstructured) { setStatus(obj, st.how) })
 	case "kill":
-		onPod(kill)
+		onPod(func(pod *unstructured.Unstructured) { w.Delete("pods", namespace, pod.GetName()) })
 	case "fail":
 		onPodFields(func(pod *unstructured.Unstructured) {
 			pod.Object["status"] = running(false)
@@ -425,7 +419,7 @@ func (st step) happen(w *world) {
 		onPodFields(func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
 	case "hold":
 		onPodFields(stick)
-		onPod(kill)
+		onPod(func(pod *unstructured.Unstructured) { w.Delete("pods", namespace, pod.GetName()) })
 	case "add":
 		if kind.Mapping.Strategy == kinds.StrategyPods {
 			scriptedPod{st.how, st.pod}.make(w, kind, owner, 10+len(pods))

@@ -15,8 +15,8 @@ import (
 type Memory struct {
 	// Failures holds the back-offs after failures, by slot. A failure is a pod that finished.
 	Failures map[slots.Slot]Failure
-	// Ending holds the time at which this controller first saw each terminating pod, by the pod's UID.
-	Ending map[types.UID]time.Time
+	// Ending holds the terminating pods by UID.
+	Ending map[types.UID]Termination
 	// Refusals holds the creates that the server refused, by slot. A refusal under slots.None
 	// blocks all slots of the owner.
 	Refusals map[slots.Slot]Refusal
@@ -28,6 +28,13 @@ type Memory struct {
 	Unrecorded Unrecorded
 	// LabelRefused is the time of the last refused attempt to restore the labels of a pod.
 	LabelRefused time.Time
+}
+
+// Termination is the time at which this controller first saw a pod terminating with a grace period. A
+// second delete may shorten the grace period, which then starts again.
+type Termination struct {
+	Since time.Time
+	Grace time.Duration
 }
 
 // Refusal is a rejected create for which an immediate retry is useless. Typical causes are a quota, an

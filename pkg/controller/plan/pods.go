@@ -108,14 +108,14 @@ func relevant(v View, s slotSet) []Pod {
 	return slices.DeleteFunc(slices.Clone(v.Pods), ignored)
 }
 
-func ending(v View) map[types.UID]time.Time {
-	since := map[types.UID]time.Time{}
+func ending(v View) map[types.UID]Termination {
+	all := map[types.UID]Termination{}
 	for _, pod := range v.Pods {
 		if pod.Terminating {
-			since[pod.UID] = v.endingSince(pod)
+			all[pod.UID] = Termination{v.endingSince(pod), pod.Grace}
 		}
 	}
-	return since
+	return all
 }
 
 // missing returns the creates for empty slots, lowest slot first, up to the number of pods that can be

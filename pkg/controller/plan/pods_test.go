@@ -71,10 +71,10 @@ func view(desired int32, words string) View {
 		Pods: pods(words),
 		Now:  noon,
 	}
-	v.Memory.Ending = map[types.UID]time.Time{}
+	v.Memory.Ending = map[types.UID]Termination{}
 	for i, word := range strings.Fields(words) {
 		if strings.Contains(word, "l") {
-			v.Memory.Ending[v.Pods[i].UID] = noon.Add(-stuckTerminatingAfter)
+			v.Memory.Ending[v.Pods[i].UID] = Termination{Since: noon.Add(-stuckTerminatingAfter)}
 		}
 	}
 	return v
@@ -362,7 +362,7 @@ func TestPlanLeavesItsViewAsItIs(t *testing.T) {
 		return Memory{
 			Failures: map[slots.Slot]Failure{0: {UID: "earlier", Count: 1}, 9: {Count: 1}},
 			Refusals: map[slots.Slot]Refusal{0: {Generation: 1, Count: 1}, 9: {Generation: 1, Count: 1}},
-			Ending:   map[types.UID]time.Time{"gone": noon},
+			Ending:   map[types.UID]Termination{"gone": {Since: noon}},
 		}
 	}
 	v := view(2, "0f 1t")

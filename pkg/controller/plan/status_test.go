@@ -193,7 +193,7 @@ func TestCountedPods(t *testing.T) {
 	v := view(3, "2 0 1n 3t 4f 5l")
 	v.Owner.TemplateHash = "new"
 	v.Pods[0].Template = "old"
-	v.Pods[5].Terminating, v.Memory.Ending = true, map[types.UID]time.Time{"pod-5": noon.Add(-time.Hour)}
+	v.Pods[5].Terminating, v.Memory.Ending = true, map[types.UID]Termination{"pod-5": {Since: noon.Add(-time.Hour)}}
 	if s := Pods(v).Status; len(s.PodNames) > 0 {
 		t.Errorf("it names %s, which its status does not tell", s.PodNames)
 	}
@@ -276,7 +276,7 @@ func TestConditionsAreStorable(t *testing.T) {
 func TestLostAfterGrace(t *testing.T) {
 	v := view(2, "0 1t")
 	v.Pods[1].Grace = time.Hour
-	v.Memory.Ending = map[types.UID]time.Time{v.Pods[1].UID: noon}
+	v.Memory.Ending = map[types.UID]Termination{v.Pods[1].UID: {Since: noon, Grace: time.Hour}}
 	for after, want := range map[time.Duration]string{
 		5 * time.Minute: "", time.Hour: "", time.Hour + 5*time.Minute - time.Second: "", time.Hour + 5*time.Minute: "+1pod-1",
 	} {
@@ -288,5 +288,16 @@ func TestLostAfterGrace(t *testing.T) {
 		if left := time.Hour + stuckTerminatingAfter - after; want == "" && p.Recheck != left {
 			t.Errorf("after %v: looks again in %v, want %v", after, p.Recheck, left)
 		}
+	}
+}
+
+// A second delete that shortens the grace period of a pod starts its time again.
+func TestLostAfterASecondDelete(t *testing.T) {
+	v := view(2, "0 1t")
+	v.Memory.Ending = map[types.UID]Termination{v.Pods[1].UID: {Since: noon, Grace: time.Hour}}
+	v.Pods[1].Grace = time.Second
+	v.Now = noon.Add(30 * time.Minute)
+	if p := Pods(v); deeds(p) != "" || p.Recheck != time.Second+stuckTerminatingAfter {
+		t.Errorf("planned %q, and looks again in %v", deeds(p), p.Recheck)
 	}
 }

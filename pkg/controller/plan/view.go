@@ -124,11 +124,11 @@ func (v View) stuckTerminatingIn(p Pod) time.Duration {
 	return left(v.endingSince(p), p.Grace+stuckTerminatingAfter, v.Now)
 }
 
-// endingSince returns the time at which this controller first saw the pod terminating. It returns Now if
-// this is the first time, or if the clock has been set back since.
+// endingSince returns the time at which this controller first saw the pod terminating with its grace
+// period. It returns Now if this is the first time, or if the clock has been set back since.
 func (v View) endingSince(p Pod) time.Time {
-	if since, seen := v.Memory.Ending[p.UID]; seen && !since.After(v.Now) {
-		return since
+	if seen := v.Memory.Ending[p.UID]; !seen.Since.IsZero() && seen.Grace == p.Grace && !seen.Since.After(v.Now) {
+		return seen.Since
 	}
 	return v.Now
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -107,4 +109,28 @@ func TestOnceInOrder(t *testing.T) {
 	if len(got) != 100*20 || !slices.Equal(slices.Compact(got), want) {
 		t.Errorf("%d lines, of %q", len(got), slices.Compact(got))
 	}
+}
+
+// If the previous log of a container cannot be read, its current log is skipped, and does not keep the
+// logs of other containers from being read.
+func TestOnceSkipsALog(t *testing.T) {
+	t.Parallel()
+	logs := script{"a/main": stamp + "one\n", "b/main": stamp + "two\n"}
+	crashed := Container{Pod: "a", Name: "main", label: "a", phase: phaseRunning, previous: true, crashed: true}
+	other := Container{Pod: "b", Name: "main", label: "b", phase: phaseRunning}
+	open := func(ctx context.Context, r Request) (io.ReadCloser, error) {
+		if r.Previous {
+			return nil, errors.New("the log is gone")
+		}
+		return logs.open(ctx, r)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var out bytes.Buffer
+		r := Reader{Open: open, Out: &Output{Out: &out, ErrOut: io.Discard}, Most: 1}
+		if errs := r.Once(ctx, []Container{crashed, other}); len(errs) != 1 || out.String() != "b | two\n" {
+			t.Errorf("it wrote %q, %v", out.String(), errs)
+		}
+	})
 }

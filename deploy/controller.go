@@ -117,7 +117,7 @@ func (s Settings) putDeployment(obj *unstructured.Unstructured) error {
 	}, append(pod, "containers")...)
 }
 
-// edit calls change for each object in the list at the fields.
+// edit calls change for each object in the list at the given path of fields.
 func edit(object map[string]any, change func(map[string]any), fields ...string) error {
 	list, found, err := unstructured.NestedSlice(object, fields...)
 	if err != nil || !found {

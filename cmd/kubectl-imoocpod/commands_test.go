@@ -69,7 +69,7 @@ func requests(s *apiserver.Server) []string {
 	return sent
 }
 
-// A wait for a cluster-scoped object lists and watches the pods of all namespaces.
+// A wait for a cluster-scoped object reads the pods of all namespaces.
 func TestPodsOfClusterScopedObjects(t *testing.T) {
 	t.Parallel()
 	const fleets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: fleets.example.com},

@@ -114,8 +114,8 @@ func TestExamplesOfCommands(t *testing.T) {
 	}
 }
 
-// tryBlock creates the objects, runs the commands of a block, and returns the number of commands. It skips
-// a console block if one command matches elsewhereRun, because later commands need earlier ones.
+// tryBlock creates the objects, runs the commands of a block, and returns how many it ran. It skips a console
+// block if one command matches elsewhereRun, because later commands need earlier ones.
 func tryBlock(t *testing.T, objects string, console bool, block string) (tried int) {
 	if console && elsewhereRun.MatchString(block) {
 		return 0

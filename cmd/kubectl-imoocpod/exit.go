@@ -47,8 +47,8 @@ func callerOf(command *cobra.Command) caller {
 	return caller{command.CommandPath(), kube.CommandContext(command.Root().PersistentFlags())}
 }
 
-// report prints the error of a command and returns the exit code. If the error contains several errors, it
-// prints each, and returns the exit code with the highest precedence.
+// report prints the error of a command, unless Ctrl-C caused it, and returns the exit code. If there are
+// several errors, it prints each, and returns the exit code with the highest precedence.
 func report(w io.Writer, err error, from caller, interrupted bool) int {
 	if err == nil {
 		return exitDone

@@ -18,8 +18,8 @@ import (
 // such as those in help texts.
 var printedCommand = regexp.MustCompile(`(?m)(^|[ "(])(kubectl imoocpod )`)
 
-// checkHints checks the commands that a run of the plugin suggests in its output. Each must be valid, and
-// must select the cluster and the user of the run. args does not include "kubectl imoocpod".
+// checkHints checks the commands that a run of the plugin suggests. Each must be valid, and must select the
+// cluster and (except for check and kinds) the user of the run. args excludes "kubectl imoocpod".
 func checkHints(t testing.TB, args []string, output string) {
 	t.Helper()
 	if len(args) == 0 || !printedCommand.MatchString(output) || slices.ContainsFunc(args, func(arg string) bool { return arg == "-h" || arg == "--help" }) ||

@@ -25,7 +25,7 @@ func rightOf(r apiserver.Request) string {
 }
 
 // A verb works with exactly the permissions that "check" requires for it, and uses each of them. Its other
-// requests are allowed to fail. They find controllers, disruption budgets, and other writers of the count.
+// requests are allowed to fail, such as lists of leases and disruption budgets for warnings.
 func TestRightsOfVerbs(t *testing.T) {
 	t.Parallel()
 	const (

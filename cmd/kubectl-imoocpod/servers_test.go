@@ -50,8 +50,8 @@ func flagsFor(server, cache string) []string {
 	return []string{"--kubeconfig", os.DevNull, "--server", server, "--insecure-skip-tls-verify", "--token", "secret", "--cache-dir", cache, "--namespace", "default"}
 }
 
-// runCommand runs a command against a server. It uses this process unless the command sets the logger of
-// the process.
+// runCommand runs a command against a server. The command runs in this process, except run-controller, which
+// sets the logger of its process.
 func runCommand(ctx context.Context, t *testing.T, server, line string) result {
 	t.Helper()
 	if strings.HasPrefix(line, "run-controller") {
@@ -84,8 +84,8 @@ func runProgram(ctx context.Context, t *testing.T, server, command string) resul
 	return result{program.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// verbs returns commands of all verbs that send requests. They find the kinds of their objects in different
-// ways.
+// verbs returns commands of all verbs that send requests. The commands find the kinds of their objects in
+// different ways.
 func verbs() []string {
 	return []string{
 		"create foo --wait", "create appservice/web --replicas 1",
@@ -178,7 +178,7 @@ func TestBrokenServers(t *testing.T) {
 	}
 }
 
-// oneError reports whether standard error has exactly one line with an error, after any warnings.
+// oneError reports whether standard error has exactly one line besides warnings, and this line is an error.
 func oneError(stderr string) bool {
 	lines := slices.DeleteFunc(slices.Collect(strings.Lines(stderr)), func(line string) bool { return strings.HasPrefix(line, "Warning: ") })
 	return len(lines) == 1 && slices.ContainsFunc([]string{"error: ", "Error from server", "Unable to connect", "The connection to the server"},

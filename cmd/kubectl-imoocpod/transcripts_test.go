@@ -147,7 +147,7 @@ func (x *stage) follow(line string) {
 //	pass DURATION             lets time pass
 //	busy VERBS TYPE           rejects one request
 //	slow DURATION PREFIX      delays all requests whose path has a prefix
-//	forbid USER VERBS TYPE... takes permissions from USER, or from anyone
+//	forbid USER VERBS TYPE... takes permissions from USER; "anyone" means all users
 //	permit                    restores all permissions
 //	set TYPE NAME PATH YAML   changes a field as another client
 //	delete TYPE NAME          deletes an object immediately

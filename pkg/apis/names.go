@@ -79,7 +79,7 @@ const (
 	// ConditionReplicaFailure is true if a pod cannot be created.
 	ConditionReplicaFailure = "ReplicaFailure"
 	// ConditionPaused is true while an object is paused. During a pause, the controller writes only the
-	// status. An object that was never paused does not have this condition.
+	// status. An object that never had the annotations of a pause does not have this condition.
 	ConditionPaused = "Paused"
 )
 

@@ -42,8 +42,8 @@ func (e *choiceError) Error() string {
 func (e *choiceError) Unwrap() error { return e.err }
 
 // chooseField adds the possible fields, likeliest first, to the error about an unknown replica field. It
-// suggests a command for each field that can be set. It returns other errors unchanged. count holds flags
-// such as --replicas.
+// suggests a command for each field that can be set, with the flags in count, such as --replicas. It returns
+// any other error unchanged.
 func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, count ...string) error {
 	var unknown *discover.UnknownFieldError
 	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
@@ -67,7 +67,7 @@ func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, c
 }
 
 // countPath returns the path of the replica field. If the field is unknown, the error lists the possible
-// fields. If only /scale is known, the error wraps outcome.ErrForbidden.
+// fields. If the CRD that names the field cannot be read, the error wraps outcome.ErrForbidden.
 func (c *changer) countPath(ctx context.Context, verb string, t *observe.Target, obj *unstructured.Unstructured, path *fieldpath.Path, count ...string) (*fieldpath.Path, error) {
 	field, err := c.finder.Find(ctx, t.Kind, obj, path)
 	if err != nil {

@@ -190,8 +190,8 @@ func (c *changer) ask(what string, yes bool) (bool, error) {
 	return false, nil
 }
 
-// make makes the changes one by one, and then waits for all objects in parallel. A failed
-// change does not stop the others. The returned error joins errs and the new errors.
+// make makes the changes one by one, and then waits for all objects in parallel. A failed change does not
+// stop the other changes. The returned error joins errs and the new errors.
 func (c *changer) make(ctx context.Context, all []planned, errs []error) error {
 	var changes []*change
 	for _, p := range all {
@@ -258,8 +258,8 @@ func (c *changer) beginWarning(t *observe.Target) {
 	}
 }
 
-// edited returns the change that a write made. until is the condition to wait for, and undone describes the
-// reverted change. marks, if not nil, returns additional edits for the revert.
+// edited returns the change that a write made, with the condition to wait for (until). Its revert also makes
+// the edits that marks returns, if marks is not nil, and returns the text in undone.
 func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Condition, undone string, marks func(context.Context) []fieldpath.Edit) *change {
 	return &change{
 		WaitTarget: observe.WaitTarget{Target: *t, UID: done.Object.GetUID(), Conditions: []observe.Condition{until}},

@@ -41,8 +41,8 @@ type offer struct {
 	directive cobra.ShellCompDirective
 }
 
-// Arguments returns the arguments in argv. If kubectl called this program for completions, it prepends
-// cobra's completion command, whose output kubectl can parse.
+// Arguments returns the arguments in argv. If kubectl called this program for completions, cobra's completion
+// command comes first. kubectl can parse the output of that command.
 func Arguments(argv []string) []string {
 	if strings.TrimSuffix(filepath.Base(argv[0]), ".exe") == completionProgram {
 		return append([]string{cobra.ShellCompRequestCmd}, argv[1:]...)
@@ -127,7 +127,7 @@ func (o *commonOptions) bounded(find func(ctx context.Context, c *cluster, cmd *
 // file. Some versions of kubectl do not quote completions in bash.
 const unquoted = "$`;&|<>!\\"
 
-// harmless returns the completions that are safe to print and to run, with escaped descriptions.
+// harmless returns the completions that are safe in a terminal and in a command, with escaped descriptions.
 func harmless(words []cobra.Completion) []cobra.Completion {
 	var all []cobra.Completion
 	for _, w := range words {
@@ -215,14 +215,14 @@ func (c *cluster) types(suffix string) []cobra.Completion {
 }
 
 // names returns the names of a type's objects, each with the prefix. The descriptions are the states of the
-// objects. It omits the names in named.
+// objects. It omits objects that are already on the command line (named).
 func (c *cluster) names(ctx context.Context, kindWord, prefix string, named []string) []cobra.Completion {
 	kind, err := kindNamed(ctx, c.clients, kindWord)
 	if err != nil {
 		return nil
 	}
 	t := observe.Target{Kind: kind, Namespace: c.namespace}
-	// Version zero allows the server to answer from its cache.
+	// Resource version 0 allows the server to answer from its cache.
 	list, err := t.Resource(c.finder.Dynamic).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return nil
@@ -248,7 +248,7 @@ func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
 	return fmt.Sprintf("%d/%d ready", o.Ready, o.Desired)
 }
 
-// paths completes the possible replica fields of the named object. The known field comes first.
+// paths offers the paths of the possible replica fields of the named object. The known field comes first.
 func paths(ctx context.Context, c *cluster, _ *cobra.Command, args []string, _ string) offer {
 	var words []cobra.Completion
 	targets, _ := (&targetFlags{args: args}).find(ctx, c)

@@ -53,8 +53,8 @@ func (f *targetFlags) belongs(t observe.Target, among []kinds.Kind) bool {
 	}))
 }
 
-// findEveryKind finds the objects of all kinds. It leaves out kinds that the user is not allowed to list,
-// and prints the names of these kinds.
+// findEveryKind finds the objects of all searched kinds. It warns about kinds that the user is not allowed to
+// list, and returns an error if there are no other kinds.
 func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.Target, []error) {
 	all, err := f.replicaKinds(ctx, c)
 	if err != nil {

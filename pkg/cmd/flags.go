@@ -59,7 +59,7 @@ func addChoice[T ~string](cmd *cobra.Command, value *T, flag, usage string, word
 	completeFlag(cmd, flag, words...)
 }
 
-// addChoices is addChoice for a flag whose value is a comma-separated list of the words.
+// addChoices is like addChoice, but the value of the flag is a comma-separated list of the words.
 func addChoices(cmd *cobra.Command, value *[]string, flag, usage string, words ...string) {
 	cmd.Flags().Var(parsed[[]string]{value, func(text string) ([]string, error) {
 		chosen := strings.Split(text, ",")

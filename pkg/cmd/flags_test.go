@@ -50,7 +50,7 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// A reason must fit into a condition.
+// The length of a reason is limited.
 func TestReasonFlag(t *testing.T) {
 	t.Parallel()
 	cmd, f := &cobra.Command{}, changeFlags{}

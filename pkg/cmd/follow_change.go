@@ -91,7 +91,7 @@ func (c *changer) changeStays(made *change, err error) error {
 	return err
 }
 
-// overwritten adds hints to the error of an overwritten change. Each hint names a writer that can overwrite
+// overwritten adds hints to the error of an overwritten change. Each hint names a writer that may overwrite
 // the change again.
 func (c *changer) overwritten(ctx context.Context, t observe.Target, err error) error {
 	snapshot, _, readErr := observe.Read(ctx, c.clients, t, observe.Extent{Competitors: true})
@@ -129,9 +129,9 @@ func (c *changer) reverted(ctx context.Context, made *change, failure error) err
 
 const stuckHint = "the pod template has changed, but a StatefulSet waits for pods that are not ready before it replaces them; to replace them"
 
-// stuckPods returns the command that deletes the pods that keep a StatefulSet from using a new pod
-// template, or nil if there are no such pods. The StatefulSet controller waits until a pod is ready before
-// it replaces the pod, even if only the new template can make it ready
+// stuckPods returns the command that deletes the pods that keep a StatefulSet from using a new pod template,
+// or nil if it finds no such pods. The StatefulSet controller waits until a pod is ready before it replaces
+// the pod, even if only the new template can make it ready
 // (https://github.com/kubernetes/kubernetes/issues/67250).
 func (c *changer) stuckPods(ctx context.Context, t observe.Target) *commandline.Command {
 	if t.Kind.CRD() != kinds.StatefulSets {
@@ -188,7 +188,7 @@ func (c *cluster) awaitAll(ctx context.Context, format string, flags waitFlags, 
 }
 
 // goalOf returns the end of the progress line "2 of 3 objects are …". If the goals of the targets differ,
-// it returns "ready", because every goal includes readiness.
+// they all include readiness, so it returns "ready".
 func goalOf(all []observe.WaitTarget) string {
 	goal := func(w observe.WaitTarget) string { return w.Conditions[len(w.Conditions)-1].Done }
 	if slices.ContainsFunc(all, func(w observe.WaitTarget) bool { return goal(w) != goal(all[0]) }) {

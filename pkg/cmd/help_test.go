@@ -7,8 +7,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// Every verb has a completion for its arguments, even if it offers nothing. --output completes to the
-// formats in its help.
+// Every verb has a completion for its arguments, even if the completion offers nothing. --output completes to
+// the formats in its help.
 func TestEverythingCompletes(t *testing.T) {
 	t.Parallel()
 	streams, _, _, _ := genericiooptions.NewTestIOStreams()

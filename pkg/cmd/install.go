@@ -124,7 +124,7 @@ func (o *installOptions) run(ctx context.Context) error {
 	}
 	err = o.installCRDs(ctx, a, crds)
 	if o.controller && apierrors.IsForbidden(err) {
-		// All controllers share the CRDs, so they may be installed already.
+		// All controllers share the CRDs, so the CRDs may be installed already.
 		o.common.tell("Warning: the custom resource definitions were not updated: %v", err)
 	} else if err != nil {
 		return err

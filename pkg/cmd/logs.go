@@ -197,7 +197,7 @@ func (o *logsOptions) followTarget(ctx context.Context, from *observe.Follower, 
 			o.sayNone(t, s.Report, s.Pods.Objects(), f.Out)
 		}
 		looked = true
-		f.See(ctx, s.Report, s.Pods.Objects()) // not the context shown, which ends before the logs are drained
+		f.See(ctx, s.Report, s.Pods.Objects()) // the context shown ends before the logs are drained
 		return nil
 	}})
 }

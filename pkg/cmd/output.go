@@ -36,9 +36,9 @@ func newObjectPrinter(flags *genericclioptions.PrintFlags) (*objectPrinter, erro
 	return &objectPrinter{p, *flags.OutputFormat == "" || *flags.OutputFormat == "name"}, nil
 }
 
-// print prints an object. Without a format, it prints the name and the deed, such as "scaled". It escapes
-// lines with names, but not objects in other formats. It buffers each line, because kubectl's name printer
-// ignores errors of its writer.
+// print prints an object. Without a format, it prints the name and what was done, such as "scaled". It
+// escapes lines with names, but not objects in other formats. It buffers each line, because kubectl's name
+// printer ignores errors of its writer.
 func (p *objectPrinter) print(w io.Writer, obj runtime.Object, deed string) error {
 	format := p.format
 	if !p.lines {
@@ -104,8 +104,8 @@ func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.
 	return p, err
 }
 
-// listWriter returns a function that prints a list of models in the output format: as a table, as names, or
-// as objects (see printModels).
+// listWriter returns a function that prints models, such as status reports, in the output format: as a table,
+// as names, or as objects (see printModels).
 func listWriter[T any](flags *genericclioptions.PrintFlags, noHeaders bool,
 	table func(io.Writer, []T) error, name func(T) string, models func(io.Writer, printers.ResourcePrinter, []T) error,
 ) (func(io.Writer, []T) error, error) {

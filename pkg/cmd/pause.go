@@ -84,8 +84,8 @@ func (o *pauseOptions) pause(ctx context.Context, c *changer, t *observe.Target)
 	return made, nil
 }
 
-// turnOn sets the field that pauses an object of another program. It refuses a pause with an end,
-// because nothing would reset the field when the pause ends.
+// turnOn sets the field that pauses an object that another program reconciles. It refuses a pause with an
+// end, because nothing would reset the field when the pause ends.
 func (o *pauseOptions) turnOn(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 	path, err := findSwitch(c.finder, t)
 	if err != nil {
@@ -196,7 +196,7 @@ func editPause(ctx context.Context, c *changer, t *observe.Target, edits []field
 	return made, nil
 }
 
-// findSwitch returns the field that pauses an object of another program.
+// findSwitch returns the path of the field that pauses an object that another program reconciles.
 func findSwitch(finder *discover.Finder, t *observe.Target) ([]string, error) {
 	var schema map[string]any
 	if !t.Kind.BuiltIn() {
@@ -211,8 +211,8 @@ func findSwitch(finder *discover.Finder, t *observe.Target) ([]string, error) {
 	return nil, errors.New("its type has no switch for that: no boolean field .spec.paused, .spec.suspend or .spec.updateStrategy.paused")
 }
 
-// setSwitch sets the field that pauses an object of another program to the value of on, and makes
-// the edits in marks. If the field already has the value, it changes nothing.
+// setSwitch sets the field at path to the value of on, and makes the edits in marks. If the field already has
+// this value, it changes nothing.
 func setSwitch(ctx context.Context, c *changer, t *observe.Target, path []string, on bool, marks []fieldpath.Edit, until observe.Condition, back ...string) (*change, error) {
 	field := "." + strings.Join(path, ".")
 	if now, _ := fieldpath.Object(t.Object.Object, path[:len(path)-1]...)[path[len(path)-1]].(bool); now == on {

@@ -50,8 +50,8 @@ func (c *cluster) podOwners(ctx context.Context, targets []observe.Target, doing
 	return all, errs
 }
 
-// topOwner follows the controller references of a pod up to the topmost object with a replica count or one
-// pod per node. If there is no such object, it returns the pod.
+// topOwner follows the controller references of a pod up to the topmost object that may have replicas (see
+// counts). If there is no such object, it returns the pod.
 func (c *cluster) topOwner(ctx context.Context, pod observe.Target) (observe.Target, error) {
 	mapper, err := c.clients.Mapper()
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *cluster) topOwner(ctx context.Context, pod observe.Target) (observe.Tar
 	}
 }
 
-// counts reports whether an object has a replica count or one pod per node.
+// counts reports whether an object may have replicas. For a built-in kind, it is the same as hasStatus.
 func counts(ctx context.Context, finder *discover.Finder, t observe.Target) bool {
 	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
 		return hasStatus(t.Kind)

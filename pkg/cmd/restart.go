@@ -85,8 +85,8 @@ func restart(ctx context.Context, c *changer, t *observe.Target) (*change, error
 	}), nil
 }
 
-// restartField returns the path of the field that restarts an object. It reads the schema only
-// for kinds of other programs.
+// restartField returns the path of the field that restarts an object. It reads the schema only for custom
+// resources that another program reconciles.
 func restartField(ctx context.Context, finder *discover.Finder, t *observe.Target) ([]string, error) {
 	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
 		return podtemplate.RestartField(t.Kind, t.Object, nil, "")
@@ -111,8 +111,8 @@ func restartMarks(c *changer, path []string, cause string) []fieldpath.Edit {
 	return template.Annotations(cause, c.user())
 }
 
-// restartRefused returns the error for an object that cannot be restarted. If another program
-// reconciles it, the error suggests restarting the owned objects, if the user can read them.
+// restartRefused returns the error for an object that cannot be restarted. For a custom resource that another
+// program reconciles, the error suggests restarting the owned objects, if the user can read them.
 func restartRefused(ctx context.Context, c *changer, t *observe.Target, why error) error {
 	refused := fmt.Errorf("%s cannot be restarted: %w", t, why)
 	if errors.Is(why, podtemplate.ErrPaused) {
@@ -128,8 +128,8 @@ func restartRefused(ctx context.Context, c *changer, t *observe.Target, why erro
 	return restartBelow(refused, e.Object.UID, e.Children)
 }
 
-// restartBelow adds hints to an error. For each namespace with children of the owner, a hint contains the
-// command that restarts these children. A cluster-scoped owner may have children in several namespaces.
+// restartBelow adds hints to an error. For each namespace with restartable children of the owner, a hint
+// contains the command that restarts them. A cluster-scoped owner may have children in several namespaces.
 func restartBelow(err error, owner types.UID, children []status.Child) error {
 	below := map[string][]string{}
 	for _, child := range children {

@@ -34,8 +34,8 @@ func TestRestartBelow(t *testing.T) {
 	}
 }
 
-// Anyone can create many objects with an owner reference. A suggested command names ten objects, so that
-// its namespace is not cut off.
+// Anyone can create many objects with an owner reference. A suggested command names at most ten objects, so
+// that its namespace is not cut off.
 func TestRestartOfManyBelow(t *testing.T) {
 	t.Parallel()
 	var children []status.Child

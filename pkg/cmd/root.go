@@ -1,4 +1,4 @@
-// Package cmd contains the verbs, one per file. The flags of a verb set its options. The methods of the
+// Package cmd contains the verbs of the program. The flags of a verb set its options. The methods of the
 // options run the verb without cobra.
 package cmd
 
@@ -125,7 +125,7 @@ does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undon
 	return root
 }
 
-// otherTools returns the verbs of kubectl and other tools, each with its replacement in this program.
+// otherTools returns verbs of kubectl and other tools, each with advice on what to use instead.
 func otherTools(commands commandline.Context) map[string]string {
 	plugin := func(words ...string) string { return `"` + commands.Line(commandline.Plugin(words...)) + `"` }
 	useKubectl := func(words ...string) string { return "use " + commands.Line(commandline.Kubectl(words...)) }
@@ -179,7 +179,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageErrorf("%w%s", err, outcome.DidYouMean(nearest))
 }
 
-// kubectlFlags returns the flags that many verbs share with kubectl.
+// kubectlFlags returns the flags that the help of a verb lists under "Flags as in kubectl".
 func kubectlFlags() []string {
 	return []string{
 		"filename", "recursive", "kustomize", "selector", "all", "all-namespaces", "output", "template", "show-managed-fields",
@@ -211,7 +211,7 @@ Flags as in kubectl:
 	return before + after + "{{if not .HasAvailableSubCommands}}\n{{end}}Use \"" + programName + " options\" for a list of global command-line options (applies to all commands).\n"
 }
 
-// addLogFlags adds klog's -v. The other flags of klog are about log files.
+// addLogFlags adds klog's -v. It omits klog's other flags, most of which are about log files.
 func addLogFlags(flags *pflag.FlagSet) {
 	all := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(all)

@@ -28,8 +28,8 @@ type located struct {
 }
 
 // locate finds the replica field of an object. It also reads the object for a change through /scale, a
-// client-side dry run, or an undo. A forbidden read is an error only for an undo, because some users are
-// only allowed to set the count.
+// client-side dry run, or an undo. If that read is forbidden, only an undo fails, because some users are only
+// allowed to set the count.
 func (o *scaleOptions) locate(ctx context.Context, c *changer, t *observe.Target) (*located, error) {
 	err := o.count.Check(*t)
 	if err != nil {
@@ -93,8 +93,8 @@ func (o *scaleOptions) countFlags() []string {
 	return []string{"--replicas", strconv.Itoa(int(o.count.Replicas))}
 }
 
-// perNode returns the error for an object that runs one pod per node. The error includes the current number
-// of pods.
+// perNode returns the error for an object that runs one pod per node. The error includes the desired number
+// of pods, if it is known.
 func perNode(ctx context.Context, c *changer, t *observe.Target) error {
 	obj, err := t.Resource(c.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
@@ -107,8 +107,8 @@ func perNode(ctx context.Context, c *changer, t *observe.Target) error {
 	return fmt.Errorf("%s cannot be scaled: it runs one pod per node%s", t, now)
 }
 
-// otherCounts describes the counts of an object other than the one in field. It returns "" if there are
-// none, or if they are unknown.
+// otherCounts describes the counts of an object, except the count in field. It returns "" if there are no
+// other counts, or if they are unknown.
 func otherCounts(ctx context.Context, c *changer, t *observe.Target, field discover.Field) string {
 	if t.Object == nil {
 		return ""

@@ -73,7 +73,7 @@ func (o *scaleOptions) scaleInSteps(ctx context.Context, c *changer, all []*loca
 	return errs
 }
 
-// inSteps changes the count of one object in steps. Each step begins when the previous one is
+// inSteps changes the count of one object in steps. Each step begins when the pods of the previous step are
 // ready. A step fails if someone else has changed the count.
 func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) error {
 	t := l.target

@@ -97,8 +97,8 @@ func inTemplate(t *observe.Target, path fieldpath.Path, change func(template map
 	})
 }
 
-// inField returns a function that calls change with a copy of the field at path, and sets the field to the
-// result.
+// inField returns a function that calls change with a copy of the field at path, and returns the field with
+// the result as its value.
 func inField(path fieldpath.Path, change func(value any) (any, error)) wanted {
 	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
 		fields, err := revision.FieldsAt(obj.Object, []fieldpath.Path{path})

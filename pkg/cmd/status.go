@@ -220,7 +220,7 @@ func withoutRepeats(errs []error) []error {
 	})
 }
 
-// verdicts returns errors with exit codes for the objects that are not ready.
+// verdicts returns errors with exit codes for the objects that are neither ready nor parked.
 func verdicts(reports []status.Report) []error {
 	var errs []error
 	for _, r := range reports {
@@ -238,7 +238,7 @@ func verdicts(reports []status.Report) []error {
 	return errs
 }
 
-// extent returns how much to read of each object. A table omits competitors, such as autoscalers.
+// extent returns how much to read of each object. It omits competitors for tables and lists of all types.
 func (o *statusOptions) extent() observe.Extent {
 	row := slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) && !o.one()
 	return observe.Extent{Depth: observe.Reasons, Competitors: !row && !o.targets.untyped()}

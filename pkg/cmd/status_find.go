@@ -21,7 +21,7 @@ func (o *statusOptions) one() bool {
 	return !o.watch && (o.targets.fromFiles() || named && !o.targets.given())
 }
 
-// selects reports whether objects are selected rather than named, so that their list can change.
+// selects reports whether objects are selected rather than named, so that their list may change.
 func (o *statusOptions) selects() bool {
 	return o.targets.untyped() || len(o.targets.args) > 0 && o.targets.given()
 }
@@ -49,7 +49,7 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	return all, errs
 }
 
-// sources returns what to watch: the named objects or whole kinds. It also sets among.
+// sources returns what to watch: the named objects or whole kinds. If no type is given, it also sets among.
 func (o *statusOptions) sources(ctx context.Context) ([]observe.Source, []error) {
 	var all []kinds.Kind
 	switch {

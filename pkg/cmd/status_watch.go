@@ -36,8 +36,8 @@ func (o *statusOptions) newScreen(ctx context.Context, on *os.File) *terminal.Sc
 	return terminal.NewScreen(ctx, on, terminal.Style(on, o.color), printer.Screen{AllPods: o.pods, Only: o.only})
 }
 
-// runWait waits until the objects are ready. It shows them on a screen or, without a
-// terminal, prints a line for every change.
+// runWait waits until the objects are ready. It shows them on a screen or, without a terminal, in the same
+// way as awaitAll.
 func (o *statusOptions) runWait(ctx context.Context) error {
 	targets, errs := o.find(ctx)
 	if len(targets) == 0 {
@@ -122,8 +122,8 @@ type statusWatch struct {
 	screen *terminal.Screen
 
 	mu sync.Mutex
-	// toList is the number of sources that are not listed yet. found means that a source had objects.
-	// listed means that at least one list was allowed. refused is the error of a forbidden list.
+	// toList is the number of sources that are not listed yet. found means that a source had objects. listed
+	// means that at least one list was not forbidden. refused is the error of a forbidden list.
 	toList  int
 	found   bool
 	listed  bool

@@ -159,8 +159,8 @@ func typesAndNames(args []string) (all [][2]string) {
 	return all
 }
 
-// imoocPods returns the names of the ImoocPods in the arguments. It also reports whether the arguments name
-// nothing else, so that they need no discovery.
+// imoocPods reports whether all arguments name ImoocPods, and if so, returns the names. Such arguments need
+// no discovery.
 func (f *targetFlags) imoocPods(args []string) (names []string, only bool) {
 	if f.given() || len(args) == 0 {
 		return nil, false
@@ -229,8 +229,8 @@ func (f *targetFlags) name(ctx context.Context, c *cluster) (found []observe.Tar
 	return found, errs
 }
 
-// find resolves arguments and flags to objects. It returns an error for each object that was
-// not found, or errNothingFound if no object matches.
+// find resolves arguments and flags to objects. It returns an error for each argument that it cannot resolve,
+// or errNothingFound if no object matches.
 func (f *targetFlags) find(ctx context.Context, c *cluster) ([]observe.Target, []error) {
 	found, errs := f.match(ctx, c)
 	if len(found)+len(errs) == 0 {
@@ -311,8 +311,8 @@ func (f *targetFlags) explainTypes(errs []error) []error {
 	return errs
 }
 
-// errNothingFound means that no object matches the arguments. Verbs that read, delete, or park objects, or
-// that wait for a deletion, succeed anyway.
+// errNothingFound means that no object matches the arguments. Verbs that show, delete, park, or unpark
+// objects succeed anyway, and so does a wait for a deletion.
 var errNothingFound = errors.New("no matching resources found")
 
 func (f *targetFlags) sayNothingFound(ctx context.Context, c *cluster) error {

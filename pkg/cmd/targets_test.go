@@ -87,7 +87,7 @@ func TestArgumentsThatNameNothing(t *testing.T) {
 	}
 }
 
-// Accepted arguments contain only valid names of ImoocPods.
+// If accepted arguments name only ImoocPods, all names are valid.
 func FuzzTargets(f *testing.F) {
 	for _, args := range []string{"", "foo", "imoocpod/foo", "imoocpods foo bar", "imoocpod/", "/foo", "//", "imoocpod/a/b", "deployment/foo bar", "-"} {
 		f.Add(args)

@@ -16,8 +16,8 @@ import (
 
 type wanted = template.Wanted
 
-// changeTemplate changes the fields from which the pods of a target are made. The reason that the user
-// gives replaces the cause.
+// changeTemplate changes the fields from which the pods of a target are made. If the user gives a reason, it
+// replaces the change cause that want returns.
 func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, want wanted) (*change, error) {
 	c.warnPaused(t)
 	before, err := c.readBefore(ctx, t)

@@ -57,8 +57,8 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 	return made, err
 }
 
-// show prints a change before it is written, because users other than the controller can write revisions.
-// It also prints a diff, because a revision can hide a further change behind an obvious one.
+// show prints a change before it is written, because not only the controller can write revisions. It also
+// prints a diff, because a revision may hide another change behind an obvious change.
 func (c *changer) show(t *observe.Target, now, want []revision.Field) error {
 	change := revision.Change(now, want)
 	if change == "" || c.flags.dryRun != "none" {

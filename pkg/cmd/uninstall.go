@@ -101,8 +101,8 @@ func (o *uninstallOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// uninstallController removes what "install --controller" applied, except the namespace. It
-// works in reverse order, so that the controller keeps its permissions while it runs.
+// uninstallController removes the controller's objects, except the namespace. It works in reverse order, so
+// that the controller keeps its permissions while it runs.
 func (o *uninstallOptions) uninstallController(ctx context.Context, client dynamic.Interface) error {
 	namespace, err := controllerNamespace(o.common.clients, o.allNamespaces)
 	if err != nil {

@@ -27,7 +27,7 @@ type commonOptions struct {
 	version string
 }
 
-// cluster holds the clients of a command that sends requests, and the namespace that it acts in.
+// cluster holds the clients of a command, and the namespace in which the command acts.
 type cluster struct {
 	commonOptions
 	finder *discover.Finder

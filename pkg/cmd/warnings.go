@@ -59,7 +59,7 @@ func (o *commonOptions) warnOfCompetitors(ctx context.Context, t *observe.Target
 // not warn if it cannot read the leases. A nil loopWarner, as in a dry run, does nothing.
 type loopWarner struct {
 	*cluster
-	// cached and current return the controllers. current needs a consistent list, which can take 100 ms
+	// cached and current return the controllers. current needs a consistent list, which may take 100 ms
 	// longer (KEP-2340), so it is called only to confirm a warning.
 	cached, current func() []leaserecord.Loop
 	warned          []string

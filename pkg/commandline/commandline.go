@@ -1,5 +1,5 @@
-// Package commandline composes commands for users to paste. A pasted command acts on the same cluster
-// and as the same user as the command that printed it. The package is pure.
+// Package commandline composes commands for users to paste. A pasted command acts on the same cluster and as
+// the same user as the command that printed it. The package has no side effects.
 package commandline
 
 import (

@@ -33,8 +33,8 @@ func Cell(s string) string { return visible(s, maxCell, false) }
 // Line escapes s for one line.
 //
 // Newlines and tabs become spaces. Invisible characters become visible escapes: control characters,
-// separators, bidirectional controls, zero-width characters, tags, and all others that Unicode does not
-// define as graphic. A byte that is not valid UTF-8 is escaped, too. The escapes have the syntax of Go:
+// separators, bidirectional controls, zero-width characters, tags, and all other characters that Unicode does
+// not define as graphic. A byte that is not valid UTF-8 is escaped, too. The escapes have the syntax of Go:
 // \x1b, \u202e, \U000e0041, \xff.
 //
 // A zero-width joiner between two emoji is not escaped, because it combines them. Elsewhere, even in

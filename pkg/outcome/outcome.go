@@ -1,5 +1,5 @@
-// Package outcome contains the errors that have an exit code. Only main converts them to messages and
-// exit codes.
+// Package outcome contains the errors that determine the exit code, and their hints. Only main converts them
+// to messages and exit codes.
 package outcome
 
 import (
@@ -16,8 +16,8 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// The errors that have their own exit code. The errors that wrap them name the object and describe
-// what happened.
+// The errors that have an exit code other than 1. Errors that wrap them name the object and describe what
+// happened.
 var (
 	// ErrPrecondition means that the current state does not allow the change.
 	ErrPrecondition = errors.New("precondition not met")
@@ -37,7 +37,7 @@ var (
 	ErrInterrupted = errors.New("interrupted")
 	// ErrGone means that the object was deleted during the wait.
 	ErrGone = errors.New("deleted")
-	// ErrNotReady means that the object is not ready, but can become ready.
+	// ErrNotReady means that the object is not ready, but may become ready.
 	ErrNotReady = errors.New("not ready")
 	// ErrForbidden means that the user is not allowed to read a resource that the command needs.
 	ErrForbidden = errors.New("forbidden")
@@ -45,7 +45,7 @@ var (
 	ErrRefused = errors.New("refused")
 )
 
-// Errors are the errors of several objects. An error of one object does not stop the command for the others.
+// Errors are the errors of several objects. If one object has an error, the command continues with the next.
 type Errors []error
 
 func (e Errors) Error() string { return errors.Join(e...).Error() }

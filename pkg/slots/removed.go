@@ -96,8 +96,8 @@ func (r Removed) end(n int32) Slot {
 	return end
 }
 
-// Reuse splits r for a count that grows from before to after. reused contains the lowest slots, at
-// most one for each new pod. left contains the others. Existing pods keep their slots.
+// Reuse splits r for a count that grows from before to after. reused contains the lowest removed slots, at
+// most one for each new pod. left contains the remaining slots. Existing pods keep their slots.
 func (r Removed) Reuse(before, after int32) (left, reused Removed) {
 	left = r
 	for len(left) > 0 && len(reused) < int(after-before) && left[0] < left.end(after) {

@@ -59,9 +59,9 @@ type Options struct {
 	// Metrics receives the metrics of the loop.
 	Metrics *metrics.Metrics
 	// Resumed means that this process had to wait for the lease, or has lost it before. If Resumed is
-	// set, Run retries after an error at the start instead of returning the error.
+	// set, an error at the start does not end Run, because the informers retry.
 	Resumed bool
-	// Clock is the clock for plans; nil means the real clock.
+	// Clock is the clock for reconciles and Stuck; nil means the real clock.
 	Clock clock.PassiveClock
 }
 
@@ -70,9 +70,9 @@ type Controller struct {
 	Options
 
 	kinds *kindSet
-	// pods caches a record of each pod that a reconciled object can own, and a stub of every other
-	// pod. inputs caches the other inputs of plans, such as nodes, by strategy. revisions caches
-	// earlier templates.
+	// pods caches a record of each pod that may belong to a reconciled object, and a stub of every
+	// other pod. inputs caches the other inputs of plans, such as nodes, by strategy. revisions caches
+	// ControllerRevisions, without their templates.
 	pods      *informer.Informer
 	inputs    map[kinds.Strategy]*informer.Informer
 	revisions *revisionCache
@@ -122,7 +122,7 @@ func (c *Controller) ownersOf(kind kinds.Kind) *owners {
 	return o
 }
 
-// Synced reports whether all caches are filled. It ignores kinds whose objects cannot be listed.
+// Synced reports whether all caches are filled. It ignores kinds that are not installed or are refused.
 func (c *Controller) Synced() bool {
 	for _, o := range c.kinds.list() {
 		if !o.state.Load().hasSynced() {
@@ -133,15 +133,15 @@ func (c *Controller) Synced() bool {
 }
 
 // Run reconciles objects until the context is canceled. Then it waits for the responses to all
-// writes in flight, and returns nil. If rights are missing or the server fails at the start, Run
-// returns an error immediately, unless Resumed is set.
+// writes in flight, and returns nil. If permissions are missing or the server fails at the start
+// (see mayStart), Run returns an error immediately, unless Resumed is set.
 func (c *Controller) Run(ctx context.Context) error {
 	defer c.queue.ShutDown()
 	if err := c.mayStart(ctx); err != nil && !c.Resumed {
 		return err
 	}
-	// The last writes can record events after ctx is canceled. Some of these events can be lost,
-	// because a broadcaster does not wait for its sink.
+	// The last writes may record events after ctx is canceled. Some of these events may be lost,
+	// because the broadcaster does not wait for its sink.
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	defer broadcaster.Shutdown()
 	if !c.DryRun {
@@ -182,9 +182,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// mayStart returns an error if the server fails, or if the loop lacks the permission to list pods,
-// CRDs, or the objects of all kinds. It logs which CRDs are not installed. Informers retry and log
-// later failures.
+// mayStart returns an error if pods or, with Declared, CRDs cannot be listed. Without Declared, it also
+// returns an error if each kind's list request is forbidden. It logs which CRDs are not installed.
+// Informers retry and log later failures.
 func (c *Controller) mayStart(ctx context.Context) error {
 	if _, err := c.Core.Pods(c.Namespace).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
 		return fmt.Errorf("list pods: %w", err)

@@ -27,7 +27,7 @@ const (
 var errCrashed = errors.New("the loop crashed")
 
 // whileWriteFails runs a story with a loop whose k-th write fails in the given way. If the loop dies, a
-// new loop starts. It returns the number of writes of all these loops, without events.
+// new loop starts. whileWriteFails returns the number of writes of all loops, without events.
 func (w *world) whileWriteFails(k int64, way string, story func()) int64 {
 	var writes atomic.Int64
 	var restarts sync.WaitGroup
@@ -69,7 +69,7 @@ func (w *world) whileWriteFails(k int64, way string, story func()) int64 {
 	return writes.Load()
 }
 
-// lag holds back the watch events of resources for up to 100 ms until the returned function is called.
+// lag delays the watch events of resources by up to 100 ms each, until the returned function is called.
 func (w *world) lag(resources ...string) (end func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -97,9 +97,9 @@ type transport func(*http.Request) (*http.Response, error)
 // RoundTrip calls the function.
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// An object is scaled up and down, gives up a slot, and gets the templates B, A, and B again, the last
-// one in the middle of a rollout. If any write fails in any way, a new loop reaches exactly the desired
-// state after each change, and no write violates an invariant.
+// An object is scaled up and down, gives up a slot, and gets the templates B, A, and, during the rollout
+// of A, B again. If any single write fails in one of the three ways, the loop or its successor reaches
+// exactly the desired state after each change, and no write violates an invariant.
 func TestEveryCrashPoint(t *testing.T) {
 	foo := kinds.ImoocPod()
 	story := func(w *world) {

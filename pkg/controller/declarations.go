@@ -26,7 +26,7 @@ type Declarations struct {
 
 func (d Declarations) any() bool { return d.All || len(d.Named) > 0 }
 
-// refuse replaces the kind of a CRD with a placeholder without objects. Refused returns err for it.
+// refuse replaces the kind of a CRD with a placeholder without objects. Refused returns err for this kind.
 func (c *Controller) refuse(crd string, err error) {
 	o := &owners{kind: kinds.Kind{Resource: schema.ParseGroupResource(crd).WithVersion("")}, strategy: &strategy.Strategy{}, declared: true}
 	o.state.Store(&ownerState{refused: err})
@@ -108,7 +108,7 @@ func (c *Controller) mayReadDeclarations(ctx context.Context) error {
 func (c *Controller) handleCRDChange(crd *declaration, exists bool, run func(*owners)) {
 	before := c.kinds.get(crd.Name)
 	if before != nil && !before.declared {
-		return // the kind was given at the start, and does not depend on its CRD
+		return // the kind comes from Options.Kinds, and does not depend on its CRD
 	}
 	running := before != nil && before.stop != nil
 	valid, invalid := exists && crd.valid(), exists && crd.err != nil

@@ -100,12 +100,12 @@ func (k *kindSet) readersOf(name kinds.Strategy, obj any) (keys []memory.Key) {
 }
 
 // owners is a kind with the cache of its objects. The cache exists only while the CRD is installed.
-// Without it, no object of the kind is reconciled.
+// Without the cache, no object of the kind is reconciled.
 type owners struct {
 	kind     kinds.Kind
 	strategy *strategy.Strategy
 	client   dynamic.NamespaceableResourceInterface
-	// declared means that the kind comes from the declaration in its CRD. stop stops the informer, and
+	// declared means that the kind comes from Options.Declared. stop stops the informer, and
 	// stopped is closed after the informer has stopped. withdrawn means that the CRD no longer has
 	// this declaration, so nothing is written for the objects.
 	declared  bool
@@ -123,7 +123,7 @@ type ownerState struct {
 	refused error
 }
 
-// hasSynced reports whether all objects have been added to the queue or cannot be listed.
+// hasSynced reports whether all objects have been added to the queue, or the kind is missing or refused.
 func (s *ownerState) hasSynced() bool {
 	return s.missing || s.refused != nil || s.objects != nil && s.objects.Filled()
 }

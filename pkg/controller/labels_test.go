@@ -22,7 +22,7 @@ import (
 func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
 	for name, test := range map[string]struct {
 		err *apierrors.StatusError
-		// before means that the pod lost its labels before the loop started.
+		// before means that the pods lost their labels before the loop started.
 		before bool
 	}{
 		"refused":                       {err: denied("a webhook denied the request")},

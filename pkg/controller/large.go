@@ -23,8 +23,8 @@ func isOutline(obj *unstructured.Unstructured) bool {
 	return obj.GetAnnotations()[annotationOutline] != ""
 }
 
-// trimOwner returns a transform function that drops the fields that no plan reads, and replaces a
-// large object with its outline. This limits the memory for each object.
+// trimOwner returns a transform function that drops managed fields and annotations that no plan reads,
+// and replaces a large object with its outline. This limits the memory for each object.
 func trimOwner(kind kinds.Kind) cache.TransformFunc {
 	return informer.Trim(func(u *unstructured.Unstructured) (any, error) {
 		// client-go transforms the objects of a streamed list twice, so u may be an outline already.

@@ -91,7 +91,7 @@ func TestRemovedSlotsMakeADifference(t *testing.T) {
 	}
 }
 
-// A template that is too large is a problem, but does not make the count invalid.
+// A template that is too large sets Problem, but not Invalid, and the count is still read.
 func TestTemplateThatIsTooLarge(t *testing.T) {
 	for bytes, refused := range map[int]bool{100_000: false, 300_000: true} {
 		v := strategyOf(t, kinds.ImoocPod()).Owner(kinds.ImoocPod(), sized(kinds.ImoocPod(), bytes))

@@ -198,8 +198,8 @@ func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 	})
 }
 
-// If a create is refused repeatedly, each retry waits longer. The status keeps the failure, and is
-// not written again.
+// If a create is refused repeatedly, the retries wait longer, up to ten seconds. The status keeps the
+// failure, and is not written for each retry.
 func TestRepeatedRefusalKeepsTheFailure(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
@@ -243,7 +243,7 @@ func earlier(name string) func(*unstructured.Unstructured) {
 	}
 }
 
-// ending returns a function that marks a pod as terminating. The server never removes this pod.
+// ending returns a function that marks a pod as terminating. The pod stays until letGo is called.
 func ending(grace time.Duration) func(*unstructured.Unstructured) {
 	return func(pod *unstructured.Unstructured) {
 		seconds := int64(grace / time.Second)

@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// onPods matches writes of the children of an object.
+// onPods matches writes of pods, Deployments, and revisions.
 func onPods(q apiserver.Request) bool {
 	return apiserver.Writes(q) && (q.Resource == "pods" || q.Resource == "deployments" || q.Resource == "controllerrevisions")
 }

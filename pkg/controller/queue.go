@@ -22,7 +22,7 @@ const (
 )
 
 // newQueue returns the queue of the objects to reconcile. order determines the next object. The
-// queue's name, which is a label of its metrics, includes the namespace.
+// queue's name, which is a label value of its metrics, includes the namespace, if any.
 func newQueue(namespace string, metrics workqueue.MetricsProvider, order *order) workqueue.TypedRateLimitingInterface[memory.Key] {
 	name := kinds.FieldManager
 	if namespace != metav1.NamespaceAll {
@@ -59,13 +59,13 @@ func (c *Controller) wakeAfter(k memory.Key, delay time.Duration) {
 
 // order determines which object the queue returns next. Changed objects come before the backlog of
 // objects that might not have changed, so that a change does not wait for thousands of unchanged
-// objects after a start. controller-runtime has a similar queue by default since 0.23.
+// objects after a start. Since version 0.23, controller-runtime uses a similar queue by default.
 type order struct {
 	mu sync.Mutex
 	// later holds the objects that will join the backlog when the queue adds them.
 	later map[memory.Key]bool
-	// queued maps each queued object to whether it is in the backlog. An object that has moved to
-	// changed leaves a stale entry in the slice backlog.
+	// queued maps each queued object to whether it is in the backlog. An object that has moved to the
+	// slice changed leaves a stale entry in the slice backlog.
 	queued           map[memory.Key]bool
 	changed, backlog []memory.Key
 }
@@ -85,7 +85,7 @@ func (o *order) set(k memory.Key, later bool) {
 	}
 }
 
-// takeLater returns and deletes what set recorded about an object. The caller must hold the lock.
+// takeLater returns and deletes the entry of an object in later. The caller must hold the lock.
 func (o *order) takeLater(k memory.Key) bool {
 	later := o.later[k]
 	delete(o.later, k)

@@ -46,8 +46,8 @@ func (c *Controller) work(ctx context.Context) {
 	}
 }
 
-// handle reconciles one object. Then it requeues the object for the next reconcile or, after an
-// error, with a back-off.
+// handle reconciles one object. If reconcile returns a delay, handle requeues the object after this
+// delay. After an error, it requeues the object with a back-off.
 func (c *Controller) handle(ctx context.Context, k memory.Key) {
 	number, reasons := c.memory.Begin(k, time.Now())
 	logger := klog.FromContext(ctx).WithValues("kind", k.Kind, "namespace", k.Namespace, "name", k.Name, "reconcile", number)
@@ -67,7 +67,7 @@ func (c *Controller) handle(ctx context.Context, k memory.Key) {
 		return
 	}
 	// A conflict is not logged, but it is retried like any other error, because the conflicting
-	// change might not send an event.
+	// change might not trigger a reconcile.
 	if !errors.Is(err, strategy.ErrConflict) {
 		c.report.LogObject(k, "%v; trying again", err)
 	}
@@ -111,7 +111,7 @@ type reconciliation struct {
 	*Controller
 	key    memory.Key
 	owners *owners
-	// object is the reconciled object. If live is set, it was read from the server, not from the cache.
+	// object is the reconciled object. live means that object was read from the server, not from the cache.
 	object *unstructured.Unstructured
 	live   bool
 	mem    *memory.Object
@@ -175,8 +175,8 @@ func (r *reconciliation) cachesBehind() bool {
 	return behind
 }
 
-// readLive reads the object from the server into r.object. there is false if the object was deleted
-// or recreated, or is no longer selected. In these cases, a watch event will follow.
+// readLive reads the object from the server into r.object. It returns false without an error if the
+// object was deleted or recreated, or is no longer selected. In these cases, a watch event follows.
 func (r *reconciliation) readLive(ctx context.Context) (there bool, err error) {
 	now, err := r.owners.client.Namespace(r.key.Namespace).Get(ctx, r.key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -241,7 +241,7 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 }
 
 // logFailures logs why pods will not become ready by themselves. Each reason is logged again only
-// after the loop has acted on the object.
+// after the loop has acted on the object, or the object has converged.
 func (r *reconciliation) logFailures() {
 	if r.view.Owner.Deleting {
 		return
@@ -255,7 +255,7 @@ func (r *reconciliation) logFailures() {
 }
 
 // isCurrent returns a function that reports whether the plan still matches the object. The function
-// checks the cache and, because the cache may be behind, also reads the object from the server once
+// checks the cache and, because the cache may be behind, reads the object from the server at most once
 // per liveReadInterval. The function is not safe for concurrent use.
 func (r *reconciliation) isCurrent(ctx context.Context) func() bool {
 	kind, planned, read := r.owners.kind, r.object, r.view.Now
@@ -310,7 +310,7 @@ func (r *reconciliation) remember(out *strategy.Outcome) {
 }
 
 // rememberRevision records whether the revision of the template was written. If several writes in a
-// row are rejected, only the first refusal is reported.
+// row are rejected, only the first rejection is reported.
 func (r *reconciliation) rememberRevision(out *strategy.Outcome) {
 	why, refused := out.Declined[plan.KindRevision]
 	switch {

@@ -41,7 +41,7 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 		cached, stored *unstructured.Unstructured
 		after          time.Duration
 		want           bool
-		fail           error // the error of reading the object
+		fail           error // the error when the object is read
 	}{
 		"nothing changed":                               {version("5", 1), version("5", 1), time.Minute, true, nil},
 		"the cache knows that it changed":               {version("7", 2), version("7", 2), 0, false, nil},

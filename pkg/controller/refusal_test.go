@@ -24,7 +24,7 @@ func ofEndingNamespace() *apierrors.StatusError {
 }
 
 // The deletion of a namespace is not reported as a failure. Writing the status requeues the object,
-// so the create can be repeated once, but not more often.
+// so the create may be repeated once, but not more often.
 func TestCreatesInANamespaceThatEnds(t *testing.T) {
 	for name, answer := range map[string]*apierrors.StatusError{
 		"terminating": ofEndingNamespace(),

@@ -38,7 +38,7 @@ func failures() map[string]apiserver.Fault {
 	}
 }
 
-// If Resumed is set, the loop retries after every failure, and logs each failure at most once.
+// If Resumed is set, the loop retries after every failure, and logs at most one failure per resource.
 func TestResumedLoopWaitsOutFailures(t *testing.T) {
 	for name, fail := range failures() {
 		t.Run(name, func(t *testing.T) {

@@ -107,7 +107,7 @@ func revisionWrite(q apiserver.Request) bool {
 }
 
 // eachStrategy runs a test in a world for each strategy, with shipped and with declared kinds.
-// image sets the image in the template of the object foo.
+// The function image sets the image of the object foo.
 func eachStrategy(t *testing.T, do func(t *testing.T, w *world, kind kinds.Kind, image func(string))) {
 	t.Helper()
 	templated := func(w *world, kind kinds.Kind) func(string) {

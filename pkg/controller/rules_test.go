@@ -38,8 +38,8 @@ func createsPodAfter(n int) apiserver.Match {
 	}
 }
 
-// If the object changes between the plan and the write of the status, the write is a conflict, and the
-// loop plans again, even if the change does not trigger a reconcile. The change is kept.
+// If the object changes between the plan and the write of the status, the write fails with a conflict,
+// and the loop plans again, even if the change does not trigger a reconcile. The change is kept.
 func TestStatusIsWrittenAfterAConflict(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := kinds.ImoocPod()
@@ -186,8 +186,8 @@ func TestDeclarationRemovedDuringCreate(t *testing.T) {
 	})
 }
 
-// The loop reports a Deployment of someone else with the wanted name and does not touch it, even if
-// it is created between the loop's read and write. After it is deleted, the loop creates its own
+// The loop reports a foreign Deployment with the wanted name and does not touch it, even if the foreign
+// Deployment is created between the loop's read and write. After its deletion, the loop creates its own
 // Deployment.
 func TestForeignDeployment(t *testing.T) {
 	app := kinds.AppService()

@@ -248,7 +248,7 @@ func (s script) run(w *world) {
 	w.restartsQuietly()
 }
 
-// ofNumber returns the object with an index among all objects, and its kind. It returns nil if
+// ofNumber returns the object at index n in the list of all objects, with its kind. It returns nil if
 // there are too few objects.
 func (w *world) ofNumber(n int) (kinds.Kind, *unstructured.Unstructured) {
 	i := 0
@@ -428,7 +428,7 @@ func (st step) happen(w *world) {
 		w.refuse(st.how)
 	case "label":
 		w.relabelCRD(st.how)
-	case "pause": // a pause ends before the wait after the last step does
+	case "pause": // the longest pause is shorter than the wait after the last step
 		w.pause(kind, namespace, name, map[string]time.Duration{"": 0, "second": time.Second, "minute": time.Minute}[st.how])
 	}
 }

@@ -35,7 +35,7 @@ func (c *Controller) makeCaches() {
 	c.revisions = &revisionCache{controller: c, unreadable: make(chan struct{})}
 	revisions := strategy.RevisionSource(clients)
 	revisions.OnFilled = c.revisions.resume
-	c.revisions.Informer = c.newCache(revisions, readersOf("")) // not used for namespaced revisions
+	c.revisions.Informer = c.newCache(revisions, readersOf("")) // revisions are namespaced
 }
 
 // newCache returns a cache whose events requeue objects. keys returns the keys of the objects whose
@@ -47,7 +47,7 @@ func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key
 }
 
 // handler returns an event handler that requeues the objects whose plans an event can change.
-// Events of the loop's own writes requeue objects, too, but each costs only a plan from the caches.
+// Events from the loop's own writes requeue objects, too, but each costs only a plan from the caches.
 func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key) cache.ResourceEventHandler {
 	what := func(obj any) string {
 		if o, ok := obj.(metav1.Object); ok && s.Singular != "" {
@@ -83,8 +83,8 @@ func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key)
 	}
 }
 
-// podKeys returns the key of the object that controls a pod. For a pod of a Deployment, it returns
-// the owner of the Deployment if the owner's status lists pod names, or if the pod has a failure to
+// podKeys returns the key of the object that controls a pod. For a pod of a Deployment, it returns the
+// key of the Deployment's owner if the owner's status lists pod names, or if the pod has a failure to
 // log.
 func (c *Controller) podKeys(obj any) (keys []memory.Key) {
 	r, ok := obj.(*strategy.PodRecord)
@@ -151,8 +151,8 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 	}
 }
 
-// awaitCaches fills the caches that the plans for a kind read, and waits until they are filled.
-// With an empty cache, a plan would assume that there are no objects.
+// awaitCaches fills the input and revision caches that a kind needs, and waits for them. With an empty
+// input cache, a plan would assume that there are no objects.
 func (c *Controller) awaitCaches(ctx context.Context, o *owners) {
 	if input := c.inputs[o.kind.Mapping.Strategy]; input != nil {
 		select {
@@ -215,9 +215,9 @@ func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) {
 	})
 }
 
-// revisionCache caches the ControllerRevisions in which the loop keeps earlier templates of
-// objects. Revisions are optional. If they cannot be read or written, this is logged once, and the
-// objects are reconciled without a history.
+// revisionCache caches the ControllerRevisions in which the loop keeps the history of pod templates.
+// Revisions are optional. If they cannot be listed, this is logged once, and objects are reconciled
+// without a history.
 type revisionCache struct {
 	*informer.Informer
 	controller *Controller
@@ -241,7 +241,7 @@ func (r *revisionCache) await(ctx context.Context) {
 	}
 }
 
-// giveUp logs an error, and makes await return, so that objects are reconciled without a history.
+// giveUp logs the first error, and makes await return, so that objects are reconciled without a history.
 func (r *revisionCache) giveUp(err error) {
 	r.once.Do(func() {
 		r.controller.report.Logf("cannot list %s: %v; trying again; the history of pod templates is not kept until then", r.Resource, err)
@@ -249,7 +249,7 @@ func (r *revisionCache) giveUp(err error) {
 	})
 }
 
-// keep fills the cache when it is first needed, and calls giveUp if the revisions cannot be listed.
+// keep fills the cache when it is first needed. It calls giveUp if the list is rejected or keeps failing.
 func (r *revisionCache) keep(ctx context.Context) {
 	failed := 0
 	r.Run(ctx, func(err error) {

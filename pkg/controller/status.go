@@ -43,7 +43,7 @@ func (w *statusWriter) writeUntilApplied(ctx context.Context) error {
 
 // writePlanned writes the status of the plan, and remembers the result. It returns ErrConflict if
 // the object has changed since it was read. It ignores NotFound, which means that the object does
-// not exist or its CRD has no status.
+// not exist or its CRD has no status subresource.
 func (w *statusWriter) writePlanned(ctx context.Context) error {
 	ctx, cancel := strategy.Finish(ctx)
 	defer cancel()
@@ -52,7 +52,7 @@ func (w *statusWriter) writePlanned(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("write the status: %w", err)
 	}
-	// A merge patch would drop null values that others wrote. Because the patch contains the
+	// A merge patch would drop null values that others wrote. Because this JSON patch contains the
 	// resourceVersion, the server returns a conflict if the object has changed.
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": w.object.GetResourceVersion()},

@@ -35,7 +35,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// patience is the maximum time for a world to converge, by the clock of the bubble. It exceeds the
+// patience is the maximum time for a world to converge, on the fake clock. It exceeds the
 // longest back-off and the time after which a terminating pod counts as stuck.
 const patience = 15 * time.Minute
 
@@ -43,8 +43,8 @@ const patience = 15 * time.Minute
 // flight at the same time.
 const writeTakes = time.Millisecond
 
-// world is a server in memory and the real loop, in a bubble with its own clock. It checks every
-// write of the loop against the invariants.
+// world is an in-memory API server and the real loop, in a synctest bubble with a fake clock. It checks
+// every write of the loop against the invariants.
 type world struct {
 	testing.TB
 	*apiserver.Server
@@ -53,10 +53,10 @@ type world struct {
 	kinds     []kinds.Kind
 	c         *Controller
 	stop      func()
-	// check checks a request of the loop on one object before it takes effect. It is hold, unless a
-	// test replaces it.
+	// check checks a request of the loop on one object before the request takes effect. By default,
+	// check is the method hold.
 	check func(request)
-	// accept ends the refusals of refuse. It is nil if the server refuses nothing.
+	// accept undoes the last call to refuse. It is nil if the server rejects nothing.
 	accept func()
 
 	linesMu sync.Mutex
@@ -73,7 +73,7 @@ type world struct {
 	// pod that the loop did not create to its creation time.
 	taken, shown map[types.UID]time.Time
 	// formerLabels lists the name labels that the CRD of Worker declared earlier. Until the loop has
-	// seen a change, it uses the former label, which affects the template hash.
+	// seen a new label, it uses the former label, which affects the template hash.
 	formerLabels []string
 	// historyless means that no revisions are expected, because they cannot be read or written.
 	historyless bool
@@ -85,15 +85,15 @@ type world struct {
 // request is a request of the loop on one object that is about to take effect.
 type request struct {
 	apiserver.Request
-	// in reads objects. The server is locked.
+	// in reads objects while the server is locked.
 	in apiserver.Actor
 	// before and after are the states of the object before and after the request. They are equal for
 	// a read. before is nil for a new object, and after is nil for a delete.
 	before, after *unstructured.Unstructured
 }
 
-// want is the desired state of an object since a time: n pods, and the removed slots. If ok is
-// false, its spec is invalid.
+// want is a desired state of an object: n pods, and the removed slots. since is the time when this state
+// began. If ok is false, the spec is invalid.
 type want struct {
 	since   time.Time
 	n       int64
@@ -139,8 +139,8 @@ func runInWorld(t testing.TB, kinds []kinds.Kind, do func(w *world)) {
 	do(w)
 }
 
-// openCRD is the CRD of a shipped kind with a schema that accepts everything, so that objects can be
-// invalid, as if they were older than a rule of the schema.
+// openCRD is the CRD of a shipped kind without a schema, so that objects can be invalid, as if they
+// were older than a schema rule.
 const openCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -176,7 +176,7 @@ func newWorld(t testing.TB, kinds []kinds.Kind) *world {
 	return w
 }
 
-// newLoop returns a loop for all namespaces. change can change its options.
+// newLoop returns a loop for all namespaces. The functions in change edit its options.
 func (w *world) newLoop(change ...func(*Options)) *Controller {
 	w.Helper()
 	config := w.RESTConfig()
@@ -244,7 +244,7 @@ func (w *world) said(match func(report.Line) bool) []string {
 	return list
 }
 
-// passes waits for a duration by the clock of the bubble, and then until all goroutines are blocked.
+// passes waits for a duration on the fake clock, and then until all goroutines are blocked.
 func (*world) passes(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -294,7 +294,7 @@ func (w *world) story() string {
 	return b.String()
 }
 
-// create stores an object of a kind. fields may have spec, status, and metadata.
+// create stores an object of a kind. fields may contain spec, status, and metadata.
 func (w *world) create(kind kinds.Kind, namespace, name string, fields map[string]any) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{}}
 	maps.Copy(obj.Object, fields)
@@ -339,7 +339,7 @@ func desired(in apiserver.Actor, kind kinds.Kind, obj *unstructured.Unstructured
 const misprint = "1;2"
 
 // count returns how many pods an object asks for. A missing count means one. ok is false if the
-// count is invalid.
+// count or the list of removed slots is invalid.
 func count(in apiserver.Actor, kind kinds.Kind, obj *unstructured.Unstructured) (n int64, ok bool) {
 	if kind.Mapping.Strategy == kinds.StrategyNodes {
 		return int64(len(in.List("nodes", ""))), true
@@ -390,8 +390,8 @@ func (w *world) take(uid types.UID) {
 	w.taken[uid] = time.Now()
 }
 
-// owner returns the object that controls obj and its kind, or nil if the loop does not reconcile the
-// owner.
+// owner returns the controller of obj, with its kind, or nil if the loop does not reconcile that
+// controller.
 func (w *world) owner(in apiserver.Actor, obj *unstructured.Unstructured) (kinds.Kind, *unstructured.Unstructured) {
 	ref := metav1.GetControllerOf(obj)
 	for _, kind := range w.kinds {
@@ -461,7 +461,7 @@ func (w *world) hold(is request) {
 	}
 }
 
-// holdPause checks that nothing is written for a paused object after the loop has seen the pause or
+// holdPause checks that no child of a paused object is written after the loop has seen the pause or
 // should have seen it.
 func (w *world) holdPause(is request, owner *unstructured.Unstructured) {
 	since, known := w.paused[owner.GetUID()]
@@ -491,7 +491,7 @@ func (w *world) pause(kind kinds.Kind, namespace, name string, length time.Durat
 	})
 }
 
-// mine lists the pods of an object that the loop could see at its last live read.
+// mine lists those pods of an object that the loop could see when it last read the object live.
 func (w *world) mine(in apiserver.Actor, owner *unstructured.Unstructured) []*unstructured.Unstructured {
 	return slices.DeleteFunc(children(in, owner), func(pod *unstructured.Unstructured) bool {
 		shown, ok := w.shown[pod.GetUID()]
@@ -526,7 +526,7 @@ func lost(pod *unstructured.Unstructured) bool {
 }
 
 // holdCreate checks that the loop creates a pod only if it has just read the object, and only if
-// fewer pods exist than wanted. Finished and lost pods do not count.
+// fewer pods exist than wanted. Finished and lost pods (see lost) do not count.
 func (w *world) holdCreate(is request, kind kinds.Kind, owner *unstructured.Unstructured) {
 	if looked, ever := w.looked[owner.GetUID()]; !ever || time.Since(looked) > strategy.Slice+time.Second {
 		w.blame("%s without a look at its owner (the last one was at %s)", is, looked.Format(time.TimeOnly))
@@ -552,8 +552,8 @@ func (w *world) holdCreate(is request, kind kinds.Kind, owner *unstructured.Unst
 }
 
 // holdDelete checks that a delete leaves at least the wanted number of active pods, unless the
-// deleted pod is outdated or its slot is not wanted. At most a quarter of the ready pods may be
-// replaced at a time.
+// deleted pod is outdated or its slot is not wanted. If the deleted pod is ready, at most a quarter of
+// the wanted pods, or one pod if that is more, may be unready afterward.
 func (w *world) holdDelete(is request, kind kinds.Kind, owner *unstructured.Unstructured) {
 	gone := is.before
 	if gone.GetDeletionTimestamp() != nil || hasEnded(gone) || w.takenLately(gone, owner) {
@@ -592,7 +592,7 @@ func (w *world) holdDelete(is request, kind kinds.Kind, owner *unstructured.Unst
 	}
 }
 
-// takenLately reports whether someone else changed a pod since the loop last read its owner.
+// takenLately reports whether someone other than the loop changed a pod since the loop last read its owner.
 func (w *world) takenLately(pod, owner *unstructured.Unstructured) bool {
 	at, taken := w.taken[pod.GetUID()]
 	return taken && !at.Before(w.looked[owner.GetUID()])
@@ -826,8 +826,8 @@ func (w *world) restartsQuietly() {
 	}
 }
 
-// pod stores a ready pod that an object owns, with the name and labels for a slot. change can
-// change the pod before it is stored. If a pod with the name exists, pod does nothing.
+// pod stores a ready pod that an object owns, with the name and labels for a slot. The functions in
+// change edit the pod before it is stored. If a pod with the name exists, pod returns nil.
 func (w *world) pod(kind kinds.Kind, owner *unstructured.Unstructured, slot slots.Slot, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	pod := &unstructured.Unstructured{Object: map[string]any{
 		"spec": map[string]any{

@@ -1,5 +1,5 @@
-// Package informer creates the caches of the loop. They are shared informers of client-go that log
-// an outage of the server only once.
+// Package informer creates the caches of the loop. They are client-go shared informers that log a
+// server outage only once.
 package informer
 
 import (
@@ -24,7 +24,7 @@ const retryPeriod = time.Second
 
 // Source describes a resource, and how to cache its objects.
 type Source struct {
-	// Resource is the name of the resource in the log. Singular is the name of one of its objects.
+	// Resource is the name of the resource in the log, such as "pods". Singular is its singular form.
 	Resource, Singular string
 	List               func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	Watch              func(context.Context, metav1.ListOptions) (watch.Interface, error)
@@ -56,7 +56,7 @@ func SourceOf[L runtime.Object](resource string, client Client[L], example runti
 	return Source{Resource: resource, List: list, Watch: client.Watch, Example: example}
 }
 
-// Trim adapts a function to the type of Source.Trim. Values of other types, such as tombstones, are
+// Trim adapts a function to the type of Source.Trim. A value that is not a T, such as a tombstone, is
 // returned unchanged.
 func Trim[T any](trim func(T) (any, error)) cache.TransformFunc {
 	return func(obj any) (any, error) {
@@ -67,7 +67,7 @@ func Trim[T any](trim func(T) (any, error)) cache.TransformFunc {
 	}
 }
 
-// Equal adapts a comparison of objects to the type of Source.Equal. Values of other types are not equal.
+// Equal adapts a comparison of objects to the type of Source.Equal. Values that are not a T are never equal.
 func Equal[T any](equal func(before, after T) bool) func(before, after any) bool {
 	return func(before, after any) bool {
 		a, ok := before.(T)
@@ -88,7 +88,7 @@ type Informer struct {
 	needed, filled chan struct{}
 }
 
-// New returns an Informer that reports failures to h. Call Run or RunWithContext to start it.
+// New returns an Informer that reports the results of its requests to h. Run or RunWithContext starts it.
 func (h *Health) New(s Source) *Informer {
 	observe := func(ctx context.Context, err error) {
 		h.observe(ctx, s.Resource, err)
@@ -147,8 +147,8 @@ func (i *Informer) Filled() bool {
 	}
 }
 
-// Run waits until Need is called and the resource can be listed, and then calls RunWithContext. It
-// calls tried with the result of each attempt to list the resource.
+// Run waits until Need is called and the resource can be listed, and then calls RunWithContext. After
+// each attempt to list the resource, it passes the result to the function tried.
 func (i *Informer) Run(ctx context.Context, tried func(error)) {
 	select {
 	case <-i.needed:

@@ -19,7 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// An outage is logged once, not by each watch. A rejection is logged for each resource.
+// An outage is logged once, not once per resource. A rejection is logged for each resource.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	refused := &url.Error{Op: "Get", URL: "https://server/api/v1/pods?limit=500", Err: errors.New("connect: connection refused")}

@@ -14,7 +14,7 @@ type sent func(*http.Request) (*http.Response, error)
 
 func (s sent) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }
 
-// The loop writes nothing when another loop can hold the lease, regardless of the clocks.
+// The loop writes nothing when another loop may hold the lease, regardless of the clocks.
 func TestFence(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
@@ -74,8 +74,8 @@ func clocksAfter(t *testing.T, start time.Time, wall, monotonic time.Duration) t
 	return now
 }
 
-// A lease is held only if both clocks agree, because the monotonic clock stops while the machine is
-// suspended, and users can set the wall clock back.
+// A lease is held only if the last renewal is recent by both clocks, because the monotonic clock stops
+// while the machine is suspended, and users can set the wall clock back.
 func TestLeaseIsHeldByBothClocks(t *testing.T) {
 	t.Parallel()
 	start := time.Now()

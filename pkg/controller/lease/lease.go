@@ -51,7 +51,7 @@ type Lease struct {
 	// OnChange, if set, is called with the namespace/name of the lease when Hold starts, and when
 	// the lease is acquired, renewed, lost, or released.
 	OnChange func(lease string, held bool)
-	// Clock is the clock for renewals and for the fence.
+	// Clock is the clock for renewals and for Fence.
 	Clock clock.PassiveClock
 
 	mu      sync.Mutex
@@ -62,7 +62,7 @@ type Lease struct {
 	// Only Hold and its election use the following fields.
 	resumed bool   // the loop had to wait for the lease at the start, or lost it
 	failing bool   // the last request failed, and the error was logged
-	said    string // the last line that say logged
+	said    string // the last line that was logged by say
 }
 
 // HeldError reports that another loop holds the lease.

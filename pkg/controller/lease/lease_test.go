@@ -58,7 +58,7 @@ func leaseOf(holder string, seconds, transitions int32) *coordinationv1.Lease {
 	}}
 }
 
-// resumed is true if the loop had to wait for the lease, and false if the lease was free.
+// The argument resumed is true if the loop had to wait for the lease, and false if the lease was free.
 func TestHoldResumes(t *testing.T) {
 	for name, test := range map[string]struct {
 		lease   *coordinationv1.Lease
@@ -97,7 +97,7 @@ func TestHoldMayNotReadTheLease(t *testing.T) {
 	}
 }
 
-// leaseIn returns a Lease for the loop "self", and a server that has the given lease.
+// leaseIn returns a server that has the given lease, if any, and a Lease for the loop "self".
 func leaseIn(t *testing.T, lease *coordinationv1.Lease) (*apiserver.Server, *Lease) {
 	t.Helper()
 	s := apiserver.New(t)
@@ -115,7 +115,7 @@ func leaseIn(t *testing.T, lease *coordinationv1.Lease) (*apiserver.Server, *Lea
 	}
 }
 
-// change replaces the lease of a server.
+// change replaces a lease on a server.
 func change(s *apiserver.Server, lease *coordinationv1.Lease) {
 	s.Remove("leases", lease.Namespace, lease.Name)
 	s.Create(lease)
@@ -187,7 +187,7 @@ func TestRelease(t *testing.T) {
 	for name, test := range map[string]struct {
 		stored string // the holder
 		first  error  // the error of the first write
-		then   string // the holder after that
+		then   string // the holder after the failed first write
 		writes int
 		holder string // the holder at the end
 	}{

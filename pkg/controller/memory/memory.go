@@ -30,20 +30,20 @@ type Object struct {
 	Written map[string]string
 	// Unanswered names the pods that may exist, because their creates got no response.
 	Unanswered []string
-	// Created and Deleted count the pods that no event has reported yet.
+	// Created and Deleted count the created and deleted pods that no event has reported yet.
 	Created, Deleted int
 	// Failing counts the consecutive plans for which strategy.Outcome.Failing was set.
 	Failing int
-	// NameTaken is the last message about a child that has a wanted name but belongs to someone else.
+	// NameTaken is the last message about a foreign object that has the name of a wanted child.
 	NameTaken string
 	// Pause is the last message about a pause of the object, or nil before the first plan.
 	Pause *string
-	// Logged holds the codes of pod failures that were logged since the loop last acted on the
-	// object.
+	// Logged holds the codes of the pod failures that were logged since the loop last acted on the
+	// object, or the object last converged.
 	Logged map[problem.Code]bool
 }
 
-// Wrote records the resourceVersion in the response to a write. It ignores "".
+// Wrote records the resourceVersion in the response to a write. It ignores an empty version.
 func (o *Object) Wrote(resource, version string) {
 	if version == "" {
 		return
@@ -64,7 +64,7 @@ type Progress struct {
 	DryRun *plan.DryRun
 }
 
-// entry adds fields to an Object. They need the lock, because event handlers use them, too.
+// entry adds fields to an Object. These fields need the lock, because event handlers use them, too.
 type entry struct {
 	Object
 	reconciles
@@ -108,7 +108,7 @@ func (m *Memory) entry(k Key) *entry {
 	return m.objects[k]
 }
 
-// Forget drops the memory of a deleted object.
+// Forget drops the memory of an object that is no longer reconciled.
 func (m *Memory) Forget(k Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -167,7 +167,7 @@ func (m *Memory) Progress(k Key) (progress Progress, known bool) {
 	return progress, known
 }
 
-// Notify sends a value to the channel of Changed, unless the channel is full.
+// Notify sends a value to the channel that Changed returns, unless the channel is full.
 func (m *Memory) Notify() {
 	select {
 	case m.changed <- struct{}{}:
@@ -180,7 +180,7 @@ func (m *Memory) Changed() <-chan struct{} { return m.changed }
 
 const (
 	// restPerItem is the minimum time between the starts of two reconciles of an object, per pod and
-	// node that the first reconcile reads. If thousands of pods become ready one by one, this avoids a
+	// node that the earlier reconcile reads. If thousands of pods become ready one by one, this avoids a
 	// plan for each change. Reading a pod or a node takes one or two microseconds.
 	restPerItem = 40 * time.Microsecond
 	maxReasons  = 5

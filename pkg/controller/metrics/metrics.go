@@ -19,7 +19,7 @@ type Metrics struct {
 	*prometheus.Registry
 
 	// Created and Deleted count pods. Refusals counts refused creates. CacheWaits counts the
-	// reconciles that waited for a cache. All are labeled by kind, and Refusals also by reason.
+	// reconciles that were postponed for a cache. All are labeled by kind, and Refusals also by reason.
 	Created, Deleted, Refusals, CacheWaits *prometheus.CounterVec
 	// Convergence observes how long objects take to converge, by kind.
 	Convergence *prometheus.HistogramVec
@@ -77,7 +77,7 @@ func New(version string) *Metrics {
 	return m
 }
 
-// Know creates the metrics of a kind, so that they are reported as zero instead of missing.
+// Know creates the metrics that are labeled only by kind, so that they are reported as zero, not missing.
 func (m *Metrics) Know(kind string) {
 	for _, c := range []*prometheus.CounterVec{m.Created, m.Deleted, m.CacheWaits} {
 		c.WithLabelValues(kind)

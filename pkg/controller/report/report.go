@@ -24,8 +24,8 @@ import (
 // Line is a log line about an object or about the loop itself.
 type Line struct {
 	Text string
-	// Kind (plural.group), Namespace, and Name identify the object. For a line about the loop, only
-	// Namespace is set, or none if the loop works in all namespaces.
+	// Kind (plural.group), Namespace, and Name identify the object. For a line about the loop, Kind and
+	// Name are empty, and so is Namespace if the loop works in all namespaces.
 	Kind, Namespace, Name string
 	// Reconcile is the sequence number of the object's last reconcile, or zero for the loop itself.
 	Reconcile int64
@@ -49,7 +49,7 @@ func (r *Reporter) Logf(format string, args ...any) {
 // LogObject logs a line about an object, unless the last line about the object was the same. It
 // reports whether it logged the line.
 func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
-	line := escape.Line(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")) // joined errors
+	line := escape.Line(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")) // for joined errors
 	number, repeated := r.Objects.Said(k, line)
 	if !repeated {
 		r.Log(Line{Text: line, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Reconcile: number})
@@ -58,7 +58,7 @@ func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 }
 
 // Plan logs the operations of a plan, such as "1 → 3 pods: creating 2", and clears rec.Logged. The
-// line names the children that are not pods. Plan ignores writes of revisions and labels.
+// line names children other than pods. Plan ignores writes of revisions and labels.
 func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions, rec *memory.Object) {
 	var deeds []string
 	pods := map[plan.Reason]int{}
@@ -103,8 +103,8 @@ func (r *Reporter) State(k memory.Key, on runtime.Object, v plan.View, p plan.Ac
 	}
 }
 
-// Result records events for the results of a plan, and logs refusals. It reports only the numbers
-// of created and deleted pods, and only after all operations are done.
+// Result records events for the results of a plan, and logs refusals. For created and deleted pods,
+// it reports only numbers, and only when no operation was skipped and no create was refused.
 func (r *Reporter) Result(k memory.Key, on runtime.Object, rec *memory.Object, p plan.Actions, out *strategy.Outcome, done bool) {
 	if p.NameTaken != "" && p.NameTaken != rec.NameTaken {
 		r.Event(on, corev1.EventTypeWarning, "FailedCreate", "%s", p.NameTaken)
@@ -160,7 +160,7 @@ func pauseMessage(s plan.Status) string {
 }
 
 // Pause logs each transition of the condition Paused, and records an event. If the stored status
-// already has the pause, an earlier loop has recorded the event, so Pause only logs the pause.
+// already reports the pause, an earlier loop has recorded the event, so Pause only logs the pause.
 func (r *Reporter) Pause(k memory.Key, on runtime.Object, v plan.View, p plan.Actions, rec *memory.Object) {
 	if v.Owner.Deleting {
 		return

@@ -29,7 +29,7 @@ func withDeclarations(t *testing.T, do func(c *cluster)) {
 	})
 }
 
-// expect lets time pass, and checks that there are n pods, all with the same image. It returns the pods.
+// expect lets time pass, and checks that there are n pods, all running the image. It returns the pods.
 func (c *cluster) expect(n int, image string) (pods []corev1.Pod) {
 	c.Helper()
 	c.passes(2 * time.Minute)
@@ -49,13 +49,13 @@ func (c *cluster) expect(n int, image string) (pods []corev1.Pod) {
 	return pods
 }
 
-// Objects of a kind that only its CRD declares get pods, are scaled, updated, restarted, and deleted like
-// objects of the shipped kinds.
+// Objects of declared kinds get pods, and are scaled, updated, restarted, and deleted like objects of
+// shipped kinds.
 func TestDeclaredKinds(t *testing.T) {
 	t.Parallel()
 	for kind, test := range map[string]struct {
 		spec string
-		// size is the number of pods that the object wants, or 0 for a pod on each node.
+		// size is the number of pods that the object wants, or 0 for one pod per node.
 		size int
 		// template is the path of a pod template, or nil if the image is at .spec.image.
 		template []string
@@ -105,7 +105,7 @@ func TestDeclaredKinds(t *testing.T) {
 	}
 }
 
-// The controller follows a declaration that is added, changed, or removed. An invalid declaration is
+// The controller reacts when a declaration is added, changed, or removed. An invalid declaration is
 // reported. Without a valid declaration, the objects and their pods stay unchanged.
 func TestAnnotateAKind(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,7 @@ type Kinds struct {
 	named []string
 }
 
-// Complete sets the kinds from the flags. It reads the file "-" from in.
+// Complete sets the kinds from the flags. in is read if a file name is "-".
 func (k *Kinds) Complete(in io.Reader) error {
 	if k.Declared && len(k.Words) > 0 {
 		return fmt.Errorf("--kinds and --declared-kinds cannot be used together")
@@ -52,7 +52,7 @@ func (k *Kinds) Complete(in io.Reader) error {
 	return nil
 }
 
-// KindsOfFile returns the kinds that the CRDs in a file declare. It reads the file "-" from in.
+// KindsOfFile returns the kinds that the CRDs in a file declare. in is read if the file name is "-".
 func KindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
 	if name != "-" {
 		file, err := os.Open(name)
@@ -92,7 +92,7 @@ func KindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
 
 // kindsToReconcile returns the known kinds with the given names. If no names are given, it returns
 // all known kinds. A name can include the group. An unknown name with a group is returned in crds,
-// because a CRD can declare the kind later. An unknown name without a group is an error.
+// because a CRD may declare the kind later. An unknown name without a group is an error.
 func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, crds []string, err error) {
 	if len(words) == 0 {
 		return known, nil, nil

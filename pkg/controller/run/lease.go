@@ -16,14 +16,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Lease configures how a loop coordinates with other loops of its scope.
+// Lease configures how a loop coordinates with other loops that have the same scope.
 type Lease struct {
 	Elect  bool
 	IfHeld string
 }
 
 // runWithLease runs the loop of a namespace while it holds the lease. Without the lease, the loop
-// cannot write. If another loop holds the lease and IfHeld is exit, the error is ErrPrecondition.
+// cannot write. If another loop holds the lease and IfHeld is "exit", the error is ErrPrecondition.
 func (o *Options) runWithLease(ctx context.Context, config *rest.Config, namespace string) error {
 	client, err := coordinationv1client.NewForConfig(kube.WithProtobuf(config))
 	if err != nil {

@@ -30,7 +30,7 @@ type Log struct {
 }
 
 // Open starts the log. Lines go to standard output, or to standard error if linesToErr is set.
-// Records and the log of client-go always go to standard error. The loop never waits for a slow
+// Records and client-go's log always go to standard error. The loop never waits for a slow
 // reader. errOut is the writer for all other output to standard error.
 func (l *Log) Open(verbosity int, streams genericiooptions.IOStreams, linesToErr bool) (errOut io.Writer) {
 	toErr := l.output(streams.ErrOut, verbosity)

@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 )
 
-// In log records, all messages of -v have the level DEBUG. The text format separates the reasons.
+// In log records, all messages that -v adds have the level DEBUG. The text format separates the reasons.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{
@@ -22,7 +22,7 @@ func TestRecords(t *testing.T) {
 		var b bytes.Buffer
 		l := &Log{Format: format}
 		handler := l.handler(&b, 2)
-		for _, level := range []slog.Level{-2, -3} { // -v=3 was not set
+		for _, level := range []slog.Level{-2, -3} { // -v=2 does not enable level -3
 			if handler.Enabled(t.Context(), level) {
 				r := slog.NewRecord(time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), level, "Reconcile", 0)
 				r.Add("name", "foo", "reconcile", 3, "because", []string{"it was updated", "pod foo-0 was added"})

@@ -47,7 +47,7 @@ func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(c
 
 // runBesideOthers runs the loop of a namespace, and skips the namespace while its loop cannot work.
 // If all namespaces are skipped, it returns the error. skip adds to the number of skipped
-// namespaces.
+// namespaces, and reports whether all are skipped.
 func (o *Options) runBesideOthers(ctx context.Context, namespace string, run func(context.Context, string) error, skip func(int64) (all bool)) error {
 	var said error
 	for first := true; ; first = false {
@@ -69,9 +69,9 @@ func (o *Options) runBesideOthers(ctx context.Context, namespace string, run fun
 	}
 }
 
-// triedAgain reports whether a namespace is retried after an error. After the first attempt, only
-// missing rights or a missing namespace are retried. Later, all errors except ErrPrecondition are
-// retried, because the other loops continue.
+// triedAgain reports whether a namespace is retried after an error. After the first attempt, it is
+// retried only if permissions or the namespace are missing. Later, it is retried after all errors
+// except ErrPrecondition, because the loops of other namespaces continue.
 func triedAgain(err error, first bool) bool {
 	if first || err == nil || errors.Is(err, outcome.ErrPrecondition) {
 		return apierrors.IsForbidden(err) || apierrors.IsNotFound(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Some errors end the loops of all namespaces. Others affect only one namespace.
+// Some errors end the loops of all namespaces. Other errors affect only one namespace.
 func TestTriedAgain(t *testing.T) {
 	t.Parallel()
 	pods := schema.GroupResource{Resource: "pods"}

@@ -36,8 +36,8 @@ var errGivenUp = errors.New("gave up")
 // Ends reports whether the loop ends by itself.
 func (o *Options) Ends() bool { return o.Once || o.DryRun }
 
-// runUntilConverged runs a loop until every object has converged or failed, and returns an error for
-// each object that has not converged. In a dry run, it waits for the plans and adds them to o.plans.
+// runUntilConverged runs a loop until every object has converged or failed. It returns an error for each
+// object that has not converged and each kind that is not reconciled. A dry run adds its plans to o.plans.
 func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Controller, namespace string) error {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -89,8 +89,8 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 	return err
 }
 
-// awaitConvergence waits until every object has converged, and returns nil. It returns errGivenUp
-// if every other object has failed (see hasFailed), or the cause if ctx is canceled.
+// awaitConvergence waits until every object has converged, and returns nil. It returns errGivenUp if
+// each object that has not converged has failed (see hasFailed), or the cause if ctx is canceled.
 func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Controller) error {
 	ticker := time.NewTicker(evaluateEvery)
 	defer ticker.Stop()

@@ -57,12 +57,12 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// cluster is a server in memory, in a bubble, with the CRDs, kubelets, and the controllers of
-// built-in kinds.
+// cluster is an in-memory API server in a synctest bubble, with the CRDs, kubelets, and the controllers
+// of built-in kinds.
 type cluster struct {
 	*testing.T
 	*apiserver.Server
-	// said holds the output of the controllers and the log of client-go.
+	// said holds the logs of the controllers and of client-go.
 	said lines
 }
 
@@ -76,7 +76,7 @@ func inCluster(t *testing.T, do func(c *cluster)) {
 	})
 }
 
-// imoocPod creates an ImoocPod. fields are additional fields of its spec.
+// imoocPod creates an ImoocPod. fields contains additional fields of its spec.
 func (c *cluster) imoocPod(namespace, name, fields string) {
 	c.CreateYAML(fmt.Sprintf(`
 apiVersion: batch.tutorial.kubebuilder.io/v1alpha1
@@ -107,7 +107,7 @@ func (c *cluster) ready(namespace, name string) int64 {
 	return n
 }
 
-// run runs a controller in some namespaces, separated by commas, until the context or the run ends.
+// run runs a controller in comma-separated namespaces until the context is canceled or the run ends.
 // It returns the output.
 func (c *cluster) run(ctx context.Context, namespaces string, change func(*Options)) (printed string, err error) {
 	c.Helper()
@@ -137,9 +137,9 @@ func TestOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		prepare func(c *cluster)
 		limits  observe.Limits
-		// namespaces are the namespaces of the run, or "" for default.
+		// namespaces lists the namespaces of the run, separated by commas. "" means default.
 		namespaces string
-		// err is an error that the run must return. If err is nil, the error does not matter.
+		// err is an error that the run must return. If err is nil, the type of the error is not checked.
 		err   error
 		says  string
 		ready int64
@@ -431,7 +431,7 @@ func rightOf(r apiserver.Request) string {
 	return apiserver.Request{Verb: r.Verb, Resource: r.Resource, Subresource: r.Subresource}.String()
 }
 
-// everything makes a controller use all its permissions.
+// everything makes a controller use most of its permissions.
 func (c *cluster) everything() {
 	c.imoocPod("default", "foo", "replicas: 2")
 	c.appService("app", "web")
@@ -459,7 +459,7 @@ func (c *cluster) everything() {
 }
 
 // A controller uses exactly the permissions that its manifests grant. Its other requests, which find its
-// namespace and other controllers, can fail.
+// namespace and other controllers, may fail.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]deploy.Settings{

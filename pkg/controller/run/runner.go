@@ -32,7 +32,7 @@ import (
 )
 
 // DefaultWorkers is the default number of objects that are reconciled in parallel. A slow request
-// for one object should not delay the others.
+// for one object should not delay other objects.
 const DefaultWorkers = 8
 
 // Options configures a run of the controller.
@@ -55,7 +55,7 @@ type Options struct {
 	Matches labels.Selector // the parsed selector
 	several bool            // there are several namespaces
 	mu      sync.Mutex
-	plans   []controller.State // for a dry run, in all namespaces
+	plans   []controller.State // of a dry run, from all namespaces
 	metrics *metrics.Metrics
 	health  health
 }
@@ -138,7 +138,7 @@ func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace stri
 }
 
 // runLoop runs a loop until the context is canceled or, with --once or --dry-run, until it is done.
-// If resumed is set, missing rights or a failing server at the start do not end the loop.
+// If resumed is set, missing permissions or a failing server at the start do not end the loop.
 func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace string, resumed bool) error {
 	loop, err := o.newLoop(config, namespace, resumed)
 	if err != nil {

@@ -30,7 +30,7 @@ type Serving struct {
 // Served reports whether an address enables a server.
 func Served(address string) bool { return address != "" && address != "0" }
 
-// serve starts the servers, and returns a function that stops them. Call it even after an error.
+// serve starts the servers, and returns a function that stops them. Call stop even after an error.
 func (o *Serving) serve(ctx context.Context, metrics *metrics.Metrics, h *health, say func(string, ...any)) (stop func(), err error) {
 	var servers []*http.Server
 	stop = func() {

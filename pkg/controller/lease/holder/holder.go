@@ -25,7 +25,7 @@ func Leases(client dynamic.Interface, namespace string) dynamic.ResourceInterfac
 	return client.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).Namespace(namespace)
 }
 
-// List returns the loops that have leases in a namespace. It sends resourceVersion to the server.
+// List returns the loops that have leases in a namespace. The list request has the given resourceVersion.
 func List(ctx context.Context, client dynamic.Interface, namespace, resourceVersion string) ([]leaserecord.Loop, error) {
 	items, err := follow.List(ctx, Leases(client, namespace), metav1.ListOptions{LabelSelector: Selector, ResourceVersion: resourceVersion})
 	if err != nil {
@@ -42,7 +42,7 @@ func List(ctx context.Context, client dynamic.Interface, namespace, resourceVers
 	return loops, nil
 }
 
-// Read returns the loop that an unstructured lease records, like LoopOf.
+// Read returns the loop that an unstructured lease records. See LoopOf.
 func Read(obj *unstructured.Unstructured) (leaserecord.Loop, error) {
 	lease := &coordinationv1.Lease{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, lease); err != nil {

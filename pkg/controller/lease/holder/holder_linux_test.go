@@ -34,8 +34,8 @@ func TestZombieIsDead(t *testing.T) {
 	}
 }
 
-// A loop whose process has ended on this machine is not live, even if its lease is new. For a
-// process on another machine, only the lease matters.
+// A loop whose process has ended on this machine is not live, even if its lease was just renewed. For
+// a process on another machine, only the lease matters.
 func TestLoopOf(t *testing.T) {
 	t.Parallel()
 	child := exec.Command("true")

@@ -2,7 +2,7 @@
 
 package holder
 
-// Machine returns "", because the machine is unknown on this platform. So no holder counts as dead,
+// Machine returns "", because the machine is unknown on this platform. So no holder counts as ended,
 // and a lease has to expire.
 func Machine() string { return "" }
 

@@ -17,12 +17,12 @@ func Self(version string, scope leaserecord.Scope) leaserecord.Loop {
 	if host, err := os.Hostname(); err == nil {
 		l.Host = host
 	}
-	// Two containers may differ only in the random part.
+	// The holders in two containers may differ only in the random part.
 	l.Holder = fmt.Sprintf("%s_%s_%d_%.8s", l.User, l.Host, l.PID, uuid.NewUUID())
 	return l
 }
 
-// person returns the user name of this process, or the user ID if the user has no name.
+// person returns the name of the user who runs this process, or the user ID if the name is unknown.
 func person() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username

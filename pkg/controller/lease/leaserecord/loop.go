@@ -36,7 +36,7 @@ type Scope struct {
 	Selector string
 }
 
-// Lease returns the lease of a scope. Loops with the same scope share a lease, so only one of them
+// Lease returns the lease for a scope. Loops with the same scope share a lease, so only one of them
 // works at a time. Scopes that only overlap have different leases (see Overlaps).
 func (s Scope) Lease() (namespace, name string) {
 	namespace, name = s.Namespace, "imoocpod-"+apis.RunController
@@ -95,8 +95,8 @@ func (s Scope) Covers(namespace, kind string, object map[string]string) bool {
 	return err == nil && selector.Matches(labels.Set(object))
 }
 
-// Overlaps reports whether two scopes can share objects. It ignores the selectors, because an
-// object can match two different selectors.
+// Overlaps reports whether two scopes may include the same object. It ignores the selectors, because
+// an object can match two different selectors.
 func (s Scope) Overlaps(other Scope) bool {
 	if s.Namespace != "" && other.Namespace != "" && s.Namespace != other.Namespace {
 		return false
@@ -130,7 +130,7 @@ type Loop struct {
 	// Holder identifies the process; it is empty if the lease was released.
 	Holder string
 	// User, Host, and PID describe who runs the loop and where. Machine distinguishes hosts with
-	// the same name (apis.AnnotationMachine). All can be empty.
+	// the same name (apis.AnnotationMachine). Each field may be empty.
 	User, Host, Machine string
 	PID                 int
 	// Ended means that the process has ended, even if the lease has not expired.

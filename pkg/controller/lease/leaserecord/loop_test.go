@@ -160,7 +160,7 @@ func equalLoops(a, b Loop) bool {
 		a.Since.Equal(b.Since) && a.Renewed.Equal(b.Renewed)
 }
 
-// LoopOf accepts any text in a lease.
+// LoopOf accepts any text in the annotations of a lease.
 func FuzzLoopOf(f *testing.F) {
 	f.Add("", "", "", "", "")
 	f.Add("a", "", "imoocpods.batch.tutorial.kubebuilder.io", "tier=front", "12")

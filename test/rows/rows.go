@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Run calls check for each row in the files that match a pattern. Each row runs in a subtest with the
-// names of the file and of the row. A file can define parts of its rows under "given", for the anchors
-// of YAML. A time with a sign, such as -10s, is relative to now.
+// Run calls check for each row in the files that match a pattern. Each row runs in a subtest named after
+// the file and the row. Under "given", a file can define YAML anchors for parts of its rows. A duration
+// with a sign, such as -10s, stands for a time relative to now.
 func Run[T any](t *testing.T, pattern string, now time.Time, check func(*testing.T, T)) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)

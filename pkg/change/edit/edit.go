@@ -110,8 +110,8 @@ func send(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructu
 	return w, w.record(obj, p.Edits)
 }
 
-// confirm returns an error if the response to a write contains another object, or if a field still has
-// its old value. Any other value is not an error, because a webhook can set it.
+// confirm returns an error if the response to a write contains another object, or if a field that the
+// write changes still has its old value. Any other value is not an error, because a webhook may have set it.
 func confirm(before, after *unstructured.Unstructured, edits []fieldpath.Edit) error {
 	if before.GetUID() != after.GetUID() {
 		return fmt.Errorf("%w: the server answered the change of %s with another object", outcome.ErrUnknown, before.GetName())

@@ -117,7 +117,7 @@ func TestConfirm(t *testing.T) {
 	edits := []fieldpath.Edit{{Path: fieldpath.Fields("spec", "size"), Value: int64(5)}}
 	for after, want := range map[string]error{
 		"{metadata: {uid: a}, spec: {size: 5}}": nil,
-		"{metadata: {uid: a}, spec: {size: 4}}": nil, // a webhook can set another value
+		"{metadata: {uid: a}, spec: {size: 4}}": nil, // a webhook may set another value
 		"{metadata: {uid: a}, spec: {size: 3}}": outcome.ErrOverwritten,
 		"{metadata: {uid: b}, spec: {size: 5}}": outcome.ErrUnknown,
 	} {

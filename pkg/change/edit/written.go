@@ -21,7 +21,7 @@ import (
 type Field struct {
 	Path fieldpath.Path
 	// Before and After are the values before and after the write, or nil if there is no value. After is
-	// from the response, because a webhook can change the value.
+	// from the response, because a webhook may have changed the value.
 	Before, After any
 
 	// parents lists the paths of the enclosing objects that the write created, innermost first.
@@ -36,8 +36,8 @@ type Written struct {
 	Fields []Field
 }
 
-// Created returns the creation of an object as a change. Fields contains the fields of the request with
-// the values in the response.
+// Created returns the creation of an object as a change. Fields contains the fields of the request, except
+// the type, the metadata, and the status, with their values in the response.
 func Created(request, answer *unstructured.Unstructured) Written {
 	w := Written{Object: answer}
 	for _, name := range slices.Sorted(maps.Keys(request.Object)) {
@@ -48,7 +48,7 @@ func Created(request, answer *unstructured.Unstructured) Written {
 	return w
 }
 
-// reduce removes the fields of a value that do not exist in shape.
+// reduce returns a value without the fields that shape lacks.
 func reduce(value, shape any) any {
 	fields, is := value.(map[string]any)
 	wanted, both := shape.(map[string]any)
@@ -157,7 +157,7 @@ func Kept(before, after, now any) bool {
 }
 
 // restore undoes the changes between before and after in the current value, and keeps all other changes.
-// If another user has changed a written part, it returns an error that contains this part.
+// If another user has changed a written part, it returns an error with the path of this part.
 func restore(at fieldpath.Path, before, after, now any) (any, *OverwrittenError) {
 	if same(after, now) {
 		return before, nil

@@ -73,9 +73,9 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 	return ParkPlan{Before: count, path: path, saved: string(text)}, nil
 }
 
-// Unpark plans to restore the recorded count of an object, and to remove the annotation. A field that is
-// not in counts is an outcome.ErrRefused, because anyone who can annotate the object can name any field.
-// If the count is no longer zero, the error is an outcome.ErrOverwritten.
+// Unpark plans to restore the recorded count of an object, and to remove the annotation. If counts lacks
+// the recorded field, the error is an outcome.ErrRefused, because anyone who can annotate the object can name
+// any field. If the count is no longer zero or cannot be read, the error is an outcome.ErrOverwritten.
 func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (ParkPlan, error) {
 	if err := Refuse(t, obj); err != nil {
 		return ParkPlan{}, err

@@ -27,8 +27,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// chooser returns an edit of an object that makes its controller delete the victims when the count is
-// lowered.
+// chooser returns an edit of an object that makes its controller delete the pods in victims when the count
+// is lowered.
 type chooser func(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error)
 
 // chooserOf returns the chooser for the kind of an object. It is nil if the kind's controller reads the
@@ -71,8 +71,8 @@ func (c Request) Check(t observe.Target) error {
 	return err
 }
 
-// Remove lowers the count of an object by the number of pods in the request, so that its controller
-// deletes exactly these pods. It returns an error if the object does not control them.
+// Remove lowers the count of an object by the number of pods in the request, and makes its controller
+// delete these pods if possible. It returns an error if one of the pods does not belong to the object.
 func Remove(ctx context.Context, client dynamic.Interface, pods corev1client.PodsGetter, t observe.Target, field discover.Field, c Request) (Result, error) {
 	choose, err := chooserOf(t)
 	if err != nil {

@@ -314,7 +314,7 @@ func TestRemoveFromACloneSet(t *testing.T) {
 	}
 }
 
-// deployed creates the Deployment web with a ReplicaSet and a pod for each number of pods.
+// deployed creates the Deployment web. For each count in pods, it creates a ReplicaSet and one pod.
 func (s *shelf) deployed(pods ...int64) {
 	s.t.Helper()
 	web := s.put(deployment(3))

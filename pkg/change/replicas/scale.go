@@ -97,7 +97,7 @@ func Refuse(t observe.Target, obj *unstructured.Unstructured) error {
 	return fmt.Errorf("%s is being deleted and cannot be scaled", t)
 }
 
-// Set sets the count of one object through /scale or in a field, as described by field.
+// Set sets the count of one object, through /scale or in the object. field lists the supported ways.
 func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (Result, error) {
 	seen := t.Object
 	if c.ReadsCount() {
@@ -140,7 +140,7 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 // outcome.ErrOverwritten.
 func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, done Result, o edit.Options) error {
 	if done.Object != nil {
-		var forget []fieldpath.Edit // a later undo must not restore the failed count
+		var forget []fieldpath.Edit // the record describes the failed change
 		if t.Kind.Reconciled() {
 			forget = []fieldpath.Edit{fieldpath.Annotate(apis.AnnotationLastScale, "")}
 		}

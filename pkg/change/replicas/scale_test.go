@@ -181,7 +181,7 @@ func change(t *testing.T, word string) *candidates.CountChange {
 	return &c
 }
 
-// The count is read through /scale. If /scale is not served, it is read from the object.
+// The count is read through /scale or in its field. If a shipped kind has no /scale, the field is read.
 func TestCount(t *testing.T) {
 	t.Parallel()
 	path, more := specReplicas(), fieldpath.Fields("spec", "more")

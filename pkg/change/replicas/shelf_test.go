@@ -29,7 +29,7 @@ type shelf struct {
 	versions map[string]string
 	// others contains writes of other clients. The server executes one of them before each request.
 	others []func()
-	// writes contains all other changes of objects.
+	// writes contains all other changes to existing objects.
 	writes []apiserver.Change
 }
 
@@ -167,7 +167,7 @@ func (s *shelf) sent() string {
 	return strings.Join(all, ", ")
 }
 
-// options returns the field manager and the dry run of the last patch.
+// options returns the field manager and the dryRun option of the last patch.
 func (s *shelf) options() string {
 	patches := s.Requests(apiserver.On("patch", "*"))
 	query := patches[len(patches)-1].Query

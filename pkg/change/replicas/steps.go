@@ -55,8 +55,8 @@ func (s Step) of(change int64) int64 {
 const maxSteps = 1000
 
 // Steps returns the counts after each step from one count to another. The last step may be smaller than
-// the others. If both counts are equal, the result is this count, because its pods must still become
-// ready. More than maxSteps are an error, because anyone with access to /scale can set a huge count.
+// the other steps. If both counts are equal, the result is this count, because its pods must still become
+// ready. More than maxSteps steps are an error, because anyone with access to /scale can set a huge count.
 func Steps(from, to int32, step Step) ([]int32, error) {
 	distance := max(int64(to)-int64(from), int64(from)-int64(to))
 	size := step.of(distance)

@@ -59,8 +59,8 @@ func TestParseStep(t *testing.T) {
 	}
 }
 
-// Steps go in one direction, have the same size, and end at the requested count. If a change is
-// continued from a count in between, it ends there, too.
+// Steps go in one direction, and all but the last have the same size. They end at the requested count, even
+// if the change is continued from a count in between.
 func TestStepsArrive(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

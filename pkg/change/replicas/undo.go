@@ -46,8 +46,8 @@ func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.P
 }
 
 // Undone returns the count that an object had before the last change by this program. If another user
-// has set the count since, the error is an outcome.ErrOverwritten. If no earlier count is recorded, it
-// is an outcome.ErrPrecondition.
+// has set the count since, the error is an outcome.ErrOverwritten. If no valid earlier count is recorded,
+// the error is an outcome.ErrPrecondition.
 func Undone(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
 	text, found := obj.GetAnnotations()[apis.AnnotationLastScale]
 	if !found {
@@ -85,7 +85,7 @@ func setHere(obj *unstructured.Unstructured, path fieldpath.Path) bool {
 	return false
 }
 
-// neverRemembers returns the error of an undo for a kind that another controller reconciles.
+// neverRemembers returns the error for an undo of a kind that another controller reconciles.
 func neverRemembers(t observe.Target) error {
 	err := fmt.Errorf("%w: --undo does not work for %s: the count before a change is recorded only in objects of kinds that run-controller reconciles", outcome.ErrRefused, t)
 	return outcome.WithHint(err, "to set a count", scaleTo(t, "COUNT"))

@@ -24,8 +24,8 @@ func replicasOf(manager, subresource string) map[string]any {
 	return map[string]any{"manager": manager, "operation": "Update", "subresource": subresource, "fieldsV1": map[string]any{"f:spec": map[string]any{"f:replicas": map[string]any{}}}}
 }
 
-// Undone returns the recorded count only if the object still has the count that was set at the same
-// time.
+// Undone returns the recorded count only if the object still has the count that was set together with the
+// record.
 func TestUndone(t *testing.T) {
 	t.Parallel()
 	const last = `{"from":3,"to":5,"path":".spec.replicas"}`

@@ -61,8 +61,8 @@ func replicaSet(t *testing.T, revision, image, owner string) *unstructured.Unstr
 		spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: %[2]q}]}}}}`, revision, image, owner))
 }
 
-// controllerRevision returns a ControllerRevision of a target as this program writes it. patch is the
-// directive that apps/v1 controllers add to the template.
+// controllerRevision returns a ControllerRevision of the object web. patch is the directive that apps/v1
+// controllers add to the template, or "" for a revision from this program.
 func controllerRevision(t *testing.T, revision int, image, patch string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: ControllerRevision, metadata: {name: web-%[1]d, namespace: ns, labels: {app: web, %[3]s: web},

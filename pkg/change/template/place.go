@@ -47,8 +47,8 @@ func FindPlaces(f *discover.Finder, t observe.Target, images bool) (Places, erro
 	}
 	what := "image"
 	all := podtemplate.Candidates(schema, t.Object.Object)
-	// If there is also an image field, a template is ambiguous, because the operator might only merge it
-	// into the template that it generates. So choose among all candidates, even if only templates count.
+	// If there is also an image field, a template is ambiguous, because the operator might generate its own
+	// template and only merge this one into it. So choose among all candidates, even if only templates count.
 	chosen, is := podtemplate.Choose(all)
 	if !images {
 		what = "pod template"

@@ -58,7 +58,7 @@ func TestKnownPlaces(t *testing.T) {
 	}
 }
 
-// schemas serves the schemas of kinds of example.com, or returns err.
+// schemas serves the schemas of the kinds in the group example.com, or returns err.
 type schemas struct {
 	discovery.CachedDiscoveryInterface
 

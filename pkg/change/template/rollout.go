@@ -33,9 +33,9 @@ func (r Result) Changed() []revision.Field {
 	return changed
 }
 
-// RolledOut returns the condition to wait for after a change. For built-in kinds and kinds that this
-// program reconciles, the status or labels show whether all pods are updated. For other kinds, and for a
-// restart time in the object's own annotations, all pods in before must be gone, except pods that
+// RolledOut returns the condition to wait for after a change. For built-in kinds, kinds that this program
+// reconciles, and in-place updates, the status or labels show whether all pods are updated. For other kinds,
+// and for a restart time in the object's own annotations, all pods in before must be gone, except pods that
 // already match the change.
 func RolledOut(ctx context.Context, client dynamic.Interface, t observe.Target, before status.Snapshot, done Result) observe.Condition {
 	if done.Change == "" || podtemplate.InPlace(t.Object) {

@@ -12,7 +12,7 @@ import (
 
 // Actions is the result of a plan.
 type Actions struct {
-	// Operations are the writes of children, in order.
+	// Operations are the writes to children, in order.
 	Operations []Operation
 	// NameTaken is a message about a child that has a wanted name but belongs to someone else, or "".
 	NameTaken string
@@ -27,13 +27,13 @@ type Actions struct {
 	Memory Memory
 }
 
-// Operation is one write of a child.
+// Operation is one write to a child.
 type Operation struct {
 	Verb Verb
 	Kind Kind
 	Name string
 	// UID and ResourceVersion are preconditions of the write. Both are empty if the child did not
-	// exist in the view. ResourceVersion is also empty if later changes of the child do not matter.
+	// exist in the view. ResourceVersion is also empty if later changes to the child do not matter.
 	UID             types.UID
 	ResourceVersion string
 	// Slot is the slot of a pod.
@@ -81,7 +81,7 @@ type Reason string
 
 // The reasons for deletions.
 const (
-	// Surplus pods exceed the number that the owner wants.
+	// Surplus pods exceed the number that the owner wants, or are on a node that must not run them.
 	Surplus Reason = "surplus"
 	// Finished pods do not run again. Those in wanted slots are replaced.
 	Finished Reason = "finished"
@@ -118,7 +118,7 @@ func (p Actions) count(verb Verb) int {
 
 // Decide returns the actions for an owner. It calls rules to plan the children, and puts the writes of
 // revisions before the other operations. For a paused owner, it keeps only the write of the status, and
-// plans again when the pause ends.
+// limits Recheck to the rest of the pause.
 func Decide(v View, rules func(View) Actions) Actions {
 	p := rules(v)
 	if history := Revisions(v); len(history) > 0 {

@@ -23,12 +23,12 @@ type Deployment struct {
 	UID             types.UID
 	ResourceVersion string
 	// Controller is the UID of the object for which this program created the Deployment, or "" if the
-	// Deployment belongs to someone else. OwnedBy describes the Deployment's owner, or is "".
+	// Deployment belongs to someone else. OwnedBy describes the Deployment's owner, or is "" if it has none.
 	Controller types.UID
 	OwnedBy    string
 	// Terminating means that the Deployment has a deletion timestamp.
 	Terminating bool
-	// Generation is the current generation. The status describes the generation ObservedGeneration.
+	// Generation is the current generation. ObservedGeneration is the generation that the status describes.
 	Generation, ObservedGeneration int64
 	// Fields holds the spec, and the labels and annotations that the owner sets.
 	Fields map[string]any
@@ -67,12 +67,12 @@ func (m Memory) drifted(d *Deployment, wanted Wanted) bool {
 
 // Deployments returns the plan for an owner whose pods belong to one Deployment.
 //
-//   - The Deployment is applied if fields that the owner wants are missing or different.
+//   - The Deployment is applied if it is missing, or if a field that the owner wants
+//     is missing or different.
 //   - A Deployment that has the wanted name but belongs to someone else is not touched.
 //     It is checked again periodically.
-//   - The owner's Deployments with other names are deleted when the wanted Deployment is
-//     available.
-//   - Nothing is planned for an owner that is being deleted.
+//   - The owner's Deployments with other names are deleted when the wanted one is available.
+//   - Nothing is planned for an owner that is being deleted, and only the status for an invalid owner.
 func Deployments(v View) Actions {
 	if v.Owner.Deleting {
 		return Actions{Memory: v.Memory}

@@ -11,7 +11,7 @@ import (
 )
 
 // Memory is what the controller remembers about one owner from plan to plan. Losing it in a crash only
-// shortens back-offs and repeats the last write of the status.
+// restarts delays and repeats some writes.
 type Memory struct {
 	// Failures holds the back-offs after failures, by slot. A failure is a pod that finished.
 	Failures map[slots.Slot]Failure
@@ -44,7 +44,7 @@ type Refusal struct {
 	// QuotaExceeded.
 	Reason, Message string
 	// Generation is the generation of the owner at the time of the refusal. If the owner changes, the
-	// create is retried immediately.
+	// write is retried immediately.
 	Generation int64
 	// At is the time of the last refusal, and Count is the number of refusals in a row.
 	At    time.Time
@@ -72,7 +72,7 @@ func (m Memory) Refused(slot slots.Slot, r Refusal) Memory {
 	return m
 }
 
-// Accepted returns the memory after a successful write. It drops the refusal for all slots.
+// Accepted returns the memory after a successful write, without the refusal that blocks all slots.
 func (m Memory) Accepted() Memory {
 	m.Refusals = maps.Clone(m.Refusals)
 	delete(m.Refusals, slots.None)
@@ -98,7 +98,7 @@ func (m Memory) refusals(slot slots.Slot, v View) (all []Refusal) {
 	return all
 }
 
-// LowestRefusal returns the refusal for all slots if there is one, or else the refusal for the lowest
+// LowestRefusal returns the refusal that blocks all slots, if any, or else the refusal for the lowest
 // slot. It returns false if there are no refusals.
 func LowestRefusal(refusals map[slots.Slot]Refusal) (Refusal, bool) {
 	if len(refusals) == 0 {
@@ -112,11 +112,11 @@ const (
 	// failureDelay is how long the first finished pod of a slot is kept for inspection. The delay
 	// doubles with every failure.
 	failureDelay = time.Second
-	// maxFailureDelay limits this delay. It is equal to the maximum back-off of the kubelet.
+	// maxFailureDelay is the maximum of this delay. It is equal to the maximum back-off of the kubelet.
 	maxFailureDelay = 5 * time.Minute
 	// steadyAfter is how long a pod must be ready to reset the failures of its slot.
 	steadyAfter = time.Minute
-	// refusalDelay and maxRefusalDelay limit the delay before a refused create is retried.
+	// Refused writes are retried after a delay that doubles from refusalDelay up to maxRefusalDelay.
 	refusalDelay    = time.Second
 	maxRefusalDelay = 10 * time.Second
 )
@@ -126,7 +126,7 @@ type Failure struct {
 	// UID identifies the last counted pod. At is when this controller first saw that pod finished.
 	UID types.UID
 	At  time.Time
-	// Count is how many pods of the slot finished in a row. All of them have the template hash Template.
+	// Count is how many pods of the slot finished in a row. Template is the template hash of these pods.
 	Count    int
 	Template string
 	// ReadyAt is when this controller first saw the slot's running pod ready, or zero if the pod is not
@@ -163,7 +163,7 @@ func (f Failure) left(now time.Time) time.Duration {
 	return left(f.At, doubled(failureDelay, maxFailureDelay, f.Count), now)
 }
 
-// left returns how much longer the refused create has to wait.
+// left returns how much longer the refused write has to wait.
 func (r Refusal) left(now time.Time) time.Duration {
 	return left(r.At, doubled(refusalDelay, maxRefusalDelay, r.Count), now)
 }

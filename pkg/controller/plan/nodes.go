@@ -25,7 +25,7 @@ func Nodes(v View) Actions { return fill(v, perNode(v)) }
 
 // perNode returns the slots of the nodes that should run the owner's pod.
 func perNode(v View) slotSet {
-	// Without a template, the pods fit on all nodes, so existing pods stay.
+	// The template is nil if it is invalid. In this case, the pods are not touched.
 	demand := demandOf(ptr.Deref(v.Owner.Template, corev1.PodTemplateSpec{}).Spec)
 	nodes := make(map[slots.Slot]string, len(v.Nodes))
 	kept := map[slots.Slot]bool{}
@@ -57,7 +57,7 @@ func demandOf(spec corev1.PodSpec) demand {
 	return demand{spec.NodeName, nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: spec}), DaemonTolerations(spec)}
 }
 
-// runs reports whether a node should run the pod, and whether an existing pod can stay on the node.
+// runs reports whether a node should run the pod, and whether an existing pod is allowed to stay on it.
 func (d demand) runs(node *corev1.Node) (should, may bool) {
 	if d.nodeName != "" && d.nodeName != node.Name {
 		return false, false

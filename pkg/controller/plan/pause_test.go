@@ -18,7 +18,7 @@ func until(after time.Duration) apis.Pause {
 }
 
 // During a pause, the status still counts the pods, and Progressing is false. When the pause ends, the
-// condition Paused changes.
+// condition Paused becomes false.
 func TestConditionPaused(t *testing.T) {
 	rules := func(v View) Actions { return Decide(v, Pods) }
 	v := view(3, "0 1")
@@ -86,7 +86,7 @@ func TestStatusOfWhatIsPausedIsNotUrgent(t *testing.T) {
 }
 
 // In any state, a plan for a paused owner writes only the status. The next plan is due when the pause
-// ends or earlier. A second controller does the same.
+// ends or earlier. The same applies to a controller that has just started.
 func TestNothingIsWrittenForWhatIsPaused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.SampledFrom([]string{"0", "1", "2n", "3t", "4l", "5f", "6", "0f", "1n", "x", "xf", "9t"}), 0, 8).Draw(t, "pods")

@@ -24,8 +24,8 @@ type planRow struct {
 	Pods        string
 	Nodes       []string
 	Deployments []deploymentRow
-	// Revisions is a text for the function revisions. It means that TemplateHash is a letter for the
-	// function templateOf, and that only revisions are planned. Running lists the letters of pods.
+	// Revisions is a text for the function revisions. If it is set, only revisions are planned, and
+	// TemplateHash is a letter for the function templateOf. Running lists such letters, one per pod.
 	Revisions *string
 	Running   string
 	Memory    Memory
@@ -39,12 +39,12 @@ type planRow struct {
 	Recheck metav1.Duration
 	// Failure is the condition ReplicaFailure, or "" if it is not true.
 	Failure string
-	// Counts contains the counts in the status. Ready and Progressing are conditions. They are "" if they
-	// do not matter.
+	// Counts contains the counts in the status. Ready and Progressing are conditions. Each of the three
+	// is "" if it does not matter.
 	Counts, Ready, Progressing string
 }
 
-// UnmarshalJSON reads a row with an owner like that of the function view. By default, it wants 3 pods.
+// UnmarshalJSON reads a row. By default, its owner is the owner in the function view, but wants 3 pods.
 func (row *planRow) UnmarshalJSON(data []byte) error {
 	type plain planRow
 	*row = planRow{Owner: view(0, "").Owner}
@@ -54,7 +54,7 @@ func (row *planRow) UnmarshalJSON(data []byte) error {
 	return decoder.Decode((*plain)(row))
 }
 
-// deploymentRow is a Deployment like that of the function deployment, with some fields changed.
+// deploymentRow is a Deployment from the function deployment, with some fields changed.
 type deploymentRow Deployment
 
 func (row *deploymentRow) UnmarshalJSON(data []byte) error {

@@ -12,7 +12,7 @@ import (
 )
 
 // maxCreates is the maximum number of creates in one plan. Without it, a typo in a replica count could
-// result in a list of two billion slots. The next plan follows when these pods exist.
+// result in a list of two billion slots. Later plans create the remaining pods.
 const maxCreates = 10_000
 
 // Pods returns the plan for an owner that controls one pod in each numbered slot.
@@ -26,7 +26,7 @@ const maxCreates = 10_000
 //   - Pods with an older template are replaced a few at a time (see roll).
 //   - Pods in slots of nodes stay. They are from the kind's previous strategy.
 //   - Finished pods are deleted after the back-off of their slot, which frees their names.
-//   - If a pod that stays lacks an identity label, the label is restored.
+//   - If a pod that stays lacks the owner's label, its identity labels are restored.
 //   - As long as the template is invalid, pods that need a replacement are not deleted.
 //   - Nothing is planned for an owner that is being deleted, because the garbage
 //     collector removes its pods.
@@ -119,7 +119,7 @@ func ending(v View) map[types.UID]Termination {
 }
 
 // missing returns the creates for empty slots, lowest slot first, up to the number of pods that can be
-// added. fill sets the names, because it can drop some of the creates.
+// added. fill sets the names, because it may drop some of the creates.
 func missing(v View, pods []Pod, s slotSet) []Operation {
 	live := int32(0)
 	taken := make(map[slots.Slot]bool, len(pods))
@@ -162,8 +162,8 @@ func stuckPods(v View) map[slots.Slot]types.UID {
 	return stuck
 }
 
-// remember returns the memory with new failures counted. It drops the failures of slots that are steady
-// or unwanted, and the refusals of slots that are filled.
+// remember returns the memory with new failures counted. It drops the failures of unwanted slots and of
+// slots whose pod is steady, and the refusals of slots that need no new pod.
 func remember(v View, pods []Pod, missing []Operation, s slotSet) Memory {
 	m := v.Memory
 	m.Failures = map[slots.Slot]Failure{} // clearing a map would not free its memory
@@ -238,8 +238,8 @@ func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, reche
 		list = append(list, pod.delete(Surplus))
 	}
 	if !moving {
-		// Delete one misplaced pod at a time. Delete a ready one only if all pods in wanted slots are
-		// ready, including the replacement of the previous one.
+		// Delete one misplaced pod at a time. Delete a ready pod only if all pods in wanted slots are
+		// ready, including the replacement of the pod that was deleted before.
 		i := slices.IndexFunc(misplaced, func(p Pod) bool { return !p.Ready })
 		if i < 0 && ready {
 			i = 0
@@ -275,7 +275,7 @@ func highestFirst(a, b Pod) int {
 	return cmp.Or(cmp.Compare(b.Slot, a.Slot), cmp.Compare(a.Name, b.Name))
 }
 
-// maxUnavailable means that one in maxUnavailable pods may be unavailable during a rolling update, but
+// maxUnavailable limits how many pods may be unavailable during a rolling update: a quarter of them, but
 // at least one. A quarter is also the default of a Deployment.
 const maxUnavailable = 4
 
@@ -290,7 +290,7 @@ func (v View) outdated(p Pod) bool {
 // the same name, so it is created after the old pod is gone. The number of slots without a ready pod is
 // limited (see maxUnavailable). An outdated pod that is not ready is deleted immediately, because its
 // slot already has no ready pod. A broken template takes down only a limited number of pods, because new
-// pods that are not ready count, too.
+// pods that are not ready also count as unavailable.
 func roll(v View, s slotSet, filling []Pod) []Operation {
 	room := max(1, int(s.count)/maxUnavailable) - int(s.count)
 	var outdated []Pod

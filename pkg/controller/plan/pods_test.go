@@ -160,7 +160,7 @@ func TestLostBypassIsBypassed(t *testing.T) {
 }
 
 // If two pods are in one slot, the active pod fills it. If both are active, the pod with the ordinary
-// name fills it. All other pods are deleted. The order of the pods in the view does not matter.
+// name fills it. All other active pods are deleted. The order of the pods in the view does not matter.
 func TestWhichOfTwoPodsFillsTheSlot(t *testing.T) {
 	for _, test := range []struct {
 		name             string

@@ -63,7 +63,7 @@ func TestRevisionNameLeadsBackToItsTemplate(t *testing.T) {
 }
 
 // From any state, plans converge, even with template changes, crashes between writes, and stale views.
-// In the end, the newest revision has the current template, and each template has at most one revision.
+// At the end, the newest revision has the current template, and each template has at most one revision.
 // No revision in use is deleted.
 func TestHistoryConverges(t *testing.T) {
 	t.Parallel()

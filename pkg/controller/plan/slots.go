@@ -10,7 +10,7 @@ import (
 type slotSet struct {
 	count int32
 	// wants reports whether a slot is in the set. kept contains the slots outside the set in which an
-	// existing pod can stay.
+	// existing pod is allowed to stay.
 	wants func(slots.Slot) bool
 	kept  map[slots.Slot]bool
 	// removed lists the slots that the user has removed. Their pods are deleted first.

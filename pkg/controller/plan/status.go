@@ -23,8 +23,8 @@ type Status struct {
 	// Selector is the label selector of the pods, as text.
 	Selector string
 	// Desired is the wanted number of pods, and Current is the number of active pods. Updated counts the
-	// pods with the current template. Available is the count in the status of a Deployment. In other
-	// strategies, it is equal to Ready.
+	// pods with the current template. If the owner wants a Deployment, Available is the count in the
+	// Deployment's status. Otherwise, Available is equal to Ready.
 	Desired, Current, Updated, Ready, Available int32
 	// PodNames are the sorted names of the active pods, if the kind has a field for them.
 	PodNames []string
@@ -52,8 +52,8 @@ func mask[T any](value *T, path []string) {
 	}
 }
 
-// StatusInterval is the minimum time between two writes of a status, except for writes that report
-// a new generation, convergence, or the start or end of a pause.
+// StatusInterval is the minimum time between two writes of a status, except for writes that report a new
+// generation, the start or end of a pause, or that the owner has converged or cannot make progress.
 const StatusInterval = time.Second
 
 // maxEarly is the maximum number of writes in a row that do not wait for StatusInterval. A few
@@ -95,8 +95,8 @@ func (w *Written) Refused(at time.Time) *Written {
 	return w.Next(at, w.Status, w.Stored)
 }
 
-// lastWrittenStatus returns the owner's stored status. If this controller wrote that status, it returns
-// the status as sent. Otherwise, fields that the server drops would be written again.
+// lastWrittenStatus returns the owner's stored status or, if this controller wrote it, the status that was
+// sent, so that fields that the server drops are not written again.
 func (v View) lastWrittenStatus() Status {
 	if w := v.Memory.Written; w != nil && equality.Semantic.DeepEqual(w.Stored, v.Owner.Status) {
 		return w.Status
@@ -125,7 +125,7 @@ func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condit
 	var wait time.Duration
 	if w := v.Memory.Written; w != nil {
 		wait = left(w.At, StatusInterval, v.Now)
-		// Restoring a status that someone else has changed is not urgent. Otherwise, two controllers
+		// Restoring a status that someone else has changed is not urgent. If it were, two controllers
 		// that disagree would write all the time.
 		urgent = urgent && w.Early < maxEarly && !equality.Semantic.DeepEqual(found.timeless(), w.Status.timeless())
 	}
@@ -274,7 +274,7 @@ func (p *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition
 	return stopped("Converged", "all pods are up to date")
 }
 
-// isNew reports whether the plan has an operation with the verb that was not refused before. Retries do
+// isNew reports whether the plan has an operation with this verb for a slot without refusals. Retries do
 // not count, because a condition that changes with each retry would be written twice per retry.
 func (p *Actions) isNew(verb Verb, v View) bool {
 	return slices.ContainsFunc(p.Operations, func(o Operation) bool {

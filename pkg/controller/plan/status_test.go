@@ -53,7 +53,7 @@ func TestStatusIsWrittenWhenItChanged(t *testing.T) {
 }
 
 // If the replica count keeps changing, the status is written immediately a few times, and then once
-// a second. It is correct a second after the last change.
+// a second. The status is correct at most a second after the last change.
 func TestStatusOfAFlappingCount(t *testing.T) {
 	v := view(1, "0")
 	writes, now := 0, noon
@@ -188,7 +188,7 @@ func TestStatusSelectorAndGenerations(t *testing.T) {
 }
 
 // The status contains the number and the names of active pods. It omits pods that are terminating,
-// finished, lost, or on a node that is not eligible.
+// finished, or lost.
 func TestCountedPods(t *testing.T) {
 	v := view(3, "2 0 1n 3t 4f 5l")
 	v.Owner.TemplateHash = "new"

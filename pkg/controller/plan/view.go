@@ -1,4 +1,4 @@
-// Package plan computes the actions of a reconcile from a view of one owner and its children. It imports
+// Package plan computes the actions for a reconcile from a view of one owner and its children. It imports
 // no client, no clock, and no context, so that table tests can cover all rules. docs/architecture.md
 // lists the rules.
 package plan
@@ -17,8 +17,8 @@ import (
 // View is the input of a plan: one owner, its children, the memory of earlier plans, and the time.
 type View struct {
 	Owner Owner
-	// Pods lists the pods that the owner controls. If the owner wants a Deployment, it lists the pods
-	// with the owner's label instead.
+	// Pods lists the pods that the owner controls. For an owner that wants a Deployment, Pods lists the
+	// pods with the owner's label instead.
 	Pods []Pod
 	// Deployments lists the Deployments that the owner controls. It also contains the Deployment with
 	// the wanted name if someone else controls it.
@@ -47,7 +47,7 @@ type Owner struct {
 	Desired int32
 	// Removed lists the numbered slots that the user has removed.
 	Removed slots.Removed
-	// Invalid is the reason why the object cannot be reconciled, such as a count that is not a number,
+	// Invalid is the reason why the object cannot be reconciled (for example, its count is not a number),
 	// or "". The pods of an invalid object are not touched.
 	Invalid string
 	// Template is the pod template, or nil if it is invalid. Problem is the reason why no pod can be
@@ -86,7 +86,7 @@ type Pod struct {
 	ReadySince time.Time
 	// Template is the template hash in the pod's label, or "" if there is no label.
 	Template string
-	// Unlabeled means that the pod lacks the label that identifies its owner.
+	// Unlabeled means that the pod lacks the label with the UID of its owner.
 	Unlabeled bool
 	// Deployment is the name of the Deployment that the pod belongs to, or "".
 	Deployment string
@@ -113,9 +113,9 @@ func Active(pods []Pod) int {
 // node of a stuck pod probably does not respond, so the pod might still run.
 const stuckTerminatingAfter = 5 * time.Minute
 
-// stuckTerminating reports whether the pod is stuck. A pod with another name then fills its slot, so
-// that a lost node does not block the owner forever. The time starts when this controller first sees the
-// pod terminating. The deletion timestamp is not used, because the server's clock may differ.
+// stuckTerminating reports whether the pod is stuck. If its slot is numbered, a pod with another name then
+// fills the slot, so that a lost node does not block the owner forever. The time starts when this controller
+// first sees the pod terminating. The deletion timestamp is not used, because the server's clock may differ.
 func (v View) stuckTerminating(p Pod) bool {
 	return p.Terminating && v.stuckTerminatingIn(p) == 0
 }

@@ -139,9 +139,9 @@ func deploymentsEqual(before, after *record[plan.Deployment]) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// wantedFields returns the fields of the Deployment that an object wants. It adds labels to template
+// wantedFields returns the fields of the Deployment that an object wants. It adds to template the labels
 // that identify the owner's pods. The selector is immutable, so it contains only the owner's UID, which
-// never changes. No Deployment of someone else has this selector.
+// never changes and is in no other owner's selector.
 func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32, template map[string]any, hash string) (map[string]any, error) {
 	ours := map[string]any{apis.LabelOwner: string(obj.GetUID())}
 	labels := maps.Clone(ours)

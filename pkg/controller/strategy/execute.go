@@ -81,8 +81,8 @@ func describeOwner(ref *metav1.OwnerReference) string {
 	return fmt.Sprintf("owned by %s %s", ref.Kind, ref.Name)
 }
 
-// Execute executes the operations of the plan in order. It returns after the server has responded to all
-// requests. done is true if no operation was skipped.
+// Execute executes the operations of the plan in order, batch by batch. It returns after all requests have
+// ended. done is true if no operation was skipped.
 func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
 	o = &Outcome{Written: map[string]string{}, Refused: map[slots.Slot]plan.Refusal{}, Declined: map[plan.Kind]string{}}
 	w.end = w.Clock.Now().Add(Slice)
@@ -199,7 +199,7 @@ func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) er
 	}
 	if taken := w.takenBy(op, holder); taken != "" {
 		_ = o.refuse(op, op.Slot, "NameTaken", taken)
-		return nil // creates with other names can succeed
+		return nil // creates with other names may succeed
 	}
 	if _, labeled := holder.GetLabels()[apis.LabelOwner]; op.Kind == plan.KindRevision && !labeled {
 		// The cache selects revisions by this label, so add the label.
@@ -243,7 +243,7 @@ func (w *Work) failed(ctx context.Context, op plan.Operation, err error, o *Outc
 	case !refused:
 		return fmt.Errorf("%s: %w", op, err)
 	case op.Verb == plan.Delete && op.Kind != plan.KindRevision:
-		o.fail(fmt.Errorf("%s: %w", op, err)) // other deletions can succeed
+		o.fail(fmt.Errorf("%s: %w", op, err)) // other deletions may succeed
 		return nil
 	}
 	message := serverWords(err)

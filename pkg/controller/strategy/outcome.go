@@ -25,14 +25,14 @@ type Outcome struct {
 	Unanswered []string
 	// Applied is the applied Deployment, if any.
 	Applied *plan.Applied
-	// Refused holds, by slot, the creates for which an immediate retry is useless. Only Reason and
-	// Message are set.
+	// Refused holds, by slot, the creates and applies for which an immediate retry is useless. Only
+	// Reason and Message are set.
 	Refused map[slots.Slot]plan.Refusal
-	// Declined holds the server's message about a refused write of a revision or of a pod's labels,
-	// by the kind of the child. Other operations continue.
+	// Declined holds, by the kind of the child, the message about a refused write of a revision or of a
+	// pod's labels. Operations on children of other kinds continue.
 	Declined map[plan.Kind]string
-	// Failing means that the server failed while it processed a create, or did not answer a write of a
-	// revision.
+	// Failing means that the server failed while it processed a create or an apply, or that it did not
+	// answer a write of a revision.
 	Failing bool
 	// Ending means that the namespace is terminating or missing, so that nothing is retried.
 	Ending bool
@@ -50,7 +50,7 @@ func (o *Outcome) note(change func()) {
 	change()
 }
 
-// fail adds an error that does not stop other operations.
+// fail records an error without stopping other operations.
 func (o *Outcome) fail(err error) {
 	o.note(func() { o.failures = append(o.failures, err) })
 }
@@ -111,7 +111,7 @@ func (o *Outcome) refuse(op plan.Operation, slot slots.Slot, reason, message str
 	return errStopped
 }
 
-// Refusals describes the refused creates in one line, or returns "".
+// Refusals describes the refused creates and applies in one line, or returns "" if there are none.
 func (o *Outcome) Refusals() string {
 	lowest, _ := plan.LowestRefusal(o.Refused)
 	if others := len(o.Refused) - 1; others > 0 {

@@ -22,7 +22,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// PodRecord is the cached part of a pod that might belong to an owner. It is about a tenth of the pod.
+// PodRecord is the cached part of a pod that might belong to an owner: about a tenth of the pod's size.
 // For any other pod, the cache contains only a *metav1.ObjectMeta.
 type PodRecord struct {
 	metav1.ObjectMeta
@@ -80,7 +80,7 @@ func trimPod(pod *corev1.Pod) (any, error) {
 }
 
 // mayBeOurs reports whether the pod has the identity label or is controlled by a custom resource. It
-// accepts any kind, because a CRD can be declared later.
+// accepts custom resources of any kind, because the CRD may be declared later.
 func mayBeOurs(pod *corev1.Pod) bool {
 	if _, labeled := pod.Labels[apis.LabelOwner]; labeled {
 		return true

@@ -22,7 +22,7 @@ func RefusalReason(err error) (reason string, refused bool) {
 		return "QuotaExceeded", true
 	case code == http.StatusForbidden && strings.Contains(status.Message, "cannot find RESTMapping"):
 		// OwnerReferencesPermissionEnforcement discovers new kinds only every half minute, so a retry
-		// can succeed.
+		// may succeed.
 		return "", false
 	case code == http.StatusForbidden:
 		return "Forbidden", true
@@ -51,7 +51,7 @@ func namespaceEnds(err error) bool {
 		apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces"
 }
 
-// serverWords returns the server's message without the prefix of the client.
+// serverWords returns the server's message without the client's prefix, or else the text of the error.
 func serverWords(err error) string { return cmp.Or(statusOf(err).Message, err.Error()) }
 
 // statusOf returns the status in the server's response, or an empty status for other errors.

@@ -33,7 +33,7 @@ func revisionsEqual(before, after *record[plan.Revision]) bool {
 	return a == b
 }
 
-// trimRevision returns the part of a revision to cache. It omits the template.
+// trimRevision returns the part of a revision to cache. It omits the data, which contains the template.
 func trimRevision(u *unstructured.Unstructured) (any, error) {
 	r := &record[plan.Revision]{
 		ObjectMeta: trimMeta(u),

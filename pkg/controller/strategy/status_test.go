@@ -46,8 +46,8 @@ func TestNamesOfNoPodsAreAListAllTheSame(t *testing.T) {
 	}
 }
 
-// Everything that others have written to a status is kept, even if it is invalid or inside a condition
-// that plans write.
+// Fields of a status that plans do not write are kept, even if they are invalid or inside a condition that
+// plans write.
 func TestStatusOfOthersStays(t *testing.T) {
 	at := kinds.ImoocPod().Mapping.Status
 	at.Empty = map[string]any{"phase": "", "names": []any{}}

@@ -27,9 +27,9 @@ type Strategy struct {
 	Plan func(plan.View) plan.Actions
 	// PodIndex is the name of the index that maps the UID of an object to its pods.
 	PodIndex string
-	// Input returns a source of objects that plans need in addition to pods. It is nil if there are
-	// none. A change of a cluster-scoped object triggers the plans of all owners. A change of a
-	// namespaced object triggers only the plan of its controller.
+	// Input returns a source of the objects that plans need in addition to pods and revisions. It is nil
+	// if they need none. A change to a cluster-scoped object triggers the plans of all owners. A change
+	// to a namespaced object triggers only the plan of the owner that controls it.
 	Input func(Clients) informer.Source
 
 	// read adds the objects of Input to the view of an owner.
@@ -37,12 +37,12 @@ type Strategy struct {
 	// complete sets the fields of an owner that only this strategy needs. template is nil if the
 	// owner has a Problem.
 	complete func(owner *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any)
-	// pod changes the pod that an operation creates, or is nil if the template needs no change.
+	// pod changes the pod that an operation creates, or is nil if the pod needs no change.
 	pod func(*corev1.Pod, plan.Operation)
 }
 
-// Clients holds the clients and the namespace of the controller or of one object; "" means all
-// namespaces.
+// Clients holds clients, and the namespace of the controller or of one object. If Namespace is "", it
+// stands for all namespaces.
 type Clients struct {
 	Core      corev1client.CoreV1Interface
 	Dynamic   dynamic.Interface
@@ -138,7 +138,7 @@ func ownerUID(obj metav1.Object) types.UID {
 	return ""
 }
 
-// trimMeta returns the metadata of a child to cache: the key, the version, and the controller.
+// trimMeta returns the metadata of a child to cache: the key, the version, and the controller reference.
 func trimMeta(obj metav1.Object) metav1.ObjectMeta {
 	meta := metav1.ObjectMeta{Name: obj.GetName(), Namespace: obj.GetNamespace(), ResourceVersion: obj.GetResourceVersion()}
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {

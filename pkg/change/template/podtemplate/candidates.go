@@ -96,7 +96,7 @@ func isTemplate(n candidates.Node) bool {
 	})
 }
 
-// holds reports whether the schema of a node has a type or, without a type, whether the value is a T.
+// holds reports whether the schema of a node has this type or, if it has none, whether the value is a T.
 func holds[T any](n candidates.Node, kind string) bool {
 	_, is := n.Value.(T)
 	return n.Schema["type"] == kind || n.Schema["type"] == nil && is

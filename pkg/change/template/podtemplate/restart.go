@@ -56,7 +56,7 @@ func InPlace(obj *unstructured.Unstructured) bool {
 }
 
 // restartPath returns the path of annotations whose change causes the controller to replace the pods.
-// Built-in kinds and kinds that "run-controller" reconciles have such annotations. For other kinds,
+// Built-in kinds with rollouts and kinds that "run-controller" reconciles have such annotations. For others,
 // these are the annotations of the template at .spec.template, if it exists and the schema allows them.
 func restartPath(kind kinds.Kind, obj *unstructured.Unstructured, schema map[string]any) ([]string, error) {
 	template := []string{"spec", "template"}

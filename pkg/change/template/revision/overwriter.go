@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Overwriters returns a sentence about each program that can revert a change of the fields at paths: the
+// Overwriters returns a sentence about each program that may revert a change to the fields at paths: the
 // controller that owns the object, a GitOps tool, and other managers that apply the fields.
 func Overwriters(obj *unstructured.Unstructured, paths []fieldpath.Path) []string {
 	var all []string

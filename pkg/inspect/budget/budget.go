@@ -22,7 +22,7 @@ type Budget struct {
 	MinAvailable   string `json:"minAvailable,omitempty"`
 	MaxUnavailable string `json:"maxUnavailable,omitempty"`
 	// Pods is the number of guarded pods, Healthy is the number of healthy ones, and Needed is the
-	// number that must be healthy. Allowed is the number that can be disrupted now.
+	// number that must be healthy. Allowed is the number that may be disrupted now.
 	Healthy int32 `json:"healthy"`
 	Needed  int32 `json:"needed"`
 	Pods    int32 `json:"pods"`

@@ -22,9 +22,9 @@ type Writer struct {
 	Max *int32 `json:"max,omitempty"`
 }
 
-// Writers returns everything that can reset the replica count of an object: its controller, the tool
-// that sets the count from a repository, and the given autoscalers that target it. controller and
-// source are nil if there are none.
+// Writers returns everything that may reset the replica count of an object: its controller, the tool that
+// sets the count from a repository (source), and the given autoscalers that target the object. controller and
+// source are nil if they do not exist.
 func Writers(o autoscalingv2.CrossVersionObjectReference, controller *metav1.OwnerReference, source *Writer,
 	autoscalers []autoscalingv2.HorizontalPodAutoscaler,
 ) []Writer {

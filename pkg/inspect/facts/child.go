@@ -36,7 +36,7 @@ func Child(obj *unstructured.Unstructured) status.Child {
 	child.ObservedGeneration, child.Tracked = o.ObservedGeneration, !o.Untracked && o.Generation > 0
 	_, counted := wholeAt(obj.Object, ".spec.replicas")
 	if !kind.BuiltIn() {
-		// Without a schema, an absent field can be zero or unknown.
+		// Without a schema, an absent field may mean zero or an unknown count.
 		child.Tracked = child.Tracked && o.ObservedGeneration > 0
 		counted = counted && !o.ReadyUnknown
 	}

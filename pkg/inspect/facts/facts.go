@@ -14,8 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// currentFields and readyFields return the names of status fields that count all pods and ready pods. The
-// most common names come first.
+// currentFields and readyFields return the names of status fields that count all pods and ready pods,
+// respectively. The most common names come first.
 func currentFields() []string {
 	return []string{"replicas", "currentReplicas", "currentNumberScheduled", "instances", "size", "clusterSize", "shards", "nodes"}
 }
@@ -33,9 +33,9 @@ func Of(k kinds.Kind, obj *unstructured.Unstructured) (status.Object, error) {
 	return Read(k, obj, facts)
 }
 
-// Read returns the model of an object. It reads the desired count from the replica field of the kind, by
-// default .spec.replicas. If the count is in another field, the caller must set Desired before it calls
-// Settle.
+// Read returns the model of an object. It reads the desired count from the status or, if the status has none,
+// from the kind's replica field, by default .spec.replicas. If the count is in another field, the caller must
+// set Desired before it calls Settle.
 func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Object, error) {
 	o := status.Object{
 		Identity: status.Identity{
@@ -88,7 +88,7 @@ func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Obj
 	return o, nil
 }
 
-// readMapped reads the counts from the fields of the kind's mapping, and marks unknown counts.
+// readMapped reads the counts from the status fields that the kind's mapping names, and marks unknown counts.
 func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) {
 	at := k.Mapping.Status
 	count := func(paths ...[]string) (int32, bool) {

@@ -146,7 +146,7 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// An invalid field in a status does not affect other fields. Numbers are clamped to an int32.
+// An invalid field in a status does not affect others. Counts are clamped to the range 0 to math.MaxInt32.
 func TestFactsOfAStatusThatOthersWrote(t *testing.T) {
 	t.Parallel()
 	obj := &unstructured.Unstructured{Object: map[string]any{
@@ -175,8 +175,8 @@ func pathOf(t *testing.T, text string) *fieldpath.Path {
 	return &path
 }
 
-// The schema of the status determines the facts. The counts are the integers next to the status field
-// of /scale. The name of the replica field determines the unit.
+// The schema determines the facts. The counts are integers in the status or, if /scale names a nested status
+// field, the integers next to that field. The name of the replica field determines the unit.
 func TestFactsFromASchema(t *testing.T) {
 	t.Parallel()
 	integers := func(names string) string {
@@ -255,8 +255,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// A value without a field in the mapping is unknown. If the field for updated pods is missing, the
-// template hash is set, except for kinds with a Deployment.
+// A count is unknown if the mapping names no field for it. If no field for updated pods is named, the
+// template hash is set, except for kinds with the strategy Deployment.
 func TestReadMapped(t *testing.T) {
 	t.Parallel()
 	field := []string{"status", "x"}
@@ -300,8 +300,8 @@ func TestSetsImage(t *testing.T) {
 	}
 }
 
-// pausedBy uses the hint of the kind. Without a hint, it asks the user to unset the field that pauses
-// the object.
+// pausedBy uses the hint of the kind. Without a hint, it asks the user to unset the spec field that pauses
+// the object or, if a status field reports the pause, to find out the reason.
 func TestPausedBy(t *testing.T) {
 	t.Parallel()
 	o := status.Object{Identity: status.Identity{Type: "lamp.example.com", Name: "it", Namespace: "ns"}}
@@ -322,8 +322,8 @@ func TestPausedBy(t *testing.T) {
 	}
 }
 
-// A generation may be a number or a numeric string. A hash means that the generation is unknown. An empty
-// string means that no controller has seen the object. If the field is absent, the result depends on the kind.
+// A generation may be a number or a numeric string. An empty string means that no controller has seen the
+// object. A hash is treated like an absent field, and the result depends on the kind.
 func TestReadGeneration(t *testing.T) {
 	t.Parallel()
 	ready := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}

@@ -11,7 +11,7 @@ import (
 )
 
 // gitOpsWriter returns the GitOps tool that manages the count of an object, or nil if there is none.
-// count is the path of the count.
+// count is the path of the replica count.
 func gitOpsWriter(obj *unstructured.Unstructured, count string) *competing.Writer {
 	path, err := fieldpath.ParseSteps(count)
 	if count == "" || err != nil {

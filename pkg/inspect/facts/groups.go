@@ -11,7 +11,7 @@ import (
 )
 
 // groups returns the named groups of pods that have a count in the spec, with the numbers of ready pods from
-// the status. Groups that are only in the status come last.
+// the status. Unnamed groups from pairs of status fields come last.
 func (f Facts) groups(obj map[string]any) []status.Group {
 	var all []status.Group
 	reported := fieldpath.Object(obj, "status")
@@ -35,8 +35,8 @@ func (f Facts) groups(obj map[string]any) []status.Group {
 }
 
 // readyIn returns the number of ready and finished pods of a group, and the path of the object or list that
-// reports it. The name of the group is the key of the object with the counts, or the value of one of its
-// fields.
+// reports the number. The name of the group is the key of the object with the counts or, in a list, the value
+// of any field of that object.
 func readyIn(value any, name, at string) (ready *int32, from string) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -140,8 +140,8 @@ func parent(obj map[string]any, steps []fieldpath.Step) map[string]any {
 	return content
 }
 
-// times returns the product of n, which is the value of the count at path, and of the fields beside the count
-// that multiply it, such as shards.
+// times returns n, which is the value of the count at path, multiplied by the values of fields such as shards
+// that are next to the count.
 func times(obj map[string]any, n int64, path fieldpath.Path) int64 {
 	multiplier := int64(1)
 	for name, value := range parent(obj, path.Steps) {
@@ -154,7 +154,7 @@ func times(obj map[string]any, n int64, path fieldpath.Path) int64 {
 }
 
 // total returns the number of pods in all groups, or nil if the number is unknown or implausible. The groups
-// are the items of the list that contains the count or, without a list, the counts with the same field name.
+// are the items of the list that contains the count or, if no list does, the counts with the same field name.
 func total(obj map[string]any, count fieldpath.Path, beside []status.OtherCount) *int32 {
 	last := -1
 	for i, s := range count.Steps {

@@ -1,5 +1,5 @@
-// Package facts reads the status of objects, based on the schema and the annotations of the CRD, on profiles,
-// and on built-in knowledge.
+// Package facts reads the status of objects. It uses the schema and the annotations of the CRD, embedded
+// profiles for CRDs that other programs install, and built-in knowledge.
 package facts
 
 import (
@@ -20,15 +20,15 @@ import (
 const (
 	// annotationUnit names the unit of the count if the count is not a number of pods.
 	annotationUnit = apis.Prefix + "unit"
-	// annotationReadyWhen lists expressions that must all be true. For annotationFailedWhen and
-	// annotationPausedWhen, one true expression is enough.
+	// annotationReadyWhen lists expressions that must all be true for a ready object. For
+	// annotationFailedWhen and annotationPausedWhen, one true expression is enough.
 	annotationReadyWhen  = apis.Prefix + "ready-when"
 	annotationFailedWhen = apis.Prefix + "failed-when"
 	annotationPausedWhen = apis.Prefix + "paused-when"
 	// annotationPausedHint is an instruction or a command that ends a pause.
 	annotationPausedHint = apis.Prefix + "paused-hint"
-	// annotationPartitionPath is the path of the number or percentage of pods that keep the older
-	// template.
+	// annotationPartitionPath is the path of the field with the number or percentage of pods that keep the
+	// older template.
 	annotationPartitionPath = apis.Prefix + "partition-path"
 	// annotationRestartPath is the path of the field that a restart sets to the current time.
 	annotationRestartPath = apis.Prefix + "restart-path"
@@ -76,7 +76,7 @@ type Facts struct {
 	// Zero lists the counts that are zero if absent. An absent updated count is zero only for objects
 	// with a pod template.
 	Zero []string `json:"absentIsZero,omitempty"`
-	// ScaleCount and ScaleSelector are the fields of the status that /scale shows.
+	// ScaleCount and ScaleSelector are the status fields that /scale shows.
 	ScaleCount    string `json:"scaleCount,omitempty"`
 	ScaleSelector string `json:"scaleSelector,omitempty"`
 	// Partition is the field with the number of pods that keep the older template. If Ordinal is true, the field
@@ -103,8 +103,8 @@ type Facts struct {
 	profiled bool
 }
 
-// New returns the facts of a kind, or an error if an annotation is invalid. count is the path of
-// the desired count, or nil if it is unknown.
+// New returns the facts of a kind, or an error if an annotation or a profile is invalid. count is the path of
+// the desired count, or nil if the path is unknown.
 func New(kind kinds.Kind, source kinds.Source, count *fieldpath.Path) (Facts, error) {
 	f := Facts{Generation: GenerationNone, Unit: "pod"}
 	if kind.BuiltIn() {
@@ -133,7 +133,7 @@ func New(kind kinds.Kind, source kinds.Source, count *fieldpath.Path) (Facts, er
 	return f, f.fromAnnotations(said)
 }
 
-// builtInFacts returns the facts of a built-in kind, according to the rules of "kubectl rollout status".
+// builtInFacts returns the facts of a built-in kind. They agree with "kubectl rollout status", if it applies.
 func builtInFacts(kind kinds.Kind) Facts {
 	f := Facts{
 		Generation: GenerationField, Unit: "pod", Count: ".spec.replicas", From: []string{"built in"}, builtIn: true,
@@ -143,7 +143,7 @@ func builtInFacts(kind kinds.Kind) Facts {
 	case kinds.Deployments:
 		f.Conditions = true
 		f.Updated, f.Available = []string{".status.updatedReplicas"}, []string{".status.availableReplicas"}
-		f.PausedWhen, _ = expressions("{.spec.paused}=true") // a test checks that it is valid
+		f.PausedWhen, _ = expressions("{.spec.paused}=true") // a test checks that the expression is valid
 		f.PausedHint = "kubectl imoocpod resume deployment/NAME"
 	case kinds.StatefulSets:
 		f.Updated = []string{".status.updatedReplicas"}
@@ -234,7 +234,7 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	if !unnamed && source.StatusServed {
 		f.Zero = slices.Concat(f.Desired, f.Ready[:min(1, len(f.Ready))], f.Updated)
 	}
-	f.PausedWhen, _ = expressions("{.spec.paused}=true\n{.spec.suspend}=true") // as above
+	f.PausedWhen, _ = expressions("{.spec.paused}=true\n{.spec.suspend}=true") // these expressions are valid
 	f.OnDelete = ".spec.updateStrategy.type"
 }
 
@@ -261,7 +261,7 @@ func statusAt(root, properties map[string]any, base string) map[string]any {
 	return properties
 }
 
-// within returns the path in the status of the object that contains a field: "" for .status.replicas, and
+// within returns the path, relative to .status, of the parent of a field: "" for .status.replicas, and
 // ".gateway" for .status.gateway.replicas.
 func within(path string) string {
 	names, err := fieldpath.FieldNames(path)

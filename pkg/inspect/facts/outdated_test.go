@@ -17,8 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// If the status of a declared kind has neither an observed generation nor an updated count, the hash
-// of the pods' template shows that the pods are outdated.
+// If the status has neither an observed generation nor an updated count, the template hash in the labels of
+// the pods shows whether the pods are outdated.
 func TestOutdatedPods(t *testing.T) {
 	t.Parallel()
 	kind := kinds.Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}, Kind: "Gadget", Singular: "gadget", ReplicasPath: []string{"spec", "size"}}

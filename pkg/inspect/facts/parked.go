@@ -7,8 +7,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Parked returns the parked count of an object and the path of its field. Both are nil if the object is not
-// parked. If the annotation is invalid, Parked returns an error.
+// Parked returns the count in the annotation of a parked object, and the path of the replica field. Both
+// results are nil if the object is not parked. If the annotation is invalid, Parked returns an error.
 func Parked(obj *unstructured.Unstructured) (*apis.ParkedCount, *fieldpath.Path, error) {
 	p, err := apis.ReadParked(obj.GetAnnotations())
 	if p == nil || err != nil {
@@ -22,7 +22,7 @@ func Parked(obj *unstructured.Unstructured) (*apis.ParkedCount, *fieldpath.Path,
 }
 
 // parked returns the count that an object had before it was parked. It returns nil if the object is not
-// parked, or was scaled afterwards.
+// parked, if the annotation is invalid, or if the object was scaled afterwards.
 func parked(obj *unstructured.Unstructured) *apis.ParkedCount {
 	p, path, err := Parked(obj)
 	if p == nil || err != nil {

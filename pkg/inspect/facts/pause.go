@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
-// pause sets o.Pause if the object is paused or waits for a user.
+// pause sets o.Pause if the object is paused or waits for a user. It also applies the partition, if any.
 func (f Facts) pause(o *status.Object, obj map[string]any) {
 	for _, e := range f.PausedWhen {
 		if holdsOf(e, obj) && !timedPause(obj) {
@@ -47,7 +47,7 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 		return
 	}
 	if o.Updated == nil || *o.Updated >= o.Desired || !f.Ordinal && !o.ReadyUnknown && o.Ready < o.Desired {
-		return // no pods are outdated, or some pods are not ready yet
+		return // no pods are known to be outdated, or some pods are not ready yet
 	}
 	if textAt(obj, f.OnDelete) == "OnDelete" {
 		o.Pause = &status.Pause{Code: problem.CodeOnDelete, Why: "its strategy is OnDelete", Hint: "delete the pods of the old template", Template: true}
@@ -56,8 +56,8 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 	f.partition(o, obj)
 }
 
-// pauseNote describes who paused an object, and why, or returns "" if this is unknown. The "pause" command
-// writes both to annotations, which are stale if another manager set the pause field later.
+// pauseNote describes who paused an object and why, or returns "" if neither is known. The "pause" command
+// writes this to annotations, which are stale if another manager owns the pause field.
 func pauseNote(obj map[string]any, e fieldpath.Expression) string {
 	u := &unstructured.Unstructured{Object: obj}
 	by, reason := u.GetAnnotations()[apis.AnnotationPausedBy], u.GetAnnotations()[apis.AnnotationPausedReason]
@@ -77,7 +77,7 @@ func pauseNote(obj map[string]any, e fieldpath.Expression) string {
 // reportedPause sets o.Pause and returns true if a well-known condition or phase reports a pause.
 func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	if slices.ContainsFunc(f.PausedWhen, ofStatus) || o.BuiltIn || timedPause(obj) {
-		return false // the kind reports pauses elsewhere, and conditions can be stale
+		return false // the kind reports pauses in another way, or the pause ends by itself
 	}
 	if o.SwitchOff = switchedOff(obj); o.SwitchOff {
 		return false // the pause in the status is stale
@@ -128,7 +128,7 @@ func (f Facts) partition(o *status.Object, obj map[string]any) {
 	}
 }
 
-// partitionIn returns the path and the value of a field named "partition" inside a strategy.
+// partitionIn returns the path and the value of a field "partition" below a field such as updateStrategy.
 func partitionIn(content map[string]any, at string, strategy bool) (string, any) {
 	for _, name := range slices.Sorted(maps.Keys(content)) {
 		path, value := at+"."+name, content[name]
@@ -143,7 +143,7 @@ func partitionIn(content map[string]any, at string, strategy bool) (string, any)
 	return "", nil
 }
 
-// keptBy is like keeps, but if value is a map of partitions by group, it returns the sum.
+// keptBy is like keeps, but also accepts a map of partitions by group, and returns the sum for all groups.
 func keptBy(value any, desired int32) (int32, bool) {
 	groups, several := value.(map[string]any)
 	if !several {
@@ -183,12 +183,12 @@ func keeps(value any, desired int32) (int32, bool) {
 	return int32(max(0, min(n, int(desired)))), true //nolint:gosec // between two of 32 bits
 }
 
-// promotes reports whether a Rollout with this message waits to be promoted.
+// promotes reports whether an Argo Rollout with this message waits to be promoted.
 func promotes(message string) bool {
 	return strings.Contains(message, "BlueGreenPause") || strings.Contains(message, "CanaryPauseStep")
 }
 
-// timedPause reports whether the current pause of a Rollout ends after a duration.
+// timedPause reports whether the current pause of an Argo Rollout ends after a given duration.
 func timedPause(obj map[string]any) bool {
 	if valueAt(obj, ".spec.paused") == true {
 		return false

@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A rollout that continues by itself is not paused.
+// An Argo Rollout that continues by itself is not paused.
 func TestTimedPause(t *testing.T) {
 	t.Parallel()
 	const steps = "strategy: {canary: {steps: [{setWeight: 20}, {pause: {duration: 1h}}, {pause: {}}]}}"
@@ -32,8 +32,8 @@ func TestTimedPause(t *testing.T) {
 	}
 }
 
-// Conditions report a pause only if no annotation defines pauses. A partition or a strategy pauses an
-// object only while it keeps pods of an older template.
+// A condition counts as a pause only if no annotation names another status field for pauses. A partition or a
+// strategy pauses an object only while it keeps pods of an older template.
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	const count = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {replicas: {type: integer}, readyReplicas: {type: integer}, updatedReplicas: {type: integer}, paused: {type: boolean}, phase: {type: string}}}}}"
@@ -111,7 +111,7 @@ func TestParked(t *testing.T) {
 	}
 }
 
-// The phase and the message come from the first field that is not empty.
+// The phase and the message each come from the first of several fields that is not empty.
 func TestWordOfAController(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]status.Word{

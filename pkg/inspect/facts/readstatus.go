@@ -50,7 +50,7 @@ func (f Facts) read(o *status.Object, obj map[string]any) {
 	f.judge(o, obj)
 }
 
-// readGeneration sets the observed generation, or marks the object as untracked.
+// readGeneration sets the observed generation. It marks the object as untracked if no generation is expected.
 func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 	switch seen := valueAt(obj, ".status.observedGeneration").(type) {
 	case int64:
@@ -68,8 +68,8 @@ func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 	}
 	switch f.Generation {
 	case GenerationField, GenerationText:
-		// The controller has not written the field yet. A controller that already reports Ready never writes the
-		// field.
+		// The controller has not written a generation yet. If it reports Ready without one, it never writes
+		// the field.
 		o.Untracked = f.builtIn && o.Generation == 0 || !f.builtIn && meta.IsStatusConditionTrue(o.Conditions, apis.ConditionReady)
 	default:
 		o.Untracked = true
@@ -92,8 +92,8 @@ func readTracked(o *status.Object, reported map[string]any) {
 	}
 }
 
-// written returns a generation from a status. It replaces 0 with -1, because 0 in ObservedGeneration
-// means that no controller has seen the object.
+// written returns the given generation, but replaces 0 with -1, because 0 in ObservedGeneration means that no
+// controller has seen the object.
 func written(generation int64) int64 {
 	if generation == 0 {
 		return -1
@@ -102,8 +102,8 @@ func written(generation int64) int64 {
 }
 
 // lag returns an unmet expression if the observed generation of a referenced object is outdated. If not, it
-// returns "". For example, a Rollout has the annotation "rollout.argoproj.io/workload-generation" and the
-// field .status.workloadObservedGeneration, which must be equal.
+// returns "". For example, an Argo Rollout has the annotation "rollout.argoproj.io/workload-generation" and
+// the field .status.workloadObservedGeneration, which must be equal.
 func lag(obj map[string]any) string {
 	for key, wanted := range fieldpath.Object(obj, "metadata", "annotations") {
 		of, is := strings.CutSuffix(key[strings.LastIndex(key, "/")+1:], "-generation")
@@ -144,7 +144,7 @@ func hasContainers(obj map[string]any) bool {
 	return len(containers) > 0
 }
 
-// readWord sets the phase, the message, and the claims that the controller reports.
+// readWord sets the phase, the message, and the claims that the status contains, and the names of its fields.
 func readWord(o *status.Object, obj map[string]any) {
 	phaseFields := []string{".status.phase", ".status.state", ".status.updateStatus", ".status.state.phase"}
 	for at, paths := range map[*string][]string{&o.Word.Phase: phaseFields, &o.Word.Message: {".status.message", ".status.reason"}} {
@@ -162,8 +162,8 @@ func readWord(o *status.Object, obj map[string]any) {
 }
 
 // judge evaluates the kind's expressions for ready and failed objects. An expression with an error is false.
-// The ReadyWhen of a profile is ignored if none of its fields exist, because older versions of the controller
-// do not write them.
+// ReadyWhen expressions from a profile are ignored if the object has none of their fields, because older
+// versions of the controller do not write these fields.
 func (f Facts) judge(o *status.Object, obj map[string]any) {
 	reported := func(e fieldpath.Expression) bool { return valueAt(obj, fieldOf(e)) != nil }
 	if len(f.ReadyWhen) > 0 && (!f.profiled || slices.ContainsFunc(f.ReadyWhen, reported)) {
@@ -192,7 +192,7 @@ func holdsOf(e fieldpath.Expression, obj map[string]any) bool {
 }
 
 // Settle adds the facts that depend on the desired count: the pods that a partition keeps, a pause, the
-// bounds of the count, and the total of all groups.
+// bounds of the count, and the groups of pods with their total.
 func (f Facts) Settle(o *status.Object, obj *unstructured.Unstructured, count *fieldpath.Path) {
 	switch {
 	case f.Unit == "shard":
@@ -237,7 +237,7 @@ func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[str
 	return last.Subresource == "scale" || err == nil && path.ManagedBy(*last, obj)
 }
 
-// number returns the first whole number at the paths, clamped to a count, and whether there is one.
+// number returns the first whole number at the paths, clamped to a valid count, and whether it was found.
 func number(obj map[string]any, paths []string) (int32, bool) {
 	for _, path := range paths {
 		if n, found := wholeAt(obj, path); found {

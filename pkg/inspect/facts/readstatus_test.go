@@ -49,8 +49,8 @@ func readObject(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// settled returns the model of an object of a kind that another program reconciles. path is the path
-// of its count, or "".
+// settled returns the model of an object that another program reconciles. path is the path of the object's
+// count, or "" if there is none.
 func settled(t *testing.T, kind kinds.Kind, source kinds.Source, path string, obj *unstructured.Unstructured) status.Object {
 	t.Helper()
 	var count *fieldpath.Path
@@ -121,7 +121,7 @@ func (row statusRow) check(t *testing.T) {
 	}
 }
 
-// Percentages are rounded like in OpenKruise.
+// Percentages are rounded as in OpenKruise.
 func TestKeeps(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

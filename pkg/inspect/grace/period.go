@@ -13,14 +13,14 @@ import (
 
 // Period is how long a wait tolerates a failing object. With the zero value, the wait gives up immediately.
 type Period struct {
-	// For is how long an object can fail before the wait gives up.
+	// For is how long an object may fail before the wait gives up.
 	For time.Duration
 	// Endless means that the wait never gives up on a failing object.
 	Endless bool
 
 	failed time.Time
 	// cause is why pods fail, with the generation and the number of ready pods at the first failure.
-	// If a controller replaces failing pods, the failure lasts until more pods become ready.
+	// If a controller replaces the failing pods, the same failure continues until more pods become ready.
 	cause cause
 	// pods contains the UIDs of the pods that have failed for this cause.
 	pods map[types.UID]bool
@@ -54,8 +54,8 @@ func (c cause) lasts(later cause, r status.Report) bool {
 	return c.code != "" && same && c.generation == r.Metadata.Generation && r.Replicas.Ready <= c.ready && !r.Verdict.Settled()
 }
 
-// Look reports whether the period is over, given a report and the current time. If it is not over,
-// again is the delay until the next Look if nothing changes, or zero if no Look is needed.
+// Look reports whether the period is over, given a report and the current time. If it is not over, again is
+// the delay after which Look must be called even if nothing changes, or zero if no such call is needed.
 func (p *Period) Look(r status.Report, now time.Time) (over bool, again time.Duration) {
 	later, pods := causeOf(r)
 	present, replaced := false, false

@@ -50,7 +50,7 @@ func TestPeriod(t *testing.T) {
 	}
 }
 
-// The period continues when a controller replaces the failing pods.
+// The period continues if a controller replaces the failing pods, and restarts after progress or a new spec.
 func TestPeriodByCause(t *testing.T) {
 	t.Parallel()
 	crashed := func(uid string, verdict status.Verdict, ready int32, generation int64) status.Report {

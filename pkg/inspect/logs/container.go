@@ -36,14 +36,14 @@ const (
 	phaseEnded
 )
 
-// Container is the last known state of a container of a pod.
+// Container is the last known state of a container in a pod.
 type Container struct {
 	Namespace, Pod string
 	uid            types.UID
 	Name           string
 	node           string
-	// label is the prefix of the container's lines: the slot or the short name of the pod. If the pod
-	// has several containers, the name of the container follows.
+	// label is the prefix of the container's lines: the slot, the short name, or the full name of the pod. If
+	// the pod has several containers, the name of the container follows.
 	label string
 	// failing means that the pod is not ready. reason explains why, if known.
 	failing bool
@@ -55,7 +55,7 @@ type Container struct {
 	previous bool
 	end      string
 	// last means that the newest run has ended, and the container waits for a restart. The log of this run is
-	// requested as the previous one, because the container can restart before the request.
+	// requested as the previous one, because the container may restart before the request.
 	last bool
 	// broken means that the container failed, or was restarted and is not ready.
 	broken bool
@@ -98,8 +98,8 @@ func failingLast(containers []Container) []Container {
 	return append(slices.DeleteFunc(slices.Clone(containers), failing), slices.DeleteFunc(slices.Clone(containers), ready)...)
 }
 
-// shortName returns the name of a pod without the name of the object, and the slot of the pod. The slot is
-// the number or word at the end of the name.
+// shortName returns the name of a pod without the name of the object, and the slot of the pod. A slot label
+// sets both results. Without this label, the slot is the number or word at the end of the name.
 func shortName(object string, pod *corev1.Pod) (short, slot string) {
 	short = pod.Name
 	if rest, is := strings.CutPrefix(pod.Name, object+"-"); is && rest != "" {

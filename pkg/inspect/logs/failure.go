@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	// linesOfFailure is the number of log lines that are printed for a failed container.
+	// linesOfFailure is the maximum number of log lines that are printed for a failed container.
 	linesOfFailure = 10
-	// logsWithin limits the time for the logs of all failed objects.
+	// logsWithin limits the time to read the logs of all failed objects.
 	logsWithin = 10 * time.Second
 	// lastLineWithin and lastLineBytes limit the time and the bytes for the last line of a log.
 	lastLineWithin = 2 * time.Second
 	lastLineBytes  = 4096
 )
 
-// AddLastLines adds the last log lines of the failing container to the errors of failed objects, or
-// the reason why the lines cannot be read.
+// AddLastLines adds the last log lines of a failing container, or the reason why there are none, to each
+// error that wraps a FailedError.
 func AddLastLines(ctx context.Context, core corev1client.PodsGetter, errs []error) {
 	ctx, cancel := context.WithTimeout(ctx, logsWithin)
 	defer cancel()
@@ -66,8 +66,8 @@ func describeFailure(ctx context.Context, open Open, failed observe.Observation)
 	return "there is no log of a container that failed"
 }
 
-// AddLastLine adds the container's last log line to the most serious crash in r, unless the object is ready.
-// It adds nothing if the log cannot be read quickly.
+// AddLastLine adds the last log line of the crashed container to the most serious crash in r, unless the
+// object is ready. It adds nothing if the log cannot be read quickly.
 func AddLastLine(ctx context.Context, core corev1client.PodsGetter, pods problem.Pods, r *status.Report) {
 	i := slices.IndexFunc(r.Problems, problem.Problem.Crash)
 	if i < 0 || r.Verdict == status.Ready {
@@ -90,9 +90,9 @@ func AddLastLine(ctx context.Context, core corev1client.PodsGetter, pods problem
 	}
 }
 
-// failingContainer returns the container whose log can explain a problem: the container that the problem
-// names, or one that crashed. It searches only the first pod, which has had the problem for the longest time.
-// found is false if no such container has started.
+// failingContainer returns the container whose log may explain a problem: the container that the problem
+// names or, if it names none, a broken container or else the default container. It searches only the first
+// pod, which has had the problem for the longest time. found is false if no such container has started.
 func failingContainer(pods problem.Pods, p problem.Problem) (container Container, found bool) {
 	i := slices.IndexFunc(pods, func(pod *problem.Pod) bool { return len(p.Pods) > 0 && pod.Name == p.Pods[0] })
 	if i < 0 {

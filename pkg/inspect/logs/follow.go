@@ -17,7 +17,7 @@ import (
 const (
 	// turn is how long a log stays open if other logs wait to be opened.
 	turn = 2 * time.Second
-	// drain is how long the log of a deleted pod is read.
+	// drain is how long the log of a pod is read after the pod is deleted.
 	drain = 10 * time.Second
 	// A log that ended or cannot be read is reopened after leastPause. The pause doubles each time,
 	// up to longestPause.
@@ -52,8 +52,8 @@ type slots struct {
 	reported sync.Once
 }
 
-// NewFollowers returns followers for n objects. Together, they open at most as many logs as the
-// reader allows. They call stop if writing fails or reading is forbidden.
+// NewFollowers returns followers for n objects. Together, they keep at most r.Most logs open at the same
+// time. They call stop if writing fails or reading is forbidden.
 func NewFollowers(n int, r Reader, w Wanted, stop context.CancelCauseFunc) []*Follower {
 	shared := &slots{free: make(chan struct{}, r.Most)}
 	all := make([]*Follower, n)
@@ -132,7 +132,7 @@ const (
 
 // progress records which runs of a container have been read.
 type progress struct {
-	// run is the newest run whose log was opened. done means that its log was read to the end.
+	// run is the newest run whose log was opened. done means that this log was read to the end.
 	run  int32
 	done bool
 }
@@ -196,7 +196,7 @@ func (t *tail) now() (Container, bool) {
 	return t.container, t.isGone
 }
 
-// run follows the container until its pod is gone or the context ends.
+// run follows the container until its pod is gone, the context ends, or an error stops the follower.
 func (t *tail) run(ctx context.Context) {
 	f := t.follower
 	pause := leastPause
@@ -326,7 +326,7 @@ func (t *tail) mark(c Container, s step) {
 	t.progress = progress{run: c.run}
 }
 
-// supervise cancels look if other logs wait for a slot, or if the pod has been gone for longer than drain.
+// supervise cancels look if other logs wait for a slot after a turn, or if the pod has been gone too long.
 func (t *tail) supervise(ctx context.Context, cancel context.CancelCauseFunc) {
 	ticker := time.NewTicker(turn)
 	defer ticker.Stop()

@@ -52,7 +52,7 @@ func (k *kubelets) start(pod string) *playedRun {
 // pass waits in the simulated time of the test.
 func pass(while time.Duration) { <-time.After(while) }
 
-// change changes a run, and wakes up its streams.
+// change modifies a run, and wakes up its streams.
 func (k *kubelets) change(run *playedRun, do func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package logs reads container logs, either once or until the object of the containers is gone. Only Open
-// accesses the server.
+// Package logs reads container logs, either once or until the object that owns the pods is gone. All requests
+// to the server go through Open.
 package logs
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// maxLine is the maximum number of bytes of a line. A longer line is cut, and cutMark is added.
+// maxLine is the maximum number of bytes in a line. A longer line is cut, and cutMark is added.
 const (
 	maxLine = 64 << 10
 	cutMark = " … [cut at 64 KiB]"

@@ -25,7 +25,7 @@ const (
 	JSON      Format = "json"
 )
 
-// batchBytes is the size at which lines are written even if more lines are buffered.
+// batchBytes is the size at which collected lines are written even if more input is available.
 const batchBytes = 32 << 10
 
 var errWrite = errors.New("write the lines of a log")

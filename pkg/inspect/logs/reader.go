@@ -22,7 +22,7 @@ type Reader struct {
 	Previous bool
 }
 
-// part is a part of the output of Once: a heading, a log, or a heading with a log.
+// part is one piece of the output of Once: a heading, a log, or a heading with a log.
 type part struct {
 	of      Container
 	say     string
@@ -32,8 +32,8 @@ type part struct {
 	to   *io.PipeWriter
 }
 
-// Once writes the logs of containers one after the other, with the logs of failing pods last. It opens several
-// logs in advance. If a log cannot be read, it adds an error to the result and continues.
+// Once writes the logs of containers one after the other, failing pods last, and opens several in advance. If
+// a log cannot be read, Once records an error and continues. It stops if writing fails or the context ends.
 func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	var parts []part
 	for _, c := range failingLast(containers) {
@@ -89,8 +89,8 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	return failed
 }
 
-// parts returns the output for a container: its log, preceded by the log of the previous run if that log
-// explains why the pod is not ready. If there is no log, a heading explains the reason.
+// parts returns the output for a container: its log or, on request, its previous log. A previous log that
+// explains why the pod is not ready precedes the log. If there is no log, a heading explains why.
 func (r *Reader) parts(c Container) []part {
 	say := func(format string, args ...any) part {
 		p := part{of: c, say: fmt.Sprintf(format, args...)}

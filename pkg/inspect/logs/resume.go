@@ -19,8 +19,8 @@ func (r *resume) begin() time.Time {
 	return r.newest.Truncate(time.Second)
 }
 
-// isNew counts a line, and reports whether the line is new. resumed means that the log was reopened and can
-// repeat lines.
+// isNew reports whether a line is new and, if so, counts the line. resumed means that the log was reopened
+// and may repeat lines.
 func (r *resume) isNew(line Line, resumed bool) bool {
 	switch {
 	case line.Time.IsZero():

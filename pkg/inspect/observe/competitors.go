@@ -21,7 +21,7 @@ import (
 )
 
 // addCompetitors adds the autoscalers and disruption budgets if the extent includes them. If there are
-// budgets, it also adds the pods. unread lists the resources that the user is not allowed to read.
+// budgets, it also adds the pods. unread lists autoscalers or budgets if reading them is forbidden.
 func (m *model) addCompetitors(ctx context.Context, e *status.Snapshot) (unread []string, err error) {
 	if !m.extent.Competitors {
 		return nil, nil

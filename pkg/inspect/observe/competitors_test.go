@@ -72,8 +72,7 @@ func TestGuardsWithoutABudget(t *testing.T) {
 	}
 }
 
-// The pods that a budget selects are read even if nothing else is. Unread lists them if the user is not allowed
-// to read them.
+// If there is a budget, pods are read at any depth. Unread lists "pods" if reading them is forbidden.
 func TestGuardsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, extent := range []Extent{{Competitors: true}, {Competitors: true, Recount: true}} {

@@ -24,7 +24,7 @@ type Condition struct {
 	What, Done string
 	// Tree means that the condition depends on the pods and other children of the object.
 	Tree bool
-	// FailsFast means that a wait can give up on an object that has failed or is paused.
+	// FailsFast means that a wait may give up on an object that has failed or is paused.
 	FailsFast bool
 	// CountOnly means that only the number of pods matters. Such a condition can be met while the rollout of a
 	// new template is paused.

@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// costOfLooks returns the bytes and the number of allocations for one read of each target. It does not
+// costOfLooks returns the allocated bytes and the allocations for one read of each target. It does not
 // measure the first read, which lists the objects. complete reports whether a snapshot is complete.
 func costOfLooks(t *testing.T, s *server, targets []Target, complete func(status.Snapshot) bool) (bytes, allocations uint64) {
 	t.Helper()

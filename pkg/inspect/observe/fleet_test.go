@@ -17,7 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// recorder is a follower that records what it shows. It runs in a bubble, and ends with the test.
+// recorder is a follower that records what it shows. It runs in a synctest bubble, and ends with the test.
 type recorder struct {
 	*Follower
 
@@ -38,7 +38,7 @@ func (s *server) follower(t *testing.T, x Extent, several, every bool) *recorder
 	return &recorder{Follower: f}
 }
 
-// source returns a source that records the shown observations of objects.
+// source returns a Source that records the shown observations and the errors.
 func (f *recorder) source(t Target) Source {
 	return Source{
 		Target: t,
@@ -74,7 +74,7 @@ func (f *recorder) last() status.Report {
 	return all[len(all)-1].Report
 }
 
-// saw compares the seen observations with the expected ones, in alphabetical order, and forgets them.
+// saw sorts the observations, compares them with the expected ones, and then forgets the observations.
 func (f *recorder) saw(t *testing.T, want ...string) {
 	t.Helper()
 	var got []string
@@ -157,7 +157,7 @@ func TestFleetShowsNoMoreThanPeopleSee(t *testing.T) {
 	})
 }
 
-// Errors of an object are passed to Fail. The end of the context is not an error.
+// An error about an object is passed to Fail. The end of the context is not an error.
 func TestFleetFails(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -81,7 +81,7 @@ type Source struct {
 }
 
 // Follow shows each object of a source, and shows it again after each change. Follow returns when the context
-// ends, when the server rejects a request, or when a named object is gone (ErrGone).
+// ends, when the server rejects a request, or when a named object does not exist or is gone (ErrGone).
 func (f *Follower) Follow(ctx context.Context, from Source) error {
 	ctx, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -189,7 +189,7 @@ func (f *Follower) remove(from Source, obj *unstructured.Unstructured) error {
 	return from.Show(Observation{Target: from.of(obj), Report: status.NewReport(status.Snapshot{Object: facts}).Gone(), At: time.Now()})
 }
 
-// see returns a callback for lookOn, which shows an object if the object or its report has changed.
+// see returns a callback for lookOn. The callback shows an object if the object or its report has changed.
 func (f *Follower) see(uid types.UID, show func(Observation) error) func(Observation) (bool, time.Duration, error) {
 	var last *Observation
 	unexplained := steady{wanted: explaining}
@@ -211,8 +211,8 @@ func (f *Follower) see(uid types.UID, show func(Observation) error) func(Observa
 }
 
 // watch calls see with an observation of the target: initially, after every change of the target or its
-// children, and after the delay that see returns. watch returns when see is done, when the context ends, or
-// when the server rejects a request.
+// children, and after the delay that see returns. watch returns when see returns true or an error, when
+// the context ends, or when the server rejects a request.
 func (f *Follower) watch(ctx context.Context, w WaitTarget, g Condition, see func(Observation) (done bool, again time.Duration, err error)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	changes := newWatcher()
@@ -223,8 +223,8 @@ func (f *Follower) watch(ctx context.Context, w WaitTarget, g Condition, see fun
 	return f.lookOn(ctx, w.Target, g, false, changes, see)
 }
 
-// lookOn is like watch, but the caller passes new versions of the target to changes. For a followed object
-// (watched), observations are less frequent, and the first is retried after a transient error.
+// lookOn is like watch, but the caller passes new versions of the target to changes. If watched is true,
+// observations are less frequent, and even the first observation is retried after a transient error.
 func (f *Follower) lookOn(ctx context.Context, t Target, g Condition, watched bool, changes *watcher, see func(Observation) (done bool, again time.Duration, err error)) error {
 	var again <-chan time.Time
 	looked, rest := watched, leastRest
@@ -301,8 +301,8 @@ func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unst
 }
 
 // confirm returns the report and the object that a wait must use. If the watches show that the object is
-// ready, confirm reads everything again, because watches may lag behind each other. For shipped and built-in
-// kinds, it relies on the status and reads nothing.
+// ready, confirm reads everything again once, because watches may lag behind each other. For shipped and
+// built-in kinds, it relies on the status and reads nothing.
 func (m *model) confirm(ctx context.Context, g Condition, obj *unstructured.Unstructured, r status.Report) (status.Report, *unstructured.Unstructured, error) {
 	if kind := m.target.Kind; !r.Verdict.Settled() || !g.FailsFast || m.confirmed || kind.Shipped() || kind.BuiltIn() {
 		m.confirmed = m.confirmed && r.Verdict.Settled()

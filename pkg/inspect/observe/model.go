@@ -30,7 +30,7 @@ type model struct {
 	*feeds.Feeds
 	target Target
 	extent Extent
-	// notify is called after a change of any object that the model has read.
+	// notify is called after a relevant change of an object in a subscribed feed.
 	notify func()
 
 	// object is the last observed version of the target. facts describe this version.
@@ -103,7 +103,7 @@ func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error 
 		return err
 	}
 	if last == nil {
-		m.begun = time.Now() // exclude the facts of the kind, which are read only once
+		m.begun = time.Now() // do not count the time to read the facts of the kind, which are read only once
 	}
 	if last != nil && last.GetGeneration() != obj.GetGeneration() {
 		m.competitors = nil

@@ -102,7 +102,7 @@ func number(n *int32) int32 {
 	return *n
 }
 
-// Reconciled kinds and DaemonSets need no requests for facts, and built-in workloads need no CRD.
+// DaemonSets, and kinds that run-controller reconciles, need no requests. Built-in workloads need no CRD.
 func TestReadObjectAsksNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

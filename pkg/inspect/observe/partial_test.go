@@ -18,7 +18,7 @@ import (
 
 const hanging = 24 * time.Hour
 
-// probe gives a pod a running container that its liveness probe has restarted several times, and
+// probe gives a pod a running container that the liveness probe has restarted the given number of times, and
 // returns the pod.
 func probe(t *testing.T, pod *unstructured.Unstructured, restarts int) *unstructured.Unstructured {
 	t.Helper()
@@ -55,7 +55,7 @@ func reasonsOf(shown []Observation) string {
 // A wait can end before the events are read, because events only explain why an object is not ready.
 func TestWaitEndsBeforeEventsAreKnown(t *testing.T) {
 	t.Parallel()
-	// The list of events is still unanswered at the start, and has failed after a minute.
+	// At the start, the server has not answered the list request for events. After a minute, it has failed.
 	for _, after := range []time.Duration{0, time.Minute} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)

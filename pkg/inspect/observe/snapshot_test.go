@@ -106,7 +106,7 @@ func TestReadSeesWhatProbesEnd(t *testing.T) {
 		what    string
 		message string
 		verdict status.Verdict
-		want    int // number of lists of events
+		want    int // number of list requests for events
 	}{
 		{"ended", "Container main failed liveness probe, will be restarted", status.Progressing, 4},
 		{"stopped by somebody", "Stopping container main", status.Ready, 1},

@@ -54,7 +54,7 @@ func (w WaitTarget) holds(s Observation) error {
 type Limits struct {
 	// Timeout is the maximum duration of the whole wait. Zero means no timeout.
 	Timeout time.Duration
-	// FailAfter is how long an object can stay failed before the wait gives up.
+	// FailAfter is how long an object may stay failed before the wait gives up.
 	FailAfter time.Duration
 	// FailFast lets the wait give up on a failed or paused object before the timeout.
 	FailFast bool
@@ -168,9 +168,9 @@ func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g
 	return Observation{}, notMet(ctx, w, g, last, err)
 }
 
-// givesUp returns an error if a wait must end before its timeout. over means that the object has failed for
-// too long. A pause ends the wait, too, unless the wait is endless, or waits for a count that takes effect
-// despite the pause.
+// givesUp returns an error if a complete observation ends the wait before its timeout. over means that the
+// object has failed for too long. endless means that neither a failure nor a pause ends the wait. A pause
+// does not end a wait for a count that takes effect despite the pause.
 func givesUp(s Observation, g Condition, endless, over bool) error {
 	switch {
 	case s.Partial:
@@ -183,7 +183,7 @@ func givesUp(s Observation, g Condition, endless, over bool) error {
 	return nil
 }
 
-// notMet returns the error for a condition that was not met. The error includes the last observation, if any.
+// notMet returns the error of a wait. After a timeout or an interruption, it includes the last known state.
 func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, err error) error {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = outcome.ErrInterrupted
@@ -213,7 +213,7 @@ func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, e
 	return err
 }
 
-// explaining is how long an observation or the end of a wait can be delayed to read events and nodes.
+// explaining is how long an observation or the end of a wait may be delayed to read events and nodes.
 const explaining = time.Second
 
 // explain completes the report of the last observation before a timeout if the observation is partial.
@@ -271,7 +271,7 @@ func (e *FailedError) Unwrap() error { return e.Err }
 func (s Observation) recheck() time.Duration {
 	switch s.Report.ReasonCode {
 	case problem.CodeChildNotReady, problem.CodeStatusBehind, problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeConditionFalse:
-		return follow.Pause // the verdict can change without a watch event
+		return follow.Pause // the verdict may change without a watch event
 	}
 	return s.Report.Recheck
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// WaitForObject calls done with the current object, and again after every change. The argument is nil if the
-// object does not exist. WaitForObject returns when done returns true or an error, or after the timeout
-// (ErrTimeout).
+// WaitForObject calls done with the current object, and again after every change. If the object does not
+// exist, it passes nil. WaitForObject returns when done returns true or an error, when the server rejects a
+// request, when the context ends, or after the timeout (ErrTimeout).
 func WaitForObject(ctx context.Context, objects dynamic.ResourceInterface, name string, timeout time.Duration, done func(*unstructured.Unstructured) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, outcome.ErrTimeout)
 	defer cancel()

@@ -92,7 +92,7 @@ func TestWaitEndsSoon(t *testing.T) {
 		target Target
 		change func(*testing.T, *server)
 		within time.Duration
-		pods   int // number of lists of pods
+		pods   int // number of list requests for pods
 	}{
 		"a Deployment": {serveWeb, web(), func(t *testing.T, s *server) { t.Helper(); s.put(deployment(t, 2, 2)) }, leastRest, 1},
 		"a Set":        {serveSet, theSet(), func(t *testing.T, s *server) { t.Helper(); s.put(setOf(t, 2)) }, leastRest + 2*latency, 2},
@@ -130,7 +130,7 @@ func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 		pass(time.Second)
 		s.Stall("replicasets")
 		s.put(replicaSet(t, "web-1", 2, 1))
-		s.put(setOf(t, 2)) // the program has not seen the pod yet
+		s.put(setOf(t, 2)) // the controller has not seen the pod yet
 		pass(time.Minute)
 		if w.over() {
 			t.Fatalf("it ended with a pod that is not ready: %v", w.err)
@@ -402,7 +402,7 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 		condition Condition
 		forbidden bool // the user is not allowed to list pods
 		want      []string
-		pods      int // number of lists of pods
+		pods      int // number of list requests for pods
 	}{
 		"one that is there":            {serveWeb, web(), Created(), false, listed, 0},
 		"one that is ready":            {serveWeb, web(), Ready(), false, nil, 1},
@@ -423,7 +423,7 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 			if !w.over() || refused != apierrors.IsForbidden(w.err) || !refused && (w.err != nil || !last.Met || last.Report.Verdict != status.Ready) {
 				t.Errorf("%s: it has ended: %t, %v, with %s", what, w.over(), w.err, last.State())
 			}
-			// The wait can end before it begins to watch.
+			// The wait may end before it begins to watch.
 			sent := slices.DeleteFunc(s.sent(), func(request string) bool { return request == "watch deployments" })
 			if test.want != nil && !slices.Equal(sent, test.want) || s.count("list pods") != test.pods {
 				t.Errorf("%s: it sends %v, %d lists of pods", what, sent, s.count("list pods"))
@@ -460,7 +460,7 @@ func TestWaitConfirmsOnce(t *testing.T) {
 	})
 }
 
-// A wait for a ready object ends if the object is deleted. A recreated object is another object.
+// A wait until an object is ready ends if the object is deleted, even if it is created again.
 func TestWaitForWhatGoes(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string]func(*testing.T, *server){

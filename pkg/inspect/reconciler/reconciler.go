@@ -1,5 +1,5 @@
-// Package reconciler describes the controller of an object, based on the leases of run-controllers and on the
-// last writes of the spec and status.
+// Package reconciler describes the controller of an object, based on the last writes of the spec and status,
+// and on the leases of run-controllers, which are processes of the "run-controller" command.
 package reconciler
 
 import (
@@ -29,7 +29,7 @@ type Reconciler struct {
 	searched bool
 }
 
-// Object describes the object at the time Now.
+// Object describes the state of an object at the time Now.
 type Object struct {
 	Namespace, Resource string
 	Labels              map[string]string
@@ -37,7 +37,7 @@ type Object struct {
 	Foreign  bool
 	Managers []metav1.ManagedFieldsEntry
 	Now      time.Time
-	// Commands composes hints for the cluster of the object.
+	// Commands formats the commands in hints, with the flags that select the cluster.
 	Commands commandline.Context
 }
 
@@ -89,7 +89,7 @@ func (r Reconciler) liveLoop() (Loop, bool) {
 	return Loop{}, false
 }
 
-// Active reports whether a run-controller is running for the object, or a controller wrote its status
+// Active reports whether a run-controller is running for the object, or whether a controller wrote the status
 // less than the given duration ago.
 func (r Reconciler) Active(within time.Duration) bool {
 	if _, lives := r.liveLoop(); lives {
@@ -99,7 +99,7 @@ func (r Reconciler) Active(within time.Duration) bool {
 }
 
 // Silent reports whether the object needs a run-controller but has none, and its status was not written in
-// the last minute.
+// the last minute. It returns false if the leases were not listed.
 func (r Reconciler) Silent() bool {
 	if _, lives := r.liveLoop(); lives || r.of.Foreign || !r.searched {
 		return false
@@ -107,7 +107,7 @@ func (r Reconciler) Silent() bool {
 	return r.Status == nil || r.of.Now.Sub(r.Status.Time.Time) > recently
 }
 
-// Story describes the last write of the status, and the running controller.
+// Story describes the last write of the status and, if it is known, whether a run-controller is running.
 func (r Reconciler) Story() string {
 	text := "its status has never been written"
 	if w := r.Status; w != nil {

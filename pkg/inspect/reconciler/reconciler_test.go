@@ -15,7 +15,7 @@ import (
 
 func lookedAt() time.Time { return time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC) }
 
-// A controller is active for a few seconds after it writes a status, even without a lease.
+// A controller is considered active for the given duration after it writes a status, even without a lease.
 func TestActive(t *testing.T) {
 	t.Parallel()
 	for ago, want := range map[time.Duration]bool{4 * time.Second: true, 5 * time.Second: false} {
@@ -47,8 +47,8 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// Live loops come first, then loops with a more recent renewal. Loops that do not cover the object,
-// or that released their lease, are omitted.
+// Live run-controllers come first. Within each group, the latest renewal comes first. Run-controllers that do
+// not cover the object, or that released their lease, are omitted.
 func TestNew(t *testing.T) {
 	t.Parallel()
 	loop := func(who string, renewed time.Duration) leaserecord.Loop {

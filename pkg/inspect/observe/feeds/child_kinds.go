@@ -26,8 +26,8 @@ func PodMakers() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{replicaSet(), apps.WithKind("StatefulSet"), apps.WithKind("DaemonSet"), apps.WithKind("Deployment")}
 }
 
-// ChildSelector returns a selector that all children of an object match, or "" if there is none. A Deployment
-// releases ReplicaSets that do not match its selector.
+// ChildSelector returns a selector that all children of the given kind match, or "" if there is none. A
+// Deployment releases ReplicaSets that do not match its selector.
 func ChildSelector(kind kinds.Kind, obj *unstructured.Unstructured, child schema.GroupVersionKind) string {
 	if kind.CRD() == kinds.Deployments && child == replicaSet() {
 		return kind.PodSelector(obj)

@@ -54,15 +54,15 @@ type Feeds struct {
 }
 
 type (
-	// Pods keep only the fields of a pod that a report needs.
+	// Pods is a feed of pods. It keeps only the fields that a report needs.
 	Pods = follow.Feed[*corev1.Pod, *problem.Pod]
-	// Children are the objects between targets and their pods.
+	// Children is a feed of the objects between targets and their pods.
 	Children = follow.Feed[*unstructured.Unstructured, Child]
-	// Events are the events about targets and their children.
+	// Events is a feed of the events about targets and their children.
 	Events = follow.Feed[*corev1.Event, *corev1.Event]
-	// Nodes contain a single node, which is read by name.
+	// Nodes is the feed of a single node, which is read by name.
 	Nodes = follow.Feed[*corev1.Node, *corev1.Node]
-	// Leases are the leases of run-controllers.
+	// Leases is a feed of the leases of run-controllers.
 	Leases = follow.Feed[*unstructured.Unstructured, Lease]
 )
 

@@ -302,7 +302,7 @@ func (d *declaration) checkConditions() {
 }
 
 // path reads an annotation with the path of a field. The field must be in root, which is "spec" or
-// "status", and its type in the schema must be kind. Without the annotation, path calls usual.
+// "status", and its type in the schema must be kind. Without the annotation, it returns a path from usual.
 func (d *declaration) path(root, key, kind string, usual ...[]string) []string {
 	word, declared := d.annotations[key]
 	if !declared {

@@ -1,5 +1,5 @@
-// Package kinds describes kinds with replicas: shipped kinds, kinds that CRDs declare, and their RBAC
-// rules and CRDs. Unlike package discover, it sends no requests.
+// Package kinds describes kinds that have pods: shipped kinds, kinds that CRDs declare, and built-in
+// workloads. It also makes RBAC rules and CRDs. Unlike package discover, it sends no requests.
 package kinds
 
 import (

@@ -16,9 +16,9 @@ func (k Kind) LabelsPods() bool {
 	return k.Shipped() && k.Mapping.Strategy.OwnsPods()
 }
 
-// PodSelector returns a selector that matches all pods of an object. If this program creates the pods, it
-// selects the owner label. For workloads of apps/v1 and similar kinds, it is .spec.selector, because
-// their controllers release pods that do not match. Otherwise, it is "", which matches everything.
+// PodSelector returns a selector that matches all pods of an object. If this program creates the pods, the
+// selector matches the owner label. For workloads of apps/v1 and similar kinds, it is .spec.selector,
+// because their controllers release pods that do not match. Otherwise, it is "", which matches everything.
 func (k Kind) PodSelector(obj *unstructured.Unstructured) string {
 	if k.LabelsPods() {
 		return apis.LabelOwner + "=" + string(obj.GetUID())

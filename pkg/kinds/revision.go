@@ -47,8 +47,8 @@ func RevisionData(kind Kind, obj *unstructured.Unstructured) (map[string]any, er
 const defaultHistoryLimit = 10
 
 // RevisionHistoryLimit returns how many revisions without pods to keep for an object:
-// .spec.revisionHistoryLimit, the annotation of the CRD, or 10, in this order. It ignores invalid values,
-// which a schema can allow.
+// .spec.revisionHistoryLimit, the annotation of the CRD, or 10, in this order. It ignores invalid
+// values, which a schema may allow.
 func RevisionHistoryLimit(kind Kind, obj *unstructured.Unstructured) int {
 	if n, found, err := unstructured.NestedInt64(obj.Object, "spec", "revisionHistoryLimit"); found && err == nil && n >= 0 && n <= math.MaxInt32 {
 		return int(n)

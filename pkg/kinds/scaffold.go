@@ -85,8 +85,8 @@ func addCount(spec map[string]any, names []string) {
 	}
 }
 
-// plural returns the resource with the plural that clients guess. For names such as "box", whose guess is
-// wrong, it appends "es".
+// plural returns the resource with the plural that clients guess. For names such as "box", for
+// which they guess wrong, it appends "es".
 func (s Scaffold) plural() schema.GroupVersionResource {
 	guess, singular := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: s.Group, Version: "v1alpha1", Kind: s.Kind})
 	for _, end := range []string{"x", "z", "ch", "sh"} {

@@ -103,13 +103,13 @@ func strategyNames() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// WithoutReplicas reports whether objects of the strategy have no replica count.
+// WithoutReplicas reports whether objects with this strategy have no replica count.
 func (s Strategy) WithoutReplicas() bool {
 	rules, known := s.rules()
 	return known && !rules.counted
 }
 
-// OwnsPods reports whether objects of the strategy own their pods directly.
+// OwnsPods reports whether objects with this strategy own their pods directly.
 func (s Strategy) OwnsPods() bool {
 	rules, _ := s.rules()
 	return rules.ownsPods

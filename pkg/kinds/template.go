@@ -37,8 +37,8 @@ func DecodeTemplate(fields map[string]any) (*corev1.PodTemplateSpec, error) {
 	return template, nil
 }
 
-// TemplateFields is like Template, but returns only the fields that the object has. The caller can
-// modify the result.
+// TemplateFields is like Template, but returns only the fields that the object has. The caller is
+// allowed to modify the result.
 func TemplateFields(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
 	fields, found, err := storedTemplate(kind, obj)
 	switch {

@@ -15,10 +15,10 @@ import (
 // a million objects, three times the number of pods for which Kubernetes is designed.
 const maxPages = 1000
 
-// connection is the state of the server as a command observes it. It limits the time and memory that
-// a broken server can cost. After a response that times out or does not end, the API group gets no
-// more requests. If the server has never responded, or if two groups in a row have timed out, no
-// group gets more requests.
+// connection is the state of the server as a command observes it. It limits the time and memory
+// that a broken server can cost. After a response that times out or does not end, the API group
+// gets no more requests. If there was no earlier response, or if two groups in a row have timed
+// out, no group gets more requests.
 type connection struct {
 	// patient means that the command waits until the server responds again. All requests are sent,
 	// even to broken groups.
@@ -111,8 +111,8 @@ func (c *connection) noteResponse(group string, resp *http.Response, timeout tim
 	}
 }
 
-// addPage counts a page of a list. It returns an error if a server announces too many pages. All
-// lists together are limited to maxResponseBytes times the number of lists.
+// addPage counts a page of a list. It returns an error if there are too many pages, or if they are
+// too large. All lists together are limited to maxResponseBytes times the number of lists.
 func (c *connection) addPage(req *http.Request, bytes int) error {
 	query := req.URL.Query()
 	switch {

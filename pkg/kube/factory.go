@@ -72,8 +72,8 @@ func New(version string, streams genericiooptions.IOStreams) *Factory {
 	return c
 }
 
-// Namespace returns the namespace of a flag or, without a flag, of the context. given means that a
-// flag sets it. Several namespaces are an error.
+// Namespace returns the namespace from the flag or, without the flag, from the context. given means
+// that the flag is set. Several namespaces are an error.
 func (c *Factory) Namespace() (namespace string, given bool, err error) {
 	all, given, err := c.Namespaces()
 	if err == nil && len(all) > 1 {
@@ -100,8 +100,8 @@ func (c *Factory) Namespaces() (all []string, given bool, err error) {
 	return all, given, err
 }
 
-// NoNamespace returns the namespace of the command, or "" for the default namespace. missing is true
-// only if the server reports that the namespace does not exist.
+// NoNamespace returns the namespace of the command, or "" if it is the default namespace or cannot
+// be checked. missing is true only if the server reports that the namespace does not exist.
 func (c *Factory) NoNamespace(ctx context.Context) (namespace string, missing bool) {
 	namespace, _, err := c.Namespace()
 	if err != nil || namespace == metav1.NamespaceDefault {
@@ -115,7 +115,7 @@ func (c *Factory) NoNamespace(ctx context.Context) (namespace string, missing bo
 	return namespace, NotFound(err)
 }
 
-// Kubeconfig returns the merged kubeconfig. It returns an error if the context of --context does not exist.
+// Kubeconfig returns the merged kubeconfig. It returns an error if the context in --context does not exist.
 func (c *Factory) Kubeconfig() (clientcmdapi.Config, error) {
 	raw, err := c.Flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
@@ -185,12 +185,12 @@ func (c *Factory) requestTimeout() time.Duration {
 	return timeout
 }
 
-// Dynamic returns the client for custom resources.
+// Dynamic returns the client for resources of any type.
 func (c *Factory) Dynamic() (*dynamic.DynamicClient, error) {
 	return clientOf(c, dynamic.NewForConfig)
 }
 
-// Core returns the protobuf client for pods and events.
+// Core returns the protobuf client for resources of the core group, such as pods and events.
 func (c *Factory) Core() (*corev1client.CoreV1Client, error) {
 	return clientOf(c, func(config *rest.Config) (*corev1client.CoreV1Client, error) {
 		return corev1client.NewForConfig(WithProtobuf(config))

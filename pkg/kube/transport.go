@@ -53,8 +53,8 @@ type boundedTransport struct {
 	base     http.RoundTripper
 }
 
-// RoundTrip sends a request if its API group is not broken. It reads the whole response, so that
-// errors in the body fail the request. It does not read the body of a watch or a log.
+// RoundTrip sends a request if its API group is not broken. Except for a watch or a log, it reads
+// the whole response, so that errors in the body fail the request.
 func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	t.used.Store(true)
 	group := groupOf(req.URL.Path)
@@ -143,7 +143,7 @@ type boundedBody struct {
 	server   string
 	held     *atomic.Int64
 	maxBytes int64
-	mine     atomic.Int64 // the held bytes of this body; Close can run during a Read of a watch
+	mine     atomic.Int64 // the held bytes of this body; Close may run during a Read of a watch
 	lines    bool
 	json     bool
 	bounds   jsonBounds
@@ -156,7 +156,7 @@ type boundedBody struct {
 	data *bytes.Reader // the whole body after readBody; nil before
 }
 
-// Read returns an error if all bodies together hold more than maxBytes.
+// Read returns an error if the JSON exceeds a limit, or if all bodies together hold more than maxBytes.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.data != nil {
 		return b.data.Read(p)
@@ -254,7 +254,7 @@ func checkObject(resp *http.Response, data []byte) error {
 	return &BadResponseError{Server: req.URL.Host, Problem: fmt.Sprintf("answered %s %s with another object", req.Method, req.URL.Path), unusable: true}
 }
 
-// objectAt returns the namespace and the name of the object in a path. The path can end with the
+// objectAt returns the namespace and the name of the object in a path. The path may end with the
 // status or the scale of the object.
 func objectAt(path string) (namespace, name string) {
 	_, rest, grouped := strings.Cut(path, "/apis/")

@@ -294,7 +294,7 @@ func (b contextBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// Container logs have no limit of time or size. Responses to other paths, even similar ones, are
+// Container logs have no time or size limit. Responses to other paths, even similar ones, are
 // limited. In a watch, the limit applies to each event, not to all events together.
 func TestLongStreams(t *testing.T) {
 	t.Parallel()
@@ -369,7 +369,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// A successful response must be JSON or protobuf. Servers can declare JSON as text, as they do for
+// A successful response must be JSON or protobuf. Servers may declare JSON as text, as they do for
 // OpenAPI documents. If an error is a web page, the page is replaced with one line.
 func TestFormats(t *testing.T) {
 	t.Parallel()

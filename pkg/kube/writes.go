@@ -50,8 +50,8 @@ func Interruptible(ctx context.Context, out io.Writer, run func(context.Context)
 	}
 }
 
-// write is like exchange, but it wraps outcome.ErrUnknown in an error if the server might have
-// executed the write. It treats the status 504 as an error.
+// write is like exchange, but its error wraps outcome.ErrUnknown if the server might have executed
+// the write. It treats the status 504 as an error.
 func (t *boundedTransport) write(req *http.Request, group string) (*http.Response, error) {
 	if writes, is := req.Context().Value(unanswered{}).(*atomic.Int64); is {
 		if err := context.Cause(req.Context()); err != nil {

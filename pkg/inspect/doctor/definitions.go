@@ -17,7 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// definitions compares the CRDs of the server with the shipped ones, and sets d.served.
+// definitions compares the CRDs of the server with the shipped CRDs, and sets d.served.
 func (d *Doctor) definitions(ctx context.Context) ([]check.Result, error) {
 	crds, err := deploy.CRDs()
 	if err != nil {
@@ -47,7 +47,7 @@ func (d *Doctor) definitions(ctx context.Context) ([]check.Result, error) {
 	return checks, nil
 }
 
-// serves reports whether the server serves a kind. It returns true if discovery fails.
+// serves reports whether the server serves a kind. It returns true if discovery cannot tell.
 func (d *Doctor) serves(kind kinds.Kind) bool {
 	list, err := d.discovery.ServerResourcesForGroupVersion(kind.Resource.GroupVersion().String())
 	if err != nil {
@@ -80,8 +80,8 @@ func (d *Doctor) declarations(ctx context.Context) ([]check.Result, error) {
 	return checks, nil
 }
 
-// checkDeclaration returns the kind that a CRD declares, and the result of its check. The result is
-// nil if the CRD declares nothing, or if the kind is shipped.
+// checkDeclaration returns the result of checking a CRD, and the kind that it declares. The result
+// is nil if the CRD declares nothing, or if the kind is shipped.
 func (d *Doctor) checkDeclaration(crd *unstructured.Unstructured) (*check.Result, kinds.Kind) {
 	kind, err := kinds.Declared(crd)
 	result := check.Result{Name: "kind " + crd.GetName(), State: check.Passed, Message: fmt.Sprintf("declared: plan %s", kind.Mapping.Strategy)}

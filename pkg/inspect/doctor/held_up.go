@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// heldUp checks whether a quota, admission control, or a pause blocks pods of the shipped kinds.
+// heldUp checks whether pods of the shipped kinds are blocked, and whether their objects are paused.
 func (d *Doctor) heldUp(ctx context.Context) ([]check.Result, error) {
 	if len(d.served) == 0 {
 		return nil, nil

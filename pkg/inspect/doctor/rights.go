@@ -129,7 +129,7 @@ func rightsTo(namespace, verbs string, resources ...string) []check.Right {
 	return rights
 }
 
-// loopRights returns the rights of the controller's role.
+// loopRights returns the rights that the controller's roles grant.
 func loopRights(namespace string) ([]check.Right, error) {
 	objs, err := deploy.Controller(deploy.Settings{Namespace: namespace, AllNamespaces: namespace == ""})
 	if err != nil {

@@ -20,10 +20,10 @@ const (
 	CodePodsOutdated        Code = "PodsOutdated"        // some pods have an older template
 	CodePodsStarting        Code = "PodsStarting"        // not all pods are ready
 	CodeStatusBehind        Code = "StatusBehind"        // the status does not match the pods
-	CodeConditionFalse      Code = "ConditionFalse"      // the counts are right, but a condition reports that the object is not ready
+	CodeConditionFalse      Code = "ConditionFalse"      // a condition or another field reports that the object is not ready
 	CodeChildNotReady       Code = "ChildNotReady"       // the counts are right, but a child of the object is not ready
 	CodeChangeNotSeen       Code = "ChangeNotSeen"       // nothing shows that the controller acted on the last change
-	CodeCannotTell          Code = "CannotTell"          // nothing shows how many pods are ready
+	CodeCannotTell          Code = "CannotTell"          // nothing shows how many pods exist or are ready
 	CodePaused              Code = "Paused"              // someone has paused the object
 	CodePausedByUser        Code = "PausedByUser"        // the annotations of this program pause the object
 	CodeWaitingForPromotion Code = "WaitingForPromotion" // a new version waits for someone to promote it
@@ -57,5 +57,5 @@ const (
 	CodeCreateFailed       Code = "CreateFailed"       // pods cannot be created for another reason
 	CodeDeadlineExceeded   Code = "DeadlineExceeded"   // the progress deadline of the object has passed
 	CodeInvalidPause       Code = "InvalidPause"       // the pause annotation is invalid
-	CodeReportedFailure    Code = "ReportedFailure"    // a condition of the object reports a failure
+	CodeReportedFailure    Code = "ReportedFailure"    // the status reports a failure
 )

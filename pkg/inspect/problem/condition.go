@@ -24,9 +24,9 @@ const (
 	deadlineExceeded = "ProgressDeadlineExceeded"
 )
 
-// Reported returns the failures in the conditions of an object or, if whose names a child, of that
-// child. It adds the last pod creation in the events if that creation failed and no condition
-// reports rejected pods.
+// Reported returns the failures in the conditions of an object. whose is the name of a child, or ""
+// for the object itself. If the last pod creation in the events failed, and no condition reports
+// rejected pods, Reported adds this failure.
 func Reported(conditions []metav1.Condition, whose, namespace string, events []corev1.Event, commands commandline.Context) []Finding {
 	var all []Finding
 	refused := false
@@ -39,7 +39,7 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []c
 		case c.Status == metav1.ConditionTrue && (c.Type == stalled || whose == "" && words.Condition(c) == words.Failed):
 			f.Code, f.Message = CodeReportedFailure, cmp.Or(ConditionWords(c), ConditionSays(c))
 		case c.Status == metav1.ConditionTrue && c.Type == degraded && whose == "":
-			// The object can recover by itself, for example when its pods have started.
+			// The object may recover by itself, for example when its pods have started.
 			f.Code, f.Message, f.Fatal = CodeReportedFailure, ConditionSays(c), false
 		case c.Type == apis.ConditionProgressing && c.Status == metav1.ConditionFalse && c.Reason == deadlineExceeded:
 			// This condition does not name the cause, so Fold sorts it after other fatal problems.
@@ -73,8 +73,8 @@ func refusedLast(events []corev1.Event) (corev1.Event, bool) {
 	return corev1.Event{}, false
 }
 
-// refusal sets the finding for pods that the server rejects. Only the text of the message contains
-// the cause (k8s.io/apiserver/pkg/admission/plugin/resourcequota, /webhook).
+// refusal sets the finding for pods that the server rejects. Except for NameTaken, only the text of
+// the message contains the cause (k8s.io/apiserver/pkg/admission/plugin/resourcequota, /webhook).
 func (f *Finding) refusal(reason, message, namespace string) {
 	message = withoutJSON(message)
 	why := strings.TrimPrefix(message, "Error creating: ")
@@ -96,7 +96,7 @@ func (f *Finding) refusal(reason, message, namespace string) {
 	}
 }
 
-// ConditionWords joins the reason and the message of a condition, or returns the one that is set.
+// ConditionWords joins the reason and the message of a condition, or returns one if the other is empty.
 func ConditionWords(c metav1.Condition) string {
 	switch {
 	case c.Reason == "":

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A refusal contains the server's reason and a hint.
+// The finding for rejected pods contains the server's reason and, if the cause is known, a hint.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -32,7 +32,7 @@ func TestRefusal(t *testing.T) {
 
 // The type, the status, the reason, and the owner of a condition determine whether it is a problem.
 // The owner is the object or a child. The message names the child, except for rejected pods. A
-// degraded object has not failed, because it can recover by itself.
+// degraded object has not failed, because it may recover by itself.
 func TestReported(t *testing.T) {
 	t.Parallel()
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse

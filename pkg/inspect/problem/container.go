@@ -16,8 +16,8 @@ const (
 	// calm is how long a container must run until a crash is forgotten. The kubelet uses the same
 	// time.
 	calm = 10 * time.Minute
-	// trial is how long a container must run after its first restart to be considered recovered.
-	// After more restarts, longTrial applies. Both are long because a busy kubelet reports a crash late.
+	// trial is how long a container must run after its first restart to be considered recovered. After more
+	// restarts, the minimum is longTrial. These times are long because a busy kubelet reports a crash late.
 	trial, longTrial = 10 * time.Second, time.Minute
 )
 
@@ -115,8 +115,8 @@ func (f *Finding) pullWords(message string) string {
 	return message
 }
 
-// crashing sets the finding if a container is in backoff, has just terminated, or has run only for a
-// short time since its last crash.
+// crashing sets the finding if a container is in crash backoff, has terminated, or has run only for
+// a short time since its last crash.
 func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	backingOff := c.State.Waiting != nil && c.State.Waiting.Reason == crashLoopBackOff
 	last := c.State.Terminated
@@ -160,8 +160,8 @@ func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	return true
 }
 
-// recovered reports whether a running container has recovered from its last crash. A ready container
-// must have run for trial or, after several restarts, for about twice as long as before the crash.
+// recovered reports whether a running container has recovered from its last crash. A ready container must
+// have run for a short time or, after several restarts, for about twice as long as before the crash.
 func (c container) recovered(last *corev1.ContainerStateTerminated, now time.Time) bool {
 	runs := now.Sub(c.State.Running.StartedAt.Time)
 	if !c.Ready {

@@ -56,9 +56,9 @@ func evidence(events []corev1.Event) []Event {
 	return all[max(0, len(all)-evidenceEvents):]
 }
 
-// FoldEvents merges events that differ only in numbers and pod names, such as events about pods that
-// a quota rejects. The last of the merged events remains, with the total count. The events must be in
-// the order of SortEvents.
+// FoldEvents merges events that differ only in numbers and quoted names, such as events about pods
+// that a quota rejects. The last of the merged events remains, with the total count. The events
+// must be in the order of SortEvents.
 func FoldEvents(events []corev1.Event) []Event {
 	all := make([]Event, 0, len(events))
 	last := map[string]int{}
@@ -87,7 +87,7 @@ const combined = "(combined from similar events): "
 // write longer messages.
 const maxMessage = 16 << 10
 
-// SortEvents returns events ordered by their last occurrence, with their messages truncated.
+// SortEvents returns events ordered by their last occurrence, with shortened messages.
 func SortEvents(events []corev1.Event) []corev1.Event {
 	all := slices.SortedStableFunc(slices.Values(events), func(a, b corev1.Event) int { return LastSeen(a).Compare(LastSeen(b)) })
 	for i := range all {

@@ -83,8 +83,8 @@ func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 	return f, found
 }
 
-// Sound reports whether OfPod can find a problem in the pod only through events. This is true if the
-// pod is ready, and no running container has terminated before.
+// Sound reports whether only events can show a problem with the pod. This is true if the pod is
+// ready and active, and no running container has terminated before.
 func Sound(pod *corev1.Pod) bool {
 	ended := func(c corev1.ContainerStatus) bool {
 		return c.State.Running != nil && c.LastTerminationState.Terminated != nil
@@ -113,8 +113,8 @@ func Ready(pod *corev1.Pod) (ready bool, since time.Time) {
 	return false, time.Time{}
 }
 
-// notReadySince returns when a pod stopped being ready. If that time is unknown, it returns when the
-// pod was created.
+// notReadySince returns when a pod stopped being ready. If the pod is ready, or that time is
+// unknown, it returns when the pod was created.
 func notReadySince(pod *corev1.Pod) time.Time {
 	if ready, since := Ready(pod); !ready && !since.IsZero() {
 		return since
@@ -162,7 +162,7 @@ func (f *Finding) describe(pod *corev1.Pod) string {
 
 func (f *Finding) showLogs(flags ...string) string { return f.commands.Line(f.logs.With(flags...)) }
 
-// unscheduled sets the finding if a pod cannot be scheduled, with the scheduler's message.
+// unscheduled sets the finding if a pod has a scheduling gate or fits no node.
 func (f *Finding) unscheduled(pod *corev1.Pod) bool {
 	for _, c := range pod.Status.Conditions {
 		if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse {
@@ -213,7 +213,7 @@ func nodeTrouble(pod *corev1.Pod, in Context) (string, bool) {
 
 type container struct {
 	corev1.ContainerStatus
-	// image is the image in the pod spec. The status can name another image.
+	// image is the image in the pod spec. The status may name another image.
 	image         string
 	init, sidecar bool
 }
@@ -243,7 +243,7 @@ func (f *Finding) unmounted(pod *corev1.Pod) bool {
 	return false
 }
 
-// incomplete sets the finding if a started pod has a container or a readiness gate that is not ready.
+// incomplete sets the finding if an init container runs, or a container or readiness gate is not ready.
 func (f *Finding) incomplete(pod *corev1.Pod) bool {
 	var ready, all int
 	var not []string
@@ -299,7 +299,7 @@ func (f *Finding) gated(pod *corev1.Pod) bool {
 }
 
 // Lasting returns why a pod cannot become ready without intervention, judging by the pod alone. The
-// code is "" if the pod can become ready.
+// code is "" if there is no such reason.
 func Lasting(pod *corev1.Pod) (code Code, message string) {
 	if ready, _ := Ready(pod); ready || !Active(pod) {
 		return "", ""

@@ -35,7 +35,7 @@ type Pod struct {
 	// Owner and OwnerKind are the UID and the kind of the pod's controller, or empty if it has none.
 	Owner     types.UID               `json:"-"`
 	OwnerKind schema.GroupVersionKind `json:"-"`
-	// Code is the reason why the pod is not ready, or "" if it is unknown. Reason describes it.
+	// Code is the reason why the pod is not ready, or "" if none is known. Reason describes it.
 	Code   Code   `json:"code,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Object is the pod itself. It must not be changed.
@@ -45,7 +45,7 @@ type Pod struct {
 	Sound, Probed bool `json:"-"`
 }
 
-// NewPod returns the model of a pod. It determines the counts and the status as kubectl does
+// NewPod returns the model of a pod. It determines the counts and the status almost as kubectl does
 // (k8s.io/kubernetes/pkg/printers/internalversion, printPod).
 func NewPod(pod *corev1.Pod) *Pod {
 	p := &Pod{
@@ -89,8 +89,8 @@ func NewPod(pod *corev1.Pod) *Pod {
 	return p
 }
 
-// addMain counts the containers, and copies the status of the first one that is waiting or has
-// terminated.
+// addMain counts ready containers and restarts, and copies the status of the first container that
+// is waiting or has terminated.
 func (p *Pod) addMain(containers []corev1.ContainerStatus) {
 	running := false
 	for _, c := range slices.Backward(containers) {
@@ -111,8 +111,8 @@ func (p *Pod) addMain(containers []corev1.ContainerStatus) {
 	}
 }
 
-// addInit counts the init containers, and reports whether the pod is still initializing. Sidecars
-// count as containers.
+// addInit counts sidecars, which count as containers, and the restarts of init containers. It
+// reports whether the pod is still initializing.
 func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
 	for i := range pod.Spec.InitContainers {
 		if Sidecar(&pod.Spec.InitContainers[i]) {
@@ -178,7 +178,7 @@ func (p Pod) Ended() string {
 // Pods lists pods in the order of ComparePods.
 type Pods []*Pod
 
-// ComparePods orders pods by name and then by UID. This is the order of all outputs.
+// ComparePods orders pods by name and then by UID. All output uses this order.
 func ComparePods(a, b *Pod) int {
 	return cmp.Or(CompareNames(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
 }

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Anyone who can create pods can add many containers to one pod. There is no allocation per
-// container, so the cost is not quadratic.
+// Anyone who can create pods can add many containers to one pod. The cost stays low, because there
+// is no allocation for each container.
 func TestCostOfContainers(t *testing.T) { // not parallel, because it counts allocations
 	const containers = 500
 	pod := corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning}}

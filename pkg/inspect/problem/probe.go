@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// about reports whether an event of a pod can refer to a container.
+// about reports whether an event of a pod may refer to a container.
 func about(e corev1.Event, c container) bool {
 	of := e.InvolvedObject.FieldPath
 	return of == "" || strings.Contains(of, "{"+c.Name+"}")
@@ -19,7 +19,7 @@ func probeKills(e corev1.Event) bool {
 	return e.Reason == EventKilling && strings.Contains(e.Message, " probe, ")
 }
 
-// probeWords shortens a message of the kubelet to a phrase such as "failed its liveness probe".
+// probeWords shortens a kubelet message to a phrase such as "failed its liveness probe".
 func probeWords(message string) string {
 	_, words, found := strings.Cut(message, " failed ")
 	if !found {
@@ -49,7 +49,7 @@ func (f *Finding) stopping(pod *corev1.Pod) bool {
 	return false
 }
 
-// unhealthy sets the finding if events report that a probe of a running container fails.
+// unhealthy sets the finding if events report that a probe of a running, unready container fails.
 func (f *Finding) unhealthy(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running == nil || c.Ready {

@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
-// Problem is a reason why an object, or some of its pods, are not ready.
+// Problem is a reason why an object or some of its pods are not ready.
 type Problem struct {
 	Code Code `json:"code"`
 	// Message describes the problem. It does not name the pods.
@@ -23,7 +23,7 @@ type Problem struct {
 	Hint string `json:"hint,omitempty"`
 	// Fatal is set if the problem lasts until a user intervenes.
 	Fatal bool `json:"fatal"`
-	// Since is when the problem began, or zero if it is unknown. For a pod, it is when the pod
+	// Since is when the problem began, or zero if it is unknown. For a pod, it is usually when the pod
 	// stopped being ready or was created.
 	Since metav1.Time `json:"since,omitzero"`
 	// Pods lists the names of the affected pods. The pod that has been affected for the longest time
@@ -113,8 +113,8 @@ func Fold(findings []Finding, pods int) []Problem {
 	return problems
 }
 
-// rank is lower for fatal problems, and lowest for fatal problems of the object itself. An exceeded
-// deadline comes after all other fatal problems.
+// rank returns the sort order of a problem: first the fatal problems of the object, then those of
+// pods, then an exceeded deadline, and last the problems that are not fatal.
 func rank(p Problem) int {
 	switch {
 	case !p.Fatal:
@@ -180,7 +180,7 @@ func Quantity[N int | int32](n N, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// Count returns the number of elements for which is returns true.
+// Count returns the number of elements that satisfy a predicate.
 func Count[T any](all []T, is func(T) bool) int32 {
 	n := int32(0)
 	for _, element := range all {

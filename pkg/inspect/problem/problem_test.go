@@ -69,8 +69,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// A terminating pod is late some seconds after its grace period. With a finalizer, it is late after a
-// minute.
+// A terminating pod has a problem some seconds after its grace period. The problem is fatal at once
+// or, if the pod has a finalizer, after a minute.
 func TestTerminating(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -7,8 +7,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
-// mustCarryFlags fails the test if a command in a hint lacks the flags of the original command. Such
-// a hint could reach another cluster or act as another user.
+// mustCarryFlags fails the test if a command in a hint lacks the flags of the original command.
+// Such a command could change another cluster or act as another user.
 func mustCarryFlags(t *testing.T, e Snapshot) {
 	t.Helper()
 	const flags = " --context=staging --as=alice"

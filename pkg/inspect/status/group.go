@@ -78,7 +78,7 @@ func (o Object) labeled(pods []problem.Pod) Object {
 	return o
 }
 
-// short returns a ruling on a group with too few or too many pods, or nil. The ruling has no verdict.
+// short returns a ruling on missing, surplus, or unready pods of a group, or nil. The ruling has no verdict.
 func (g Group) short() *ruling {
 	switch {
 	case g.label != "" && g.current < g.Pods:
@@ -95,8 +95,8 @@ func (g Group) short() *ruling {
 	return nil
 }
 
-// groupShort returns the verdict on an object with a group that has too few or too many pods. It
-// checks each group separately, because differences can cancel out in a sum.
+// groupShort returns the verdict on an object with a group that has missing, surplus, or unready
+// pods. It checks each group separately, because differences can cancel out in a sum.
 func groupShort(v *view) *ruling {
 	for _, g := range v.Object.Groups {
 		if short := g.short(); short != nil {

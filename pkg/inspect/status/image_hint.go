@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// hintImages adds a "set image" command to the hint of each image problem if the image is in the pod
-// template of the object. It suggests an undo only if a pod with another image is ready.
+// hintImages adds a "set image" command to the hint of each image problem unless the pod template
+// already has another image. It suggests an undo only if a pod with another image is ready.
 func hintImages(e Snapshot, problems []problem.Problem) {
 	o := e.Object
 	if !o.SetsImage || o.Controller != nil {

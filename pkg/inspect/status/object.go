@@ -118,15 +118,15 @@ type OtherCount struct {
 type Word struct {
 	// Phase is a word such as "Running". Message is a sentence.
 	Phase, Message string
-	// Ready is true if the ready-when expressions of the kind are met, or nil if there are none.
-	// Unmet is the first unmet expression.
+	// Ready reports whether the ready-when expressions of the kind are met. It is nil if there are
+	// none. Unmet is the first unmet expression.
 	Ready *bool
 	Unmet string
 	// Failed is set if a failed-when expression of the kind is met.
 	Failed bool
 }
 
-// Pause is a state in which the controller waits for a user.
+// Pause is a state in which the controller waits for a user or for the end of the pause.
 type Pause struct {
 	Code problem.Code
 	// Why describes what is paused. Hint describes how to end the pause.
@@ -148,8 +148,8 @@ func (o Object) unit() string { return cmp.Or(o.Unit, "pod") + "s" }
 
 func (o Object) quantity(n int32) string { return problem.Quantity(n, cmp.Or(o.Unit, "pod")) }
 
-// counted returns the object with the counts that the status lacks. It counts the pods or, if no
-// pods are visible, uses the count of /scale.
+// counted returns the object with the counts that the status lacks. It counts the pods or units or,
+// if neither pods nor workloads are visible, uses the count that /scale reports.
 func (o Object) counted(pods []problem.Pod, children []Child) Object {
 	current := problem.Count(pods, problem.Pod.Active)
 	ready := problem.Count(pods, func(pod problem.Pod) bool { return pod.Active() && pod.Ready })
@@ -174,7 +174,7 @@ func (o Object) counted(pods []problem.Pod, children []Child) Object {
 }
 
 // updatedOf returns the object with Updated set to the number of active pods with the newest
-// template. Like the controller, it includes pods without the label.
+// template. Like the controller, it includes pods without the template hash label.
 func (o Object) updatedOf(pods []problem.Pod) Object {
 	o.Updated = new(problem.Count(pods, func(pod problem.Pod) bool {
 		template := pod.Object.Labels[apis.LabelTemplateHash]
@@ -184,7 +184,7 @@ func (o Object) updatedOf(pods []problem.Pod) Object {
 }
 
 // doubted returns the object with its ready counts limited to the number of ready pods, and with a
-// note in the conditions. The status may be older than the pods.
+// note in the conditions Ready and Available. The status may be older than the pods.
 func (o Object) doubted(pods []problem.Pod) Object {
 	ready := Report{Pods: pods}.ReadyPods()
 	if o.indirect() || o.Ready <= ready {
@@ -224,9 +224,9 @@ func (o Object) above(children []Child) int32 {
 	return problem.Count(children, func(c Child) bool { return c.Controller == o.UID && *c.Desired > 0 })
 }
 
-// inUnits counts units other than pods. If the number of children that desire pods is the desired
-// count, each of them is a unit. Otherwise, the count of /scale is used, and all units are ready, or
-// none are.
+// inUnits counts units other than pods. If the number of direct children that desire pods is the desired
+// count, each of these children is a unit. Otherwise, it uses the count of /scale, which settled children
+// can raise to at most the desired count. In this case, all units are ready, or none are.
 func (o Object) inUnits(children []Child) (current, ready int32) {
 	if o.ScaleCount != nil {
 		current = *o.ScaleCount
@@ -270,7 +270,7 @@ func (w Word) String() string {
 }
 
 // ShortType shortens a type, such as "imoocpod.batch.tutorial.kubebuilder.io" to "imoocpod". It does not
-// shorten a type such as "statefulset.apps.kruise.io", because the result would be a built-in type.
+// shorten a type such as "statefulset.apps.kruise.io", because the result would name a built-in type.
 func ShortType(long string) string {
 	short, group, _ := strings.Cut(long, ".")
 	kubernetes := []string{

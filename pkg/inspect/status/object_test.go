@@ -34,8 +34,8 @@ func TestUpdatedOf(t *testing.T) {
 	}
 }
 
-// If fewer pods are ready than the status counts, doubted corrects only the counts and the
-// conditions.
+// If fewer pods are ready than the status counts, doubted lowers the ready counts, and adds a note
+// to the conditions Ready and Available.
 func TestDoubtedCounts(t *testing.T) {
 	t.Parallel()
 	object := func() Object {

@@ -21,7 +21,7 @@ const (
 // States returns the states of Only, for help and completion.
 func States() []string { return []string{OnlyFailed, OnlyPaused, OnlyParked, OnlyNotReady} }
 
-// Wants reports whether an object has one of the states.
+// Wants reports whether Only selects the object of a report.
 func (o Only) Wants(r Report) bool {
 	return len(o) == 0 || slices.ContainsFunc(o, func(state string) bool {
 		switch state {

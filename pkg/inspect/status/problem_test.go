@@ -19,7 +19,7 @@ import (
 
 func lookedAt() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
-// recorded returns the pods, events, and nodes in a file of testdata as a snapshot. The desired count
+// recorded returns the pods, events, and nodes in a testdata file as a snapshot. The desired count
 // of its object is the number of pods.
 func recorded(t *testing.T, name string) Snapshot {
 	t.Helper()
@@ -60,7 +60,7 @@ func recorded(t *testing.T, name string) Snapshot {
 	return e
 }
 
-// A report finds each reason why pods do not become ready. The objects come from a real kubelet,
+// NewReport finds each reason why pods do not become ready. The objects come from a real kubelet,
 // scheduler, and node controller. Each file begins with the expected findings.
 func TestProblems(t *testing.T) {
 	t.Parallel()

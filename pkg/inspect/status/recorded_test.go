@@ -115,8 +115,8 @@ func replay(t *testing.T, name string) []Report {
 	return all
 }
 
-// Parts of a report on a recording from a real kubelet never contradict each other. A failed object
-// stays failed until its spec changes.
+// A report on a recording from a real kubelet never contradicts itself. A failed object stays
+// failed until its spec changes.
 func TestRecordedOnRealNodes(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct {
@@ -124,8 +124,8 @@ func TestRecordedOnRealNodes(t *testing.T) {
 		code    problem.Code
 		// says is part of the reason.
 		says string
-		// never is a verdict that must not occur. passing means that the expected verdict must occur,
-		// but can be followed by others.
+		// never is a verdict that must not occur. passing means that the expected verdict must occur, but
+		// that other verdicts may follow.
 		never   Verdict
 		passing bool
 	}{

@@ -38,8 +38,8 @@ type Report struct {
 	// Problems are the problems of the object and its pods, the most serious one first. A ready
 	// object may have problems.
 	Problems []problem.Problem `json:"problems"`
-	// Replicas contains the counts in the status or, if the status has none, the counts of the pods.
-	// A pod does not count as ready if it has just crashed, or if a failed probe is ending it.
+	// Replicas contains the counts in the status or, if the status has none, the counts of the pods. A
+	// pod does not count as ready if it has just crashed, or if a failed probe is ending a container.
 	Replicas   Replicas           `json:"replicas"`
 	Conditions []metav1.Condition `json:"conditions"`
 	// Pods are the pods of the object, in the order of problem.ComparePods. Tree shows the objects
@@ -62,7 +62,7 @@ type Report struct {
 	// Counts is set if the count has an effect despite the pause. Held is set if the object is
 	// paused in any way, even if the verdict is not Paused.
 	Counts, Held bool `json:"-"`
-	// Recheck is the time after which the verdict can change even if nothing else changes; zero means
+	// Recheck is the time after which the verdict may change even if nothing else changes; zero means
 	// never.
 	Recheck time.Duration `json:"-"`
 	// bounds are the fields that limit the count.
@@ -187,8 +187,8 @@ func logsOf(o Object) commandline.Command {
 // usually have the same problem.
 const unreadyShown = 5
 
-// relevant omits the events of ready pods. It keeps the events of the first few pods that are not
-// ready, and the events of all other objects.
+// relevant merges the events of the object, its children, and the first few pods that are not
+// ready. It omits the events of all other pods.
 func relevant(events []corev1.Event, pods []problem.Pod) []problem.Event {
 	if len(events) == 0 {
 		return nil // there may be very many pods
@@ -227,9 +227,9 @@ func (r Report) Failure(now time.Time) string {
 	return strings.Join(lines, "\n")
 }
 
-// Warnings returns the reasons why a new count is risky or might not last: the writers that reset it,
-// the bound that it violates, and the budgets that it breaks. It skips budgets with a percentage,
-// because they require fewer pods if the count is lower.
+// Warnings returns the reasons why a new count is risky or might not last: the writers that reset
+// it, the bound that it violates, and the budgets that it breaks. It checks only budgets that
+// require a fixed number of pods, because the others require fewer pods if the count is lower.
 func (r Report) Warnings(count int32) []string {
 	var all []string
 	for _, revert := range r.Reverts {
@@ -247,7 +247,7 @@ func (r Report) Warnings(count int32) []string {
 	return all
 }
 
-// Gone returns the report that the object was deleted.
+// Gone returns the report for a deleted object.
 func (r Report) Gone() Report {
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = Deleted, problem.CodeDeleted, "it was deleted", ""
 	r.Problems, r.Pause = []problem.Problem{}, nil

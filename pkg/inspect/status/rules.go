@@ -138,8 +138,8 @@ func statusBehind(v *view) *ruling {
 	return v.progressing(problem.CodeStatusBehind, "%d of %d pods ready, although its status counts %d", v.report.ReadyPods(), v.Object.Desired, v.Object.Ready)
 }
 
-// behind reports whether fewer pods are ready than the status counts. If another program reconciles
-// the object and no pods are visible, it returns false.
+// behind reports whether fewer pods are ready than the status counts. It returns false if the pods
+// were not read, or if no pods of another program's object are visible.
 func (v *view) behind() bool {
 	o := v.Object
 	if v.Pods == nil || !o.countsPods() || o.Foreign && len(v.report.Pods) == 0 {
@@ -187,7 +187,7 @@ func phaseUnsettled(v *view) *ruling {
 	return nil
 }
 
-// complete returns the verdict on an object that has ended successfully and has no active pods.
+// complete returns the verdict on an unpaused object that has ended successfully and has no active pods.
 func complete(v *view) *ruling {
 	s := v.Object.claim()
 	if s.Meaning != words.Done || v.report.ActivePods() > 0 || v.Object.Pause != nil {
@@ -269,8 +269,8 @@ func ready(v *view) *ruling {
 	return r
 }
 
-// paused returns the verdict Paused if a pause can explain the state of the object. This includes an
-// object that seems ready, because a paused controller does not react to changes.
+// paused returns the verdict Paused if a pause explains the state, even if the object seems ready, because
+// a paused controller does not react to changes. In other cases, it may add the pause to the reason.
 func paused(v *view) *ruling {
 	p, r := v.Object.Pause, v.given
 	unseen := r.code == problem.CodeNeverSeen || r.code == problem.CodeGenerationNotSeen
@@ -296,7 +296,7 @@ func paused(v *view) *ruling {
 }
 
 // switchSeen reports whether the controller seems to support the pause field. Shortly after a change of the
-// spec, only a reaction is evidence. Later, any status is, because a paused controller can stop writing it.
+// spec, only a reaction is evidence. Later, any status suffices: a paused controller may stop writing it.
 func (v *view) switchSeen() bool {
 	o, by := v.Object, v.report.Reconciler
 	if i := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool { return c.Type == "Paused" || c.Type == "Suspended" }); i >= 0 {

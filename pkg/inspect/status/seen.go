@@ -13,16 +13,16 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// absentAfter is how long another program's controller can take to act on a change. During this
-// time, the verdict is Progressing even if there is no sign of the controller.
+// absentAfter is how long another program's controller may take to act on a change. During this
+// time, an object without a sign of its controller is Progressing.
 const absentAfter = 10 * time.Second
 
 // noticedWithin is the maximum time that a running controller takes to see a change.
 const noticedWithin = 5 * time.Second
 
 // undated reports whether a change of the spec has no time. managedFields contain no time for a
-// write through the /scale of a custom resource, which changes only the count. An object at
-// generation 1 has never been changed.
+// write through the /scale of a custom resource, which changes only the count. The spec of an
+// object at generation 1 has never changed.
 func (o Object) undated() bool {
 	return o.Generation > 1 && slices.ContainsFunc(o.Managers, func(m metav1.ManagedFieldsEntry) bool {
 		ofSpec, _ := fieldpath.Writes(m)
@@ -61,8 +61,8 @@ func (v *view) changeSeen() bool {
 	})
 }
 
-// countShows reports whether the number of pods proves that the controller has seen the last change
-// of the count.
+// countShows reports whether the counts prove that the controller has seen the last change of the
+// count.
 func (v *view) countShows() bool {
 	o, pods := v.Object, len(v.report.Pods)
 	switch {
@@ -77,7 +77,7 @@ func (v *view) countShows() bool {
 // idle reports whether the spec has just changed, and no child has been created or changed since.
 // Some controllers report the new generation and counts before they act on the change. After a
 // change of the count, the number of pods shows whether the controller has acted. An object with
-// several groups of pods remains idle until one of its children changes.
+// several groups of pods that cannot be told apart remains idle until a child or a pod changes.
 func (v *view) idle() bool {
 	o, by := v.Object, v.report.Reconciler
 	if o.Generation <= 1 || by.Spec == nil || v.ActedBelow || byItself(by.Spec, by.Status) {
@@ -120,8 +120,8 @@ func (v *view) podsChanged(at time.Time) bool {
 	return slices.ContainsFunc(v.report.Pods, func(pod problem.Pod) bool { return !pod.Created.Before(at) || pod.Ending })
 }
 
-// countBelow reports whether the count of a child, the sum over all children, or the number of pods
-// matches the desired count. It returns true if nothing can be compared with the desired count.
+// countBelow reports whether the count of a direct child, the sum of these counts, or the number of
+// pods matches the desired count. It returns true if there is nothing to compare.
 func (v *view) countBelow() bool {
 	o, sum, below := v.Object, int32(0), 0
 	for _, c := range workloads(v.Children) {
@@ -226,7 +226,7 @@ func (o Object) neverSeen(written *fieldpath.Write) string {
 }
 
 // sinceChange returns the time since the last change of the spec, or since the creation of the
-// object.
+// object. known is false if there is no such time.
 func (v *view) sinceChange() (since time.Duration, known bool) {
 	changed := v.Object.Created
 	if spec := v.report.Reconciler.Spec; spec != nil && spec.Time.After(changed) {

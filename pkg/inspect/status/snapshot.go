@@ -24,10 +24,10 @@ type Snapshot struct {
 	Events []corev1.Event
 	// Nodes contains the requested nodes by name. A missing node is nil.
 	Nodes map[string]*corev1.Node
-	// Loops lists the run-controllers that have a lease. It is nil if the leases were not read, or
-	// if the user is not allowed to read all of them.
+	// Loops lists the run-controller processes that have a lease. It is nil if the leases were not
+	// read, or if the user is not allowed to read all of them.
 	Loops []leaserecord.Loop
-	// Autoscalers and Budgets contain all objects of the namespace.
+	// Autoscalers and Budgets contain all HorizontalPodAutoscalers and PodDisruptionBudgets in the namespace.
 	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
 	Budgets     []policyv1.PodDisruptionBudget
 	// Acted is set if the controller has written anything since the first snapshot of the current

@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Child is an object that has a controller. It can control other objects.
+// Child is an object that has a controller. It may itself control other objects.
 type Child struct {
 	APIVersion, Kind, Namespace, Name string
 	// Controller is the UID of the object that controls the child.
@@ -61,8 +61,8 @@ func (c Child) unsettled() (string, bool) {
 	return "", false
 }
 
-// Node is an object in the tree of a report. The root is the object of the report. Its descendants
-// are its children and its pods. Report.Pods describes the pods.
+// Node is an object in the tree of a report. The root is the object of the report. Below the root
+// are the objects that it owns, down to the pods. Report.Pods describes the pods.
 type Node struct {
 	Kind string    `json:"kind"`
 	Name string    `json:"name"`
@@ -88,8 +88,8 @@ func tree(o Object, children []Child, pods problem.Pods) Node {
 	return Node{Kind: o.Kind, Name: o.Name, UID: o.UID, Desired: &o.Desired, Ready: &o.Ready, Children: nodes(o.UID, below, leaves)}
 }
 
-// nodes returns the child nodes of an object. It removes each visited object from both maps, because
-// references can form a cycle.
+// nodes returns the child nodes of an object. It removes each visited object from the maps, because
+// owner references may form a cycle.
 func nodes(uid types.UID, below map[types.UID][]Child, pods map[types.UID][]Node) []Node {
 	var all []Node
 	leaves, children := pods[uid], below[uid]

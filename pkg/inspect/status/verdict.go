@@ -1,5 +1,5 @@
-// Package status decides whether an object is ready. It makes a report with a verdict from the
-// objects that were read and the time. It sends no requests.
+// Package status decides whether an object is ready. It makes a report with a verdict from a
+// snapshot of the object and its pods. It sends no requests.
 package status
 
 import (
@@ -36,13 +36,13 @@ const (
 // Settled reports whether the object matches its spec, so that no further changes are expected.
 func (v Verdict) Settled() bool { return v == Ready || v == Parked }
 
-// ruling is a verdict with its reason, both as a code and in one line. The hint is the next step, if any.
+// ruling is a verdict with its reason, as a code and as one line of text. The hint is the next step, if any.
 type ruling struct {
 	verdict Verdict
 	code    problem.Code
 	reason  string
 	hint    string
-	// recheck is the time after which the verdict can change even if nothing else changes; zero means
+	// recheck is the time after which the verdict may change even if nothing else changes; zero means
 	// never.
 	recheck time.Duration
 }
@@ -55,13 +55,13 @@ type view struct {
 	// count, or nil.
 	counts    string
 	shortfall *ruling
-	// given is the verdict so far.
+	// given is the ruling so far.
 	given ruling
 }
 
 type rule struct {
 	name string
-	// applies reports whether the rule is meant for an object of this type.
+	// applies reports whether the rule is meant for the object.
 	applies func(Object) bool
 	// verdict returns a ruling, or nil if the rule does not match the object.
 	verdict func(*view) *ruling
@@ -161,7 +161,7 @@ func (v *view) by(r rule) *ruling {
 	return r.verdict(v)
 }
 
-// progressing returns the verdict Progressing. It adds the object's first problem to the reason.
+// progressing returns the verdict Progressing. The first problem replaces the code and extends the reason.
 func (v *view) progressing(code problem.Code, format string, words ...any) *ruling {
 	r := &ruling{verdict: Progressing, code: code, reason: fmt.Sprintf(format, words...)}
 	if problems := v.report.Problems; len(problems) > 0 {

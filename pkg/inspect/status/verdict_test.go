@@ -23,18 +23,18 @@ import (
 type verdictRow struct {
 	Name string
 	Snapshot
-	// Annotations contains the pause of the user.
+	// Annotations contains the user's pause.
 	Annotations map[string]string
 	// Status holds fields that report the state of the object.
 	Status map[string]any
 	Wrote  *writes
-	// Pods lists the states of the pods, such as "ready" or "ending". The object controls a pod
-	// unless its owner follows, such as in "ready of set". A name can follow, such as in "ready as web-0".
+	// Pods lists the states of the pods, such as "ready" or "ending". The object controls a pod unless
+	// its owner follows, such as in "ready of set". A name may follow, such as in "ready as web-0".
 	Pods []string
 	// Recorded is the name of a file with pods (see recorded).
 	Recorded string
 
-	// Report is the verdict, its code, and its reason. Counts, Hint, and Recheck are those of the report.
+	// Report is the verdict, its code, and its reason. Counts, Hint, and Recheck are the values in the report.
 	Report  string
 	Hint    string
 	Counts  bool
@@ -68,11 +68,11 @@ func (row verdictRow) snapshot(t *testing.T) Snapshot {
 	return e
 }
 
-// writes describes the last writes of the spec and of the status of an object. Status is nil if there is no
-// write of the status.
+// writes describes the last writes of the spec and of the status of an object. Status is nil if the
+// status was not written.
 type writes struct {
 	Spec, Status *metav1.Time
-	// Subresource is that of the write of the spec.
+	// Subresource is the subresource through which the spec was written.
 	Subresource string
 	// Scaled is set if a write through the /scale of a custom resource followed. This write has no time.
 	Scaled bool

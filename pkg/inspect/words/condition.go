@@ -37,10 +37,10 @@ func Conditions(list any) []metav1.Condition {
 
 // Condition returns the meaning of a condition:
 //
-//   - A type such as Ready or FullyApplied means Ready if it is true. If it is false, it means
-//     Broken if the reason or the message names a fault. Otherwise, it means Working.
-//   - A type such as Reconciling, Paused, or FetchFailed means Working, Paused, or Broken if it
-//     is true, and Nothing otherwise.
+//   - A type such as Ready or FullyApplied means Ready if the condition is true, Broken if it is false
+//     and the reason or the message names a fault, and Working otherwise.
+//   - A type such as Reconciling, Paused, or FetchFailed means Working, Paused, or Broken if the
+//     condition is true, and Nothing otherwise.
 //   - For Progressing and Running, the reason decides: a Deployment has Progressing=True both
 //     while it is progressing and when it is complete. operator-sdk uses Running in the same way.
 func Condition(c metav1.Condition) Meaning {
@@ -48,7 +48,7 @@ func Condition(c metav1.Condition) Meaning {
 	meaning, is := meaningOf(words), c.Status == metav1.ConditionTrue
 	switch last := words[max(0, len(words)-1):]; {
 	case slices.Contains(last, "warning"):
-		return Nothing // it can be true for a ready object
+		return Nothing // it may be true for a ready object
 	case len(words) == 1 && (words[0] == "progressing" || words[0] == "running"):
 		return moving(c)
 	case meaning > Done && is:
@@ -65,7 +65,7 @@ func Condition(c metav1.Condition) Meaning {
 	case is:
 		return meaning
 	case slices.Contains(last, "active"):
-		return Nothing // an idle object can be ready
+		return Nothing // an idle object may be ready
 	case c.Status == metav1.ConditionFalse && blames(c) && !Waits(c):
 		return Broken
 	}
@@ -139,8 +139,8 @@ func moving(c metav1.Condition) Meaning {
 	return min(reason, Working)
 }
 
-// blames reports whether a condition names a fault in its reason or at the beginning of its message.
-// A fault later in the message is ignored if the reason is a stage of the work.
+// blames reports whether a condition names a fault in its reason or at the beginning of its
+// message. A fault later in the message is ignored if the reason means Working.
 func blames(c metav1.Condition) bool {
 	reason, message := Split(c.Reason), Split(c.Message)
 	return wrong(reason) || wrong(message[:min(1, len(message))]) || worst(reason) != Working && wrong(message)

@@ -29,7 +29,7 @@ func (s Claim) String() string {
 }
 
 // Sum returns the most serious claim. If the object is done or working, claims about its parts are
-// ignored, because a working object can retry failed parts.
+// ignored, because a working object may retry failed parts.
 func Sum(all []Claim) Claim {
 	var own, parts Claim
 	for _, s := range all {

@@ -22,7 +22,7 @@ const (
 	Paused
 	// Working means that the object is not ready yet.
 	Working
-	// Broken means that something is wrong with the object. If the object has pods, it can recover by
+	// Broken means that something is wrong with the object. If the object has pods, it may recover by
 	// itself, for example while the pods start.
 	Broken
 	// Failed means that the object does not recover by itself.

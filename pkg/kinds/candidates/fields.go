@@ -32,8 +32,8 @@ type Field struct {
 }
 
 // Fields returns the integer fields under .spec that look like a replica count. Shallow fields come
-// before deep fields, and fields named "replicas" come before others. It omits pod templates and other
-// objects whose numbers have another meaning. See Walk for the arguments.
+// before deep fields, and at the same depth, fields named "replicas" come first. It omits pod
+// templates and other objects whose numbers have another meaning. See Walk for the arguments.
 func Fields(schema, obj map[string]any) []Field {
 	var found []Field
 	Walk(schema, obj, func(n Node) bool {
@@ -82,7 +82,7 @@ func within(n Node) string {
 	return ""
 }
 
-// bound returns a bound in the schema, or nil. It adds next to an exclusive bound to make it inclusive.
+// bound returns a bound in the schema, or nil. next is the step from an exclusive to an inclusive bound.
 func bound(schema map[string]any, key string, next int64) *int64 {
 	n, is := fieldpath.Integer(schema[key])
 	if !is {

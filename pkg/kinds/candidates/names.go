@@ -114,7 +114,7 @@ func rank(name string) int {
 }
 
 // Words returns the words of a name in lower case. numberOfInstances, number_of_instances, and
-// number-of-instances have the same three words. A sequence of capital letters is one word.
+// number-of-instances have the same three words. A sequence of capital letters, such as HTTP, is one word.
 func Words(name string) []string {
 	var words []string
 	var word []rune

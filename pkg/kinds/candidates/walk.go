@@ -42,7 +42,7 @@ func (n Node) Name() string {
 // Path returns the path to the node.
 func (n Node) Path() fieldpath.Path { return fieldpath.Path{Steps: n.Steps} }
 
-// Open reports whether the object can have fields that are not in the schema.
+// Open reports whether the schema allows fields that it does not list.
 func (n Node) Open() bool {
 	_, typed := n.Schema["type"]
 	return !typed && n.Schema["properties"] == nil || fieldpath.Open(n.Schema) || n.Schema["additionalProperties"] == true
@@ -59,7 +59,7 @@ func (n Node) child(s fieldpath.Step, schema map[string]any, value any) Node {
 
 // Walk visits all nodes under .spec, shallow nodes first, so that the limits exclude deep nodes. If visit
 // returns true for a node, Walk visits its children. Paths select list elements by their keys. If a list
-// is empty, Walk visits a pattern.
+// or a map is empty, Walk visits a pattern.
 //
 // The schema is the OpenAPI v3 schema of a kind, from a CRD or from the server. Walk does not follow
 // references. If the schema of a node is nil or open, Walk visits the fields that obj has there. obj may

@@ -1,5 +1,5 @@
-// Package discover finds the kinds of a server, the declarations in their CRDs, and their replica
-// fields. It also reads and sets counts through /scale.
+// Package discover finds the kinds that a server serves, the declarations in their CRDs, and their
+// replica fields. It also reads and sets counts through /scale.
 package discover
 
 import (
@@ -18,9 +18,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Kinds returns the kinds that can have a replica count, in their preferred versions and sorted by group:
-// kinds with /scale, custom kinds, and DaemonSets. If a group does not respond, Kinds returns the other
-// kinds and an error.
+// Kinds returns the kinds that can be patched and may have pods: kinds with /scale, custom kinds,
+// and DaemonSets. They are in their preferred versions, and sorted by group. If a group does not
+// respond, Kinds returns the other kinds and an error.
 func (f *Finder) Kinds() ([]kinds.Kind, error) {
 	lists, err := f.Discovery.ServerPreferredResources()
 	if err != nil && len(lists) == 0 {

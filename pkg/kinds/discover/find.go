@@ -56,7 +56,7 @@ func (e *UnknownFieldError) Error() string {
 	return fmt.Sprintf("%s has no /scale, and its replica field is unknown", e.Kind.CRD())
 }
 
-// Total returns the total number of pods in the candidates, or nil if it is unknown.
+// Total returns the total number of pods according to the candidates, or nil if it is unknown.
 func (e *UnknownFieldError) Total() *int32 { return candidates.Total(e.Candidates) }
 
 // ErrPerNode means that a kind has no count, because its objects run a pod on every node.
@@ -184,8 +184,8 @@ func (f *Finder) Unread(kind kinds.Kind) bool {
 	return refused
 }
 
-// Undeclared returns err, which means that the CRD of a kind seems to lack a declaration. If the user
-// cannot read the CRD, Undeclared adds this reason, and the error is also an ErrForbidden.
+// Undeclared returns err, which means that the CRD of a kind seems to lack a declaration. If the
+// user cannot read the CRD, Undeclared adds this reason, and the error wraps ErrForbidden.
 func (f *Finder) Undeclared(kind kinds.Kind, err error) error {
 	if err == nil || !f.Unread(kind) {
 		return err

@@ -17,8 +17,8 @@ import (
 
 func down() error { return apierrors.NewInternalError(errors.New("down")) }
 
-// Find uses the first source that has the replica field: the command line, the shipped kinds, /scale,
-// and the annotation of the CRD, in this order. It sends each request only once.
+// Find uses the first source that has the replica field: the command line, the shipped kinds,
+// /scale, the declaration, and the annotation, in this order. It sends each request only once.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	given := fieldpath.Fields("spec", "mine")

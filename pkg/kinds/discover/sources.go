@@ -44,8 +44,8 @@ func nodes(_ context.Context, _ *Finder, q query) (*Field, error) {
 	return nil, nil
 }
 
-// shippedKind returns the field of a kind that ships with this program. Callers must not rely on
-// /scale, because another program can install a CRD with the same name and without /scale.
+// shippedKind returns the field of a kind that ships with this program. The CRD may lack /scale,
+// because another program may have installed a CRD with the same name. Callers must handle this.
 func shippedKind(_ context.Context, _ *Finder, q query) (*Field, error) {
 	if !q.kind.Shipped() {
 		return nil, nil

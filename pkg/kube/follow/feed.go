@@ -28,7 +28,7 @@ type Object interface {
 
 // Feed contains a value for each selected object. A list and a watch keep the values current.
 type Feed[T Object, V any] struct {
-	// keep converts an object to a value. It can remove fields of the object.
+	// keep converts an object to a value. It is allowed to remove fields of the object.
 	keep func(T) V
 	// compare orders the values. It returns zero only for values of the same object.
 	compare func(a, b V) int
@@ -63,7 +63,7 @@ type Index[V any] struct {
 }
 
 // Subscriber is notified of changes. Matters, if set, gets the UIDs of a changed object and of the
-// objects to which it refers. If Matters returns false, Notify is not called.
+// objects to which it refers. If Matters returns false, Notify is not called for this change.
 type Subscriber struct {
 	Matters func(...types.UID) bool
 	Notify  func()

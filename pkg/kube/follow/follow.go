@@ -133,7 +133,7 @@ func itemsOf[T runtime.Object](list runtime.Object) ([]T, string, error) {
 // Pause is the time between two requests to a failing server.
 const Pause = time.Second
 
-// Transient reports whether an error means that the server is temporarily down or overloaded.
+// Transient reports whether an error means that the server is unreachable, down, or overloaded for a while.
 func Transient(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -153,7 +153,7 @@ func Sleep(ctx context.Context, while time.Duration) error {
 	}
 }
 
-// List lists the selected objects page by page, because there can be many.
+// List lists the selected objects page by page, because there may be many.
 func List(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions) ([]*unstructured.Unstructured, error) {
 	return list[*unstructured.Unstructured](ctx, SourceOf(objects), selected)
 }

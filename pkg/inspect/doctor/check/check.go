@@ -32,12 +32,12 @@ const (
 	Failed State = "failed"
 	// Optional means that something is missing, but nothing in the cluster needs it.
 	Optional State = "optional"
-	// Unknown means that the check could not run, usually because a permission is missing.
+	// Unknown means that the check has no clear result, usually because a permission is missing.
 	Unknown State = "unknown"
 )
 
 // oldestServer is the first version that always enforces the validation rules in the CRDs. Older
-// servers can admit invalid objects.
+// servers may admit invalid objects.
 const oldestServer = "1.29"
 
 // The oldest and the newest version of Kubernetes that the tests run against.

@@ -197,8 +197,8 @@ func TestCheckDeclared(t *testing.T) {
 	}
 }
 
-// A controller fails its check if its version differs from the version of this program, or if none of
-// its pods are available.
+// A controller fails its check if its version differs from the version of this program, or if it
+// desires pods and none are available.
 func TestCheckDeployed(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// Declared checks whether controllers (loops) reconcile the declared kinds (plural.group) that have
-// objects in namespace, or in any namespace if it is "". It returns nil if all kinds are reconciled.
+// Declared checks whether controllers (loops) reconcile the declared kinds (plural.group) that have objects
+// in the namespace, or in any namespace if namespace is "". It returns nil if all kinds are reconciled.
 func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now time.Time, commands commandline.Context) []Result {
 	orphans := notReconciled(loops, kinds, namespace, now)
 	if len(orphans) == 0 {
@@ -36,9 +36,9 @@ func missing(orphans []string, namespace string) Result {
 	return Result{Name: "controller", State: Failed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace)}
 }
 
-// Loops returns a result for each live loop, and one for the kinds (plural.group) that no live loop
-// reconciles in namespace, or in all namespaces if namespace is "". version is the version of this
-// program.
+// Loops returns a result for each live loop that covers the namespace or, if namespace is "", any
+// namespace. It adds one result for the kinds (plural.group) that no live loop reconciles there.
+// version is the version of this program.
 func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, now time.Time, commands commandline.Context) []Result {
 	var checks []Result
 	var last leaserecord.Loop
@@ -97,7 +97,7 @@ func where(namespace string) string {
 }
 
 // Deployed checks whether a deployed controller has the version of this program. If pods are
-// desired, it also checks whether one of them is available.
+// desired, it also checks whether at least one is available.
 func Deployed(namespace, has, version string, desired, available int64, commands commandline.Context) Result {
 	c := Result{Name: "controller in " + namespace, State: Passed, Message: "is deployed, version " + has}
 	switch {

@@ -84,7 +84,7 @@ func (a Asker) Rights(verb VerbRights, answers map[Right]*bool) Result {
 	return c
 }
 
-// subject returns the flag of "kubectl create rolebinding" that names a user.
+// subject returns the flag of "kubectl create rolebinding" for a user or a service account.
 func subject(user string) string {
 	if account, is := strings.CutPrefix(user, "system:serviceaccount:"); is {
 		return "--serviceaccount=" + account

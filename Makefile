@@ -14,8 +14,8 @@ PLUGIN  := $(BIN)/kubectl-imoocpod
 CLUSTER := $(BIN)/cluster
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0-dev)
 
-# The Go modules of this repository. A directory has its own module if it needs libraries that
-# the plugin does not need.
+# The Go modules to format, tidy, and lint. A directory has its own module if it needs libraries
+# that the plugin does not need.
 MODULES := . test/cluster test/bench test/krew hack/image
 
 CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
@@ -38,8 +38,8 @@ export IMOOCPOD_CLUSTER_KUBERNETES ?= $(KUBERNETES)
 # The race detector needs cgo, which needs a C compiler.
 RACE = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
-# A terminal shows a dot for each passed test. "go test" alone would show nothing until a package is
-# done.
+# Outside CI, gotestsum shows a dot for each finished test. "go test" alone would show nothing until a
+# package is done.
 E2E = $(GOTESTSUM) --format $(if $(CI),pkgname,dots) -- $(RACE) -vet=off -count=1 -parallel $(TESTS)
 
 ##@ Start here

@@ -16,8 +16,8 @@ const module = "github.com/imoocpod/kubectl-imoocpod/"
 // room is a package, or a directory with several packages.
 type room struct {
 	path, about string
-	// pure means that the packages import no client, no clock, no context, and only pure packages
-	// of this module.
+	// pure means that the packages import nothing in the result of impure, and only pure packages of
+	// this module.
 	pure bool
 }
 
@@ -107,8 +107,7 @@ func within(path string, roots []string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool { return path == root || strings.HasPrefix(path, root+"/") })
 }
 
-// floor returns the index of the row of a package, or of its closest parent directory with a row.
-// It returns -1 if there is none.
+// floor returns the index of the innermost room that contains a package, or -1 if there is none.
 func floor(path string) int {
 	for ; path != "."; path = filepath.Dir(path) {
 		if i := slices.IndexFunc(house(), func(r room) bool { return r.path == path }); i >= 0 {
@@ -118,7 +117,7 @@ func floor(path string) int {
 	return -1
 }
 
-// TestImports checks the imports of every package against the house.
+// TestImports checks the imports of the packages in cmd and pkg against house.
 func TestImports(t *testing.T) {
 	command := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "./cmd/...", "./pkg/...")
 	command.Dir = root
@@ -152,8 +151,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// crosses reports whether an import leads from one half of the program to the other. Only the verbs
-// and run-controller, at the top, can import both.
+// crosses reports whether an import leads from one half of the program to the other. Packages outside
+// the halves and pkg/controller/run may import both halves. Every package may import the shared ones.
 func crosses(from, to string) bool {
 	if within(to, shared()) || within(from, []string{"pkg/controller/run"}) {
 		return false
@@ -164,7 +163,7 @@ func crosses(from, to string) bool {
 
 var update = flag.Bool("update", false, "rewrite the picture in docs/architecture.md")
 
-// TestPicture compares the picture in docs/architecture.md with the house.
+// TestPicture compares the picture in docs/architecture.md with the result of picture.
 func TestPicture(t *testing.T) {
 	const begin, end = "<!-- house -->\n```\n", "```\n<!-- /house -->"
 	page := read(t, "docs/architecture.md")
@@ -183,7 +182,7 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// picture draws the house with a line for each room.
+// picture returns the picture of the house, with a line for each room.
 func picture() string {
 	var b strings.Builder
 	for _, r := range house() {

@@ -1,5 +1,5 @@
-// Package docs checks that the links in the documents of this project work, and that the files,
-// tests, make targets, and command lines in the documents exist.
+// Package docs tests the documents of this project, for example their links and command lines. It also
+// tests the imports of packages, and the wording of comments and messages.
 package docs
 
 import (
@@ -22,7 +22,7 @@ import (
 
 const root = ".."
 
-// files lists all files below the root, as relative paths with slashes.
+// files lists the files below the root except .git, bin, and dist, as relative paths with slashes.
 func files(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -94,7 +94,7 @@ var (
 	flagName = regexp.MustCompile(`(?:^|\s)(--?[a-zA-Z][\w-]*)`)
 )
 
-// spans returns the inline code of a text.
+// spans returns the pieces of inline code in a text.
 func spans(text string) []string {
 	var all []string
 	for _, m := range inline.FindAllStringSubmatch(text, -1) {
@@ -125,7 +125,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchors returns the names that GitHub gives to the headings of a document.
+// anchors returns the link anchors that GitHub generates for the headings of a document.
 func anchors(text string) []string {
 	var all []string
 	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
@@ -135,7 +135,7 @@ func anchors(text string) []string {
 	return all
 }
 
-// TestIndex checks that the README of a directory links to all its documents.
+// TestIndex checks that README.md in docs and in docs/adr links to each document of the same directory.
 func TestIndex(t *testing.T) {
 	for _, directory := range []string{"docs", "docs/adr"} {
 		index := read(t, directory+"/README.md")
@@ -170,8 +170,8 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// TestNamedFilesExist checks that each file in a document exists. A document can name a file by the
-// end of its path.
+// TestNamedFilesExist checks that the files and directories in the documents exist. A document may omit
+// the beginning of a path.
 func TestNamedFilesExist(t *testing.T) {
 	all := files(t)
 	for _, d := range documents(t) {
@@ -190,7 +190,7 @@ func TestNamedFilesExist(t *testing.T) {
 	}
 }
 
-// TestDiagram checks that each file in the diagram of the loop declares the names next to it.
+// TestDiagram checks that each file or directory in the diagram of the loop declares the names next to it.
 func TestDiagram(t *testing.T) {
 	_, picture, _ := strings.Cut(read(t, "docs/how-it-works.md"), "```\n")
 	picture, _, _ = strings.Cut(picture, "```")
@@ -213,8 +213,8 @@ func TestDiagram(t *testing.T) {
 	}
 }
 
-// elsewhere returns files that the documents mention, and that are not in this repository. They belong to
-// the tutorials and to the first release.
+// elsewhere returns the files that the documents mention but that are not in this repository. They belong
+// to the tutorials and to the first release.
 func elsewhere() []string {
 	return []string{
 		"types.go", "hack/update-codegen.sh", "plugins/imoocpod.yaml",
@@ -246,7 +246,7 @@ func TestNamedTargetsExist(t *testing.T) {
 	}
 }
 
-// TestCommandLines parses all command lines in code blocks as the program would.
+// TestCommandLines parses each "kubectl imoocpod" command line in a code block, as the program would.
 func TestCommandLines(t *testing.T) {
 	for _, d := range documents(t) {
 		for _, b := range d.blocks {
@@ -271,8 +271,8 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
-// TestNamedFlagsExist checks the flags in running text. If a verb is next to a flag, the verb must have
-// the flag. Otherwise, some verb must have it.
+// TestNamedFlagsExist checks the flags in inline code. If the code names a verb, the verb must have the
+// flag. Otherwise, at least one verb must have it.
 func TestNamedFlagsExist(t *testing.T) {
 	tree := commands()
 	for _, d := range documents(t) {
@@ -304,7 +304,7 @@ func below(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// otherFlags returns flags of other programs that appear without a command.
+// otherFlags returns the flags of other programs that the documents mention without a command.
 func otherFlags() []string {
 	return []string{"--shutdown-watch-termination-grace-period"}
 }
@@ -344,7 +344,7 @@ func TestNamedMessagesExist(t *testing.T) {
 	}
 }
 
-// TestTranslation checks that README.md contains all commands and outputs in its translation.
+// TestTranslation checks that README.md contains all commands and outputs in README.zh-CN.md.
 func TestTranslation(t *testing.T) {
 	var original, translation document
 	for _, d := range documents(t) {
@@ -402,7 +402,7 @@ var (
 	inQuotes  = regexp.MustCompile(`'([^']*)'|"([^"]*)"`)
 )
 
-// split returns the words of the first command of a line, as a shell does.
+// split returns the words of the first command in a line, as a shell parses them.
 func split(line string) []string {
 	var words []string
 	for _, word := range shellWord.FindAllString(line, -1) {
@@ -419,7 +419,7 @@ func split(line string) []string {
 
 var made = regexp.MustCompile(`(?s)<!-- operators: made by "make test-operators", sha256 ([0-9a-f]+) -->\n(.*)<!-- operators: end -->`)
 
-// TestTableOfOperators checks that the table of operators has not changed since a test wrote it.
+// TestTableOfOperators checks that nobody edited the table of operators, which a test writes.
 func TestTableOfOperators(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("any-resource.md")
@@ -436,8 +436,8 @@ func TestTableOfOperators(t *testing.T) {
 	}
 }
 
-// TestTablesHaveTheirColumns checks that each row of a table has as many cells as its header.
-// Otherwise, Markdown does not render a table.
+// TestTablesHaveTheirColumns checks that each row of a table has as many cells as the header row.
+// Otherwise, GitHub renders no table or drops cells.
 func TestTablesHaveTheirColumns(t *testing.T) {
 	for _, d := range documents(t) {
 		columns := 0

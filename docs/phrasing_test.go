@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// phrase is a pattern for unclear words, and their replacement.
+// phrase is a pattern that matches unclear words, and the words to write instead.
 type phrase struct {
 	pattern *regexp.Regexp
 	instead string
@@ -52,7 +52,7 @@ func found(text string, all []phrase) []string {
 	return places
 }
 
-// TestPhrasing checks the documents, without code and without examples of bad style.
+// TestPhrasing checks the wording of the documents, except code and examples of bad style.
 func TestPhrasing(t *testing.T) {
 	all := phrases(t)
 	for _, d := range documents(t) {
@@ -65,12 +65,12 @@ func TestPhrasing(t *testing.T) {
 	}
 }
 
-// blank returns an empty line for each line of a text, which keeps line numbers correct.
+// blank replaces each line of a text with an empty line, to preserve the line numbers after the text.
 func blank(text string) string {
 	return strings.Repeat("\n", strings.Count(text, "\n"))
 }
 
-// TestPhrasingOfMessages checks the messages of the program.
+// TestPhrasingOfMessages checks the wording of the messages of the program.
 func TestPhrasingOfMessages(t *testing.T) {
 	command := exec.CommandContext(t.Context(), "go", "run", "./hack/messages")
 	command.Dir = root
@@ -86,7 +86,7 @@ func TestPhrasingOfMessages(t *testing.T) {
 // commentDirs returns the directories in which TestPhrasingOfComments reads all Go files.
 func commentDirs() []string { return []string{"cmd", "deploy", "docs", "hack", "pkg", "test"} }
 
-// TestPhrasingOfComments checks the comments of Go files, without quoted text.
+// TestPhrasingOfComments checks the wording of the comments in Go files, except quoted text.
 func TestPhrasingOfComments(t *testing.T) {
 	all := phrases(t)
 	quoted := regexp.MustCompile("\"[^\"\n]*\"|`[^`\n]*`")

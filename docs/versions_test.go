@@ -29,7 +29,7 @@ func TestVersions(t *testing.T) {
 	if len(tested) == 0 {
 		t.Fatal("docs/versions.md has no table")
 	}
-	// "make test" uses the version in go.mod, even without a column for it.
+	// "make test" uses the version in go.mod, even if the table has no column for it.
 	tested = append(tested, built[0])
 	slices.Sort(tested)
 	tested = slices.Compact(tested)

@@ -2,7 +2,7 @@
 // container engine.
 //
 // ko needs no container engine either, but it does not work offline: it pulls even the base
-// "scratch" from a registry or an engine. See docs/adr/0007-libraries.md.
+// image "scratch" from a registry or an engine. See docs/adr/0007-libraries.md.
 //
 // The command is a separate module, so that its dependencies are not in the go.mod of the plugin.
 package main
@@ -26,8 +26,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// nobody is a user without a name and without rights. The Dockerfile and the Deployment use the
-// same user.
+// nobody is an unprivileged user and group without names. The Dockerfile and the Deployment use the
+// same IDs.
 const nobody = "65532:65532"
 
 func main() {
@@ -59,7 +59,7 @@ func run(program, arch, version, output string) error {
 	return nil
 }
 
-// build builds a reproducible image, without timestamps and paths.
+// build builds a reproducible image, without timestamps or local paths.
 func build(program, arch, version string) (v1.Image, error) {
 	layer, err := layerOf(program)
 	if err != nil {
@@ -87,7 +87,7 @@ func build(program, arch, version string) (v1.Image, error) {
 	return mutate.ConfigFile(image, file)
 }
 
-// layerOf returns a layer with one file at the root, which all users can execute but not write.
+// layerOf returns a layer with a single file. All users may execute the file, but not write it.
 func layerOf(program string) (v1.Layer, error) {
 	content, err := os.ReadFile(program)
 	if err != nil {
@@ -110,7 +110,7 @@ func layerOf(program string) (v1.Layer, error) {
 	}, tarball.WithMediaType(types.OCILayer))
 }
 
-// write writes a layout of one image to a new directory, and returns the image's digest.
+// write writes an image layout with one image to a new directory, and returns the image's digest.
 func write(image v1.Image, tag, dir string) (v1.Hash, error) {
 	digest, err := image.Digest()
 	if err != nil {

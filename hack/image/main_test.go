@@ -167,8 +167,8 @@ func unpack(t *testing.T, image v1.Image) string {
 	return path
 }
 
-// TestDockerfileSaysTheSame checks that the image of the Dockerfile and the Deployment run the
-// program in the same way.
+// TestDockerfileSaysTheSame checks that the Dockerfile and the Deployment run the program in the same
+// way as the image that this command builds.
 func TestDockerfileSaysTheSame(t *testing.T) {
 	t.Parallel()
 	for file, patterns := range map[string][]string{

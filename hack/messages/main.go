@@ -103,7 +103,7 @@ func textsOf(path string) ([]string, error) {
 	return texts, nil
 }
 
-// matches reports whether a call only compares its arguments with other texts.
+// matches reports whether a call only searches for its arguments in a text, or cuts them from a text.
 func matches(call *ast.CallExpr) bool {
 	function, is := call.Fun.(*ast.SelectorExpr)
 	if !is {

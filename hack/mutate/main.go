@@ -1,7 +1,7 @@
-// Command mutate changes the code of a package in small ways, one at a time, and lists the changes
-// that no unit test of the package detects. "make mutate" runs it.
+// Command mutate changes the code of its first argument, a package, in small ways, one at a time. It
+// lists the changes that make no test fail. "make mutate" runs it.
 //
-// It builds the tests of a package once, with all changes (mutants) compiled in. Each run enables
+// It builds the tests of each package once, with all changes (mutants) compiled in. Each run enables
 // one mutant, so a mutant needs no build of its own. Each argument is a test suite: all tests of
 // PACKAGE or, for PACKAGE:TEST, the tests that match TEST. Only the suites that reach a mutant run
 // for this mutant, so pass slow tests as separate arguments.
@@ -92,7 +92,7 @@ type goPackage struct {
 	exports                       map[string]string
 }
 
-// listPackage returns a package with its compiled dependencies.
+// listPackage returns a package with the export files of its dependencies.
 func listPackage(ctx context.Context, pkg string) (*goPackage, error) {
 	output, err := exec.CommandContext(ctx, "go", "list", "-export", "-deps", "-json=Dir,ImportPath,Name,Export,GoFiles", "./"+filepath.ToSlash(filepath.Clean(pkg))).Output()
 	if err != nil {
@@ -159,7 +159,7 @@ func writeMutants(pkg *goPackage, dir string) ([]mutant, error) {
 	return m.mutants, os.WriteFile(filepath.Join(dir, "overlay.json"), replace, 0o600)
 }
 
-// Results of a mutant.
+// The possible results of the tests with a mutant.
 const (
 	killed     = "killed"      // a test fails
 	timedOut   = "timed out"   // the tests need ten times their usual processor time, as in an endless loop
@@ -188,8 +188,8 @@ func buildTests(ctx context.Context, pkg, dir, name string) (*suite, error) {
 	return s, nil
 }
 
-// A call of only(run) returns a suite with the tests that match run. It runs them once without a
-// mutant, to record which mutants they reach and how much processor time they need.
+// only(run) returns a suite with the tests that match run. It runs these tests once without a mutant,
+// to record which mutants they reach and how much processor time they need.
 func (s *suite) only(ctx context.Context, run string) (*suite, error) {
 	s = &suite{binary: s.binary, dir: s.dir, args: append([]string{"-test.run=" + run}, s.args...), seconds: 600, reached: map[int]bool{}}
 	reached := s.binary + ".reached"
@@ -214,7 +214,7 @@ func (s *suite) only(ctx context.Context, run string) (*suite, error) {
 }
 
 // command returns the command that runs the tests. It limits the processor time, not the elapsed time,
-// because the machine may be busy. It also limits the memory, because an endless loop can fill it.
+// because the machine may be busy. It also limits the memory, because an endless loop may fill it.
 func (s *suite) command(ctx context.Context, env string) *exec.Cmd {
 	script := fmt.Sprintf(`ulimit -t %d; ulimit -v 8000000; exec "$0" "$@"`, s.seconds)
 	args := append([]string{"-c", script, s.binary, "-test.failfast", "-test.cpu=1", "-test.timeout=10m"}, s.args...)

@@ -79,7 +79,7 @@ func (m *mutation) rewrite(file *ast.File, source []byte) string {
 	return edits.apply(source)
 }
 
-// constant reports whether a node is a declaration that must be constant at compile time.
+// constant reports whether a node declares imports, constants, or types, which cannot contain mutants.
 func constant(node ast.Node) bool {
 	decl, ok := node.(*ast.GenDecl)
 	return ok && decl.Tok != token.VAR
@@ -118,8 +118,8 @@ func (m *mutation) end(function *ast.FuncType, body *ast.BlockStmt, edits *fileE
 	}
 }
 
-// operator holds the mutants of a binary operator. function names the function in mutant_switch.go
-// that implements all of them except negated.
+// operator holds the mutants of a binary operator. All of them except negated call a function in
+// mutant_switch.go, whose name is in the field function.
 type operator struct {
 	function                               string
 	negated, boundary, logical, arithmetic token.Token

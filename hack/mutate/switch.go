@@ -1,6 +1,6 @@
 package main
 
-// switchSource is a file that enables one mutant at a time in its package. It imports few packages,
+// switchSource is the source of a file that enables one mutant in its package. It imports few packages,
 // to avoid import cycles.
 const switchSource = `
 import (

@@ -35,7 +35,7 @@ type shot struct {
 	first []string
 }
 
-// shots returns the screenshots. Each one starts in the final state of the previous one.
+// shots returns the screenshots. Each of them starts with the cluster state that the previous one leaves.
 func shots() []shot {
 	return []shot{
 		{name: "status-not-reconciled", cols: 90, rows: 8, command: "kubectl imoocpod status foo", words: "hint:",

@@ -1,6 +1,6 @@
 // Command versions runs end-to-end tests against versions of Kubernetes, and writes a column
-// for each version to the table in docs/versions.md. All tests run for the oldest and the middle
-// version. For other versions, only the tests of the table run.
+// for each version to the table in docs/versions.md. For the oldest and the middle version, it runs
+// all end-to-end tests. For other versions, it runs only the tests that the table needs.
 //
 //	go run ./hack/versions [VERSION ...]
 package main
@@ -74,7 +74,7 @@ func run(wanted []string) error {
 		})
 	})
 	simulated, onNodes := features()
-	if os.Geteuid() != 0 { // containers run as root
+	if os.Geteuid() != 0 { // real nodes need root
 		onNodes = nil
 	}
 	var failed []error

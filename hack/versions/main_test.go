@@ -42,7 +42,7 @@ func TestTable(t *testing.T) {
 	columns := parse("| | v1.33.13 | v1.36.3 |\n| --- | --- | --- |\n| `wait` | ✔ | ✖ |\n| `old` | ✔ | ✔ |\n")
 	columns["v1.30.14"] = map[string]string{}
 	for _, row := range rows {
-		// In each row, one of the tests did not run.
+		// TestWaitInJSON did not run.
 		columns["v1.30.14"][row.name] = cell(row, map[string]string{"TestWait": "pass", "TestPark": "pass"})
 	}
 	const want = "| | v1.30.14 | v1.33.13 | v1.36.3 |\n| --- | --- | --- | --- |\n| `wait` | ✖ | ✔ | ✖ |\n| `park` | ✔ | not run | not run |\n"

@@ -32,7 +32,7 @@ func ParseExpression(word string) (Expression, error) {
 }
 
 // Plain reports whether the cost of the expression is linear in the size of the object. Each
-// recursive descent, wildcard, or union can multiply the results.
+// recursive descent, wildcard, or union may multiply the results.
 func (e Expression) Plain() bool {
 	unquoted := regexp.MustCompile(`'[^']*'|"[^"]*"`).ReplaceAllString(e.Path, "")
 	return !strings.Contains(unquoted, "..") && !strings.ContainsAny(unquoted, "*,")
@@ -79,7 +79,7 @@ func (e Expression) Now(obj map[string]any) string {
 }
 
 // ParseJSONPath parses a JSONPath expression as kubectl does for custom columns: {.a.b}, {a.b}, .a.b or
-// a.b. FindResults returns no error for a missing key.
+// a.b. The FindResults method of the result returns no error for a missing key.
 func ParseJSONPath(expression string) (*jsonpath.JSONPath, error) {
 	inner := strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(expression, "{"), "}"), ".")
 	if inner == "" || strings.ContainsAny(inner, "{}") || strings.HasPrefix(expression, "{") != strings.HasSuffix(expression, "}") {

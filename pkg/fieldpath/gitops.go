@@ -16,7 +16,7 @@ type GitOps struct {
 	// Kind is the kind of the tool's own objects. Place is the part of such an object that users edit to
 	// change a managed object. Both are empty for Helm, which acts only when a user runs it.
 	Kind, Place string
-	// Object is the name of the tool's own object, with its namespace if known.
+	// Object names the tool's own object, with its namespace if known. For Helm, it is "Helm".
 	Object string
 
 	// managers lists patterns of the tool's field managers.
@@ -88,7 +88,7 @@ func helmRelease(obj *unstructured.Unstructured, _ bool) string {
 	return "Helm"
 }
 
-// lastApplied reports whether the last client-side apply of an object set one of the fields.
+// lastApplied reports whether the last client-side apply of an object set any of the fields.
 func lastApplied(obj *unstructured.Unstructured, fields []Path) bool {
 	var applied map[string]any
 	if json.Unmarshal([]byte(obj.GetAnnotations()[corev1.LastAppliedConfigAnnotation]), &applied) != nil {

@@ -12,7 +12,7 @@ import (
 
 // Manager returns the field manager that last set the field, and the time. It returns "" if managedFields
 // does not record the field. Entries with the field itself take precedence over entries with only an
-// enclosing object, because other managers can set fields in that object.
+// enclosing object, because other managers may set fields in that object.
 func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.Time) {
 	closest := 0
 	place, _, taken, err := p.Locate(obj.Object)

@@ -14,7 +14,7 @@ import (
 // the next character.
 //
 // ParsePath rejects paths with wildcards, slices, unions, recursive descent, and filters that do not
-// compare keys with ==, because such paths can match several places.
+// compare keys with ==, because such paths may match several places.
 func ParsePath(s string) (Path, error) {
 	p, err := parsePath(s)
 	if err != nil {

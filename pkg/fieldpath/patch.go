@@ -35,7 +35,7 @@ func Annotate(key, value string) Edit {
 
 // Patch returns a JSON patch that makes the edits one after another. The patch also sets the
 // resourceVersion of obj, because list indexes may be wrong if the object has changed. In this case, the
-// server returns a conflict. A test operation would return another error.
+// server returns a conflict. After a failed test operation, it would return another error.
 //
 // The patch adds absent fields and their enclosing objects, but no list elements. Patch returns an error
 // if obj has no resourceVersion.

@@ -146,8 +146,8 @@ func apply(patch []byte, obj map[string]any) (map[string]any, error) {
 	return got, utiljson.Unmarshal(after, &got)
 }
 
-// descend appends random steps to an integer in value. They lead through existing fields and elements,
-// and then through absent fields. descend can modify value.
+// descend appends random steps. They lead through existing fields and elements of value, and then through
+// absent fields, to an integer or to an absent value. descend may modify value.
 func descend(t *rapid.T, value any, steps []Step) []Step {
 	more := func() bool { return len(steps) < 2 || rapid.Bool().Draw(t, "more") }
 	switch v := value.(type) {
@@ -244,7 +244,7 @@ func TestPatchChangesThatValueAndNothingElse(t *testing.T) {
 	}
 }
 
-// assign returns the value with n at the steps, as a patch should set it.
+// assign returns value with n at the end of the steps, as a patch should set it.
 func assign(value any, steps []Step, n int64) any {
 	if len(steps) == 0 {
 		return n

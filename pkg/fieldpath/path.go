@@ -226,7 +226,7 @@ func (p Path) Get(obj map[string]any) (n int64, found bool, err error) {
 }
 
 // Integer returns the integer in a value of an unstructured object. It reports whether the value is
-// an int64, or a float64 without a fraction.
+// an int64, or a float64 that an int64 can represent.
 func Integer(value any) (int64, bool) {
 	switch n := value.(type) {
 	case int64:

@@ -64,7 +64,7 @@ func SchemaOf(document []byte, kind schema.GroupVersionKind) (map[string]any, er
 
 var errNoSchema = errors.New("the server's OpenAPI document does not describe this type")
 
-// Open reports whether an object can have fields that its schema does not describe.
+// Open reports whether an object may have fields that its schema does not describe.
 func Open(schema map[string]any) bool {
 	return schema["x-kubernetes-preserve-unknown-fields"] == true
 }

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Set sets the value at the path in an object. It creates missing objects and list elements. A new list
-// element is the last one, and has the keys in the path.
+// Set sets the value at the path in an object. It creates missing objects. It also appends a missing list
+// element, with the keys in the path.
 func (p Path) Set(obj map[string]any, value any) error {
 	_, err := set(obj, p.Steps, value)
 	if err != nil {

@@ -12,8 +12,8 @@ type Write struct {
 	Time      metav1.Time `json:"time,omitzero"`
 }
 
-// LastWrites returns the last writes of the spec and of the status. It ignores entries without a time. If
-// there are no other entries for a write, the result is nil.
+// LastWrites returns the last write to the spec and the last write to the status. It ignores entries without
+// a time. A result is nil if the remaining entries record no such write.
 func LastWrites(managers []metav1.ManagedFieldsEntry) (spec, status *Write) {
 	for _, m := range managers {
 		if m.Time == nil {
@@ -31,8 +31,8 @@ func LastWrites(managers []metav1.ManagedFieldsEntry) (spec, status *Write) {
 	return spec, status
 }
 
-// Writes reports whether an entry of managedFields contains fields of the spec or of the status. Metadata
-// counts as neither. Other top-level fields count as spec.
+// Writes reports whether an entry of managedFields records a write to the spec or to the status. Metadata
+// and subresources except status and scale count as neither. Other fields and invalid entries count as spec.
 func Writes(m metav1.ManagedFieldsEntry) (spec, status bool) {
 	switch m.Subresource {
 	case "status":

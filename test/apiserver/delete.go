@@ -60,8 +60,8 @@ func (s *Server) delete(q Request, obj *unstructured.Unstructured) (any, error) 
 }
 
 // end deletes an object. If the object has finalizers or a grace period, end sets its deletion
-// timestamp and returns it. Otherwise, end removes the object and returns nil. The dependents are always
-// deleted in the background, after the object.
+// timestamp and returns the object. Otherwise, end removes the object and returns nil. The dependents are
+// always deleted in the background, after the object.
 func (s *Server) end(r *resource, obj *unstructured.Unstructured, grace *int64) *unstructured.Unstructured {
 	left := obj.DeepCopy()
 	seconds := gracePeriod(r, obj, grace)
@@ -97,8 +97,8 @@ func gracePeriod(r *resource, obj *unstructured.Unstructured, given *int64) int6
 	return seconds
 }
 
-// remove deletes an object and its dependents from the store. For a namespace or CRD, it also deletes the
-// objects in it. If the store has no object with the same name and UID, remove does nothing.
+// remove deletes an object and its dependents from the store. It also deletes the objects in a namespace, and
+// the custom resources of a CRD. If the store has no object with the same name and UID, remove does nothing.
 func (s *Server) remove(r *resource, obj *unstructured.Unstructured) {
 	if now := s.objects[r.gr()][keyOf(obj)]; now == nil || now.GetUID() != obj.GetUID() {
 		return

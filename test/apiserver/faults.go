@@ -119,7 +119,7 @@ func (s *Server) Requests(match Match) []Request {
 	return all
 }
 
-// Writes matches requests that change something, except dry runs and access reviews.
+// Writes matches requests that change objects, but no dry runs and no access reviews.
 func Writes(r Request) bool {
 	return r.Method != http.MethodGet && !r.dryRun() && !strings.HasSuffix(r.Resource, "reviews")
 }

@@ -72,7 +72,7 @@ func (s *Server) modify(q Request, before *unstructured.Unstructured) (any, erro
 }
 
 // sameObject returns an error if the new object has a different name, UID, or resource version than
-// the stored one. An empty UID or resource version always matches.
+// the stored object. An empty UID or resource version always matches.
 func (r Request) sameObject(before, after *unstructured.Unstructured) error {
 	if name := after.GetName(); name != before.GetName() {
 		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, before.GetName()))
@@ -87,8 +87,8 @@ func (r Request) sameObject(before, after *unstructured.Unstructured) error {
 	return nil
 }
 
-// modified returns the object after an update or patch, before defaulting and
-// validation. For an apply, it also sets w.managed.
+// modified returns the object after an update or a patch, but before defaulting and validation. For an
+// apply, it also sets w.managed.
 func (s *Server) modified(q Request, w *write, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if q.Verb == "update" {
 		return q.object()
@@ -136,7 +136,7 @@ func patched(kind types.PatchType, was, patch []byte, gvk schema.GroupVersionKin
 	case types.StrategicMergePatchType:
 		typed, err := scheme.Scheme.New(gvk)
 		if err != nil {
-			break // custom resources do not support this type
+			break // custom resources do not support this patch type
 		}
 		is, err := strategicpatch.StrategicMergePatch(was, patch, typed)
 		if err != nil {

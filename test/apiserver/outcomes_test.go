@@ -120,8 +120,8 @@ type scene struct {
 	workload
 	verb
 	interrupt context.CancelFunc
-	// before is the object before the command runs, or nil. again is the object that replace
-	// created.
+	// before is the object before the command runs, or nil. again is the object that the method
+	// replace created.
 	before, again *unstructured.Unstructured
 }
 
@@ -161,7 +161,7 @@ func (x *scene) writes(r apiserver.Request) bool {
 	return r.Resource == x.resource && apiserver.Writes(r)
 }
 
-// atRevert calls f immediately before the second write of the command.
+// atRevert calls f immediately before the second write of the command, which is the revert.
 func (x *scene) atRevert(f func()) {
 	writes := 0
 	x.Fail(x.writes, apiserver.Fault{Before: func() {

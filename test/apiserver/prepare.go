@@ -118,7 +118,7 @@ func validateMetadata(obj *unstructured.Unstructured) field.ErrorList {
 }
 
 // validateCustom validates an object against the schema of its CRD. Like a server with validation
-// ratcheting, it ignores the errors that the stored object has, too.
+// ratcheting, it ignores errors that the stored object also has.
 func validateCustom(before, after *unstructured.Unstructured, s *spec.Schema) field.ErrorList {
 	errs := schemaErrors(after, s)
 	if before == nil || len(errs) == 0 {

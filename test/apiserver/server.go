@@ -30,7 +30,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 )
 
-// Server is an API server in memory. Its methods can be called concurrently, and from hooks.
+// Server is an API server in memory. Its methods may be called concurrently, and from hooks of OnWrite.
 type Server struct {
 	// Actor reads and writes objects for the test, with the field manager "test".
 	Actor
@@ -110,8 +110,8 @@ func (s *Server) RESTConfig() *rest.Config {
 	return &rest.Config{Host: "http://server", Transport: s, QPS: -1}
 }
 
-// Connect makes the clients of kubectl's global flags use the server. They read no kubeconfig, and
-// keep no discovery cache on disk.
+// Connect makes the clients that kubectl's global flags configure use the server. These clients read no
+// kubeconfig, and keep no discovery cache on disk.
 func (s *Server) Connect(flags *genericclioptions.ConfigFlags) {
 	*flags.KubeConfig, *flags.APIServer, *flags.CacheDir = os.DevNull, "http://server", os.DevNull
 	wrap := flags.WrapConfigFn

@@ -28,7 +28,7 @@ type version struct {
 	// status and scale are set if the type has these subresources.
 	status bool
 	scale  *scalePaths
-	// warning is in each response, because the version is deprecated. It is usually "".
+	// warning is the deprecation warning in each response, or "" if the version is not deprecated.
 	warning string
 	// schema comes from the CRD. It is nil for a built-in type.
 	schema *spec.Schema
@@ -180,7 +180,7 @@ func (s *Server) register(before, after *unstructured.Unstructured) error {
 }
 
 // served returns the type with a name, or nil. The name is plural, singular, or short, and a group
-// can follow it, as in sets.example.com.
+// may follow it, as in sets.example.com.
 func (s *Server) served(word string) *resource {
 	name, group, grouped := strings.Cut(word, ".")
 	for _, r := range s.resources {

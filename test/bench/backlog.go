@@ -9,7 +9,7 @@ import (
 // probe is the name prefix of the objects that change, and the run label of their pods.
 const probe = "probe"
 
-// measureBacklog measures how long a new loop takes to act on a change while it creates many pods.
+// measureBacklog measures how long a new controller takes to act on a change while it creates many pods.
 func (b *bench) measureBacklog(ctx context.Context) []goal {
 	changes := sized(b, 20, 2)
 	s := b.oursIn(ctx, "bench-backlog")
@@ -23,8 +23,8 @@ func (b *bench) measureBacklog(ctx context.Context) []goal {
 	return []goal{medianGoal("change during the startup: to the first pod", 0.5, "%.2f", " s", seconds...)}
 }
 
-// addOneEach scales the numbered objects of a run up to a number of pods, one pod and one object after
-// the other. It returns the seconds until each object had its new pod.
+// addOneEach adds one pod to each numbered object of a run, one object after another. It returns the
+// seconds until each object had its new pod. pods is the number of pods per object after that.
 func (b *bench) addOneEach(
 	ctx context.Context, s subject, run string, objects, pods int, w *witness,
 ) (seconds []float64) {

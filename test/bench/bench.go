@@ -39,7 +39,7 @@ type bench struct {
 	witness, account client
 }
 
-// sized returns quick if the benchmark is quick, and full otherwise.
+// sized returns the value quick for a quick benchmark, and the value full otherwise.
 func sized[T any](b *bench, full, quick T) T {
 	if b.quick {
 		return quick

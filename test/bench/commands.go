@@ -29,7 +29,7 @@ func peak(t timing) float64 { return float64(t.Peak) / (1 << 20) }
 // counts the memory of the parent process for a new process, so the parent must be small.
 const timeVerb = "time-command"
 
-// timeCommand runs a command line and prints its timing. It returns 1 on failure.
+// timeCommand runs a command line and prints its timing. It returns the exit code: 0, or 1 on failure.
 func timeCommand(line []string) int {
 	cmd := exec.Command(line[0], line[1:]...)
 	var said strings.Builder
@@ -100,8 +100,8 @@ func (b *bench) compare(ctx context.Context, ours, theirs string) map[caller]*co
 	return costs
 }
 
-// compareScales compares "scale" with "kubectl scale". A loop would affect the measurement, so none
-// is running. The commands find a lease as if one was running.
+// compareScales compares "scale" with "kubectl scale". A controller would affect the measurement,
+// so none is running. The commands find a lease as if a controller were running.
 func (b *bench) compareScales(ctx context.Context) []goal {
 	b.makeThree(ctx, b.ours(), "foo")
 	b.makeLease(ctx)

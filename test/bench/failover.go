@@ -7,11 +7,11 @@ import (
 )
 
 // lease is the lease duration in seconds (pkg/controller/lease). A standby takes over if the active
-// loop does not renew its lease for this time.
+// controller does not renew its lease for this time.
 const lease = 15.0
 
-// measureFailover measures how long a change takes when the active loop has just failed. The loop
-// is killed, or frozen as if its machine became unreachable.
+// measureFailover measures how long a change takes when the active controller has just failed.
+// The controller is killed, or frozen as if its machine became unreachable.
 func (b *bench) measureFailover(ctx context.Context) (goals []goal) {
 	objects, podsEach := sized(b, 1000, 5), sized(b, 5, 2)
 	s := b.oursIn(ctx, "bench-failover")

@@ -44,7 +44,7 @@ func (b *bench) startRollouts(ctx context.Context) *process {
 		"--kubeconfig="+b.kubeconfig, "--leader-elect=false", "--metricsPort=-1", "--healthzPort=-1", "--loglevel=warn"))
 }
 
-// cloneSet returns a third-party kind whose pods the benchmark creates.
+// cloneSet returns the subject for a custom kind without a controller. The benchmark creates its pods.
 func cloneSet() subject {
 	return subject{
 		name: "CloneSet", agent: "bench", concurrency: 64, kind: "CloneSet", namespace: namespace,
@@ -145,7 +145,7 @@ func (b *bench) removeOthers(ctx context.Context) {
 // and kubectl exits when its watch is closed.
 var errEnded = errors.New("the command exited early")
 
-// followOne follows an object with one of the commands. If the command exits early, followOne
+// followOne follows an object with the plugin or with kubectl. If the command exits early, followOne
 // retries with another object.
 func (b *bench) followOne(ctx context.Context, s subject, size followedSize, by caller, run string) (f following) {
 	const most = 5
@@ -198,8 +198,8 @@ func (b *bench) follow(
 	return f
 }
 
-// fill scales an object up from zero, and waits until its pods are ready. For a CloneSet, it also
-// creates the pods itself and updates the status.
+// fill scales an object up from zero, and waits until its pods are ready. For a CloneSet, which has no
+// controller, it creates the pods and updates the status.
 func (b *bench) fill(ctx context.Context, s subject, run string, pods int, w *witness) {
 	b.setReplicas(ctx, s, run, pods)
 	if s.program != nil {

@@ -19,7 +19,7 @@ type limit struct {
 	// make creates the objects while a loop runs. The field loop holds the arguments of the loop.
 	make func(ctx context.Context)
 	loop string
-	// then has the commands that run when all pods are ready.
+	// then lists the commands to run when all pods are ready.
 	then []string
 }
 
@@ -81,7 +81,7 @@ func (b *bench) measureLimits(ctx context.Context, document string) {
 	report.write(document, "limits", table(2, header, rows))
 }
 
-// measureLimit returns the rows of a limit: one for the loop, and one for each command.
+// measureLimit measures a limit, and returns the rows: one for the loop, and one for each command.
 func (b *bench) measureLimit(ctx context.Context, l limit) [][]string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

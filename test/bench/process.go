@@ -46,8 +46,8 @@ func (b *bench) start(cmd *exec.Cmd) *process {
 	return p
 }
 
-// lastWords returns the output of the two programs that were started last: two loops, or a loop and
-// a command that follows its object.
+// lastWords returns the beginning of the output of the last two started programs: two loops, or a loop
+// and a command that follows its object.
 func (b *bench) lastWords() string {
 	var said strings.Builder
 	for _, log := range b.logs[max(0, len(b.logs)-2):] {

@@ -17,8 +17,8 @@ type report struct {
 	began time.Time
 }
 
-// write replaces a section of a document, which is between two comments. The new section has the
-// machine, the time of the measurement, and a table.
+// write replaces the section between two comments in a document. The new section names the machine and
+// the time of the measurement, and contains a table.
 func (r report) write(document, section, table string) {
 	date, took := time.Now().UTC().Format(time.DateOnly), time.Since(r.began).Round(time.Second)
 	text := fmt.Sprintf("%s; %s, in %s.", r.machine, date, took)

@@ -205,7 +205,7 @@ func (all samples) of(subject string, pods int, value func(sample) float64) []fl
 
 // speed returns the goals for the time that scaling takes.
 func (all samples) speed(sizes []size) []goal {
-	// Compare the loop with other subjects at sizes of at least large, or else at the last size.
+	// Compare the loop with other subjects at the sizes ≥ large, or else at the last size.
 	const large = 500
 	var compared []int
 	small, big := 0, sizes[len(sizes)-1].pods

@@ -15,8 +15,8 @@ const (
 	perKind   = 300_000
 )
 
-// measureWide measures the memory and the startup time of a loop with objects of many kinds in many
-// namespaces. There is at most one object of each kind per namespace.
+// measureWide measures the memory and the startup time of a controller with objects of many kinds in
+// many namespaces. There is at most one object of each kind per namespace.
 func (b *bench) measureWide(ctx context.Context) []goal {
 	objects, kinds := sized(b, 10_000, 12), sized(b, 100, 3)
 	namespaces := make([]string, sized(b, 200, 4))

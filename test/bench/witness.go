@@ -23,13 +23,13 @@ type witness struct {
 	changed chan struct{} // closed at every change
 	pods    map[types.UID]*seen
 	owner   *unstructured.Unstructured
-	// created holds the creation times of pods, in order.
+	// created holds the times at which new pods arrived, in order.
 	created []time.Time
 	ready   int
 	lost    error
 }
 
-// seen is an existing pod with its creation time.
+// seen is an existing pod with the time at which it arrived.
 type seen struct {
 	since time.Time
 	ready bool
@@ -146,7 +146,7 @@ func (w *witness) says(n int) bool {
 		number("status", "replicas") == int64(n) && number("status", "readyReplicas") == int64(n)
 }
 
-// renewed returns the number of ready pods created after a time.
+// renewed returns the number of ready pods that arrived after a time.
 func (w *witness) renewed(since time.Time) int {
 	n := 0
 	for _, s := range w.pods {

@@ -1,4 +1,4 @@
-// Package bubble runs tests in bubbles of testing/synctest, where waiting takes no time.
+// Package bubble runs tests in testing/synctest bubbles, where waiting takes no time.
 package bubble
 
 import (
@@ -18,7 +18,7 @@ type bubbles struct {
 
 var all bubbles //nolint:gochecknoglobals // the number of processors is global, too
 
-// Test calls synctest.Test on one processor. With several processors, timers of one bubble can run
+// Test calls synctest.Test on one processor. With several processors, timers of one bubble may run
 // at the same time (https://go.dev/issue/78156). This sometimes crashes the race detector or,
 // without the detector, makes the bubble hang. The detector still finds races on one processor,
 // because it checks for missing synchronization, not for simultaneous accesses.

@@ -1,5 +1,5 @@
-// Package krew tests the manifest and the archives of "make release-snapshot" in dist with the real
-// krew, its validator, and a real kubectl. "make krew-test" starts a control plane. The tests serve
+// Package krew tests the manifest and the archives that "make release-snapshot" writes to dist, with the
+// real krew, its validator, and a real kubectl. "make krew-test" starts a control plane. The tests serve
 // the archives on loopback.
 package krew
 

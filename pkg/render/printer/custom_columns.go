@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// CustomColumns prints objects in the columns of "kubectl get -o custom-columns". A watch can call
+// CustomColumns prints objects in the columns of "kubectl get -o custom-columns". A watch calls
 // PrintObj repeatedly. The headers appear only once, and the columns keep their widths.
 type CustomColumns struct {
 	// NoHeaders omits the header row.
@@ -78,7 +78,7 @@ func (c *CustomColumns) PrintObj(obj runtime.Object, w io.Writer) error {
 	return p.err
 }
 
-// cellOf returns the values at a path of an object, separated by commas, or <none>.
+// cellOf returns the values at a path in an object, separated by commas, or <none> if there are none.
 func cellOf(path *jsonpath.JSONPath, obj map[string]any) (string, error) {
 	results, err := path.FindResults(obj)
 	if err != nil {

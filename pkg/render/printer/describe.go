@@ -24,8 +24,8 @@ import (
 type Description struct {
 	Report status.Report
 	Object *unstructured.Unstructured
-	// Template is the pod template of an object with the strategy "pods". It replaces the spec and the
-	// status.
+	// Template is the pod template of an object with the strategy "pods". It is shown instead of the
+	// spec and the status.
 	Template *corev1.PodTemplateSpec
 }
 

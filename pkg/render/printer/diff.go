@@ -18,7 +18,7 @@ func DiffYAML(w io.Writer, fromName, toName string, from, to map[string]any) err
 	if err != nil {
 		return err
 	}
-	_, hunks, _ := bytes.Cut(diff.Diff(fromName, was, toName, is), []byte("\n")) // omit the "diff" command
+	_, hunks, _ := bytes.Cut(diff.Diff(fromName, was, toName, is), []byte("\n")) // omit the line "diff …"
 	p := &text{w: w}
 	for line := range bytes.Lines(hunks) {
 		p.line("%s", line)

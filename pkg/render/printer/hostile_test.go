@@ -97,7 +97,7 @@ func hostileReports() []status.Report {
 	return all
 }
 
-// ours matches colors, which are the only escape sequences of a printer.
+// ours matches colors, which are the only escape sequences that printers write.
 var ours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
@@ -172,7 +172,7 @@ func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
 	}
 }
 
-// Printers truncate long messages, which could make the output unreadable.
+// Printers truncate messages that are so long that they would make the output unreadable.
 func TestLongTextsAreCut(t *testing.T) {
 	t.Parallel()
 	r := ready()

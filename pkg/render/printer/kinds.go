@@ -17,7 +17,7 @@ type Kind struct {
 	Field string `json:"field,omitempty"`
 	// OtherCounts lists other spec fields that look like counts.
 	OtherCounts []string `json:"otherCounts,omitempty"`
-	// Found describes how the field was found. Error is why the search failed, or "".
+	// Found describes how the field was found. Error is the reason why the search failed, or "".
 	Found string `json:"found"`
 	Error string `json:"error,omitempty"`
 	// Candidates lists possible replica fields if Field is unknown.
@@ -31,7 +31,7 @@ type Kind struct {
 	// Status describes how the status of objects is interpreted. It is set only for kinds that the
 	// command line names.
 	Status any `json:"status,omitempty"`
-	// Wrong lists the problems of the declaration in the CRD.
+	// Wrong lists the problems with the declaration in the CRD.
 	Wrong []string `json:"wrong,omitempty"`
 }
 

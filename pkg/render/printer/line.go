@@ -37,7 +37,7 @@ func (l line) dimmed() line {
 
 func (l line) pad(width int) line { return l.add("", strings.Repeat(" ", max(0, width-l.width()))) }
 
-// columns appends cells to a line whose width is two. Two spaces follow each cell. Cells with a width
+// columns appends cells to a line that is two columns wide. Two spaces follow each cell. Cells with a width
 // of zero are omitted.
 func (l line) columns(cells []piece, widths []int, style Style) line {
 	end := 2

@@ -32,7 +32,7 @@ type Progress struct {
 	// next is the earliest time for the next line.
 	next    time.Time
 	objects map[types.NamespacedName]waited
-	// changed is the object in the last call of See. news is the object with the newest state that has
+	// changed is the object in the last call to See. news is the object with the newest state that has
 	// not been printed.
 	changed, news types.NamespacedName
 }
@@ -93,8 +93,8 @@ func (p *Progress) See(r status.Report, done bool, givesUp, now time.Time) {
 }
 
 // Line returns the next line of progress. It returns "" if nothing is new, if it is too early for a
-// line, or if all objects are done. again is the time until a line can be printed, or zero if there
-// is nothing to print.
+// line, or if all objects are done. again is the delay after which to call Line for a pending line, or
+// zero if no line is pending.
 func (p *Progress) Line(now time.Time) (line string, again time.Duration) {
 	w, found := p.objects[p.news]
 	if !found || w.shown[w.state()] || p.done() == len(p.objects) {
@@ -115,7 +115,7 @@ func (p *Progress) Line(now time.Time) (line string, again time.Duration) {
 	return escape.Line(line), 0
 }
 
-// Summary returns the outcome of a wait for ready or gone objects, or "" if not all are done.
+// Summary returns the outcome of a completed wait for ready or gone objects, or "" for any other wait.
 func (p *Progress) Summary(now time.Time) string {
 	if p.done() < len(p.objects) || len(p.objects) == 0 || !strings.HasPrefix(p.Goal, "ready") && p.Goal != "gone" {
 		return ""
@@ -173,7 +173,7 @@ func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 }
 
 // worst returns the unfinished object with the worst verdict. Among several such objects, it prefers the
-// object in the last call of See, and then the first object by name.
+// object in the last call to See, and then the first object by name.
 func (p *Progress) worst() types.NamespacedName {
 	rank := func(key types.NamespacedName) int {
 		if p.objects[key].done {

@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Report writes the full report on one object: verdict, notes, counts, problems, pods, and
-// conditions.
+// Report writes the full report on one object: verdict, last log line, hint, notes, counts, problems,
+// pods, and conditions.
 func Report(w io.Writer, r status.Report, now time.Time) error {
 	p := &text{w: w}
 	p.line("%s: %s: %s", objectName(r), r.Verdict, r.Reason)

@@ -81,8 +81,8 @@ func (o rollout) rate(now time.Time) string {
 	return ""
 }
 
-// readyNow returns the number of ready pods. If the object is not ready, it counts the pods, because the
-// status may be outdated. If the object is ready or not all pods are known, it uses the status.
+// readyNow returns the number of ready pods. If the object is ready or not all pods are known, it uses the
+// status. Otherwise, it counts the pods, because the status may be outdated.
 func readyNow(r status.Report) int32 {
 	if r.Verdict.Settled() || len(r.Pods) == 0 || len(r.Pods) < int(max(r.Replicas.Current, r.Replicas.Ready)) {
 		return r.Replicas.Ready

@@ -21,7 +21,7 @@ type Screen struct {
 	Reports []status.Report
 	// AllPods means that pods with the same status are not grouped.
 	AllPods bool
-	// Only selects the shown objects by their states.
+	// Only selects the objects to show, by their states.
 	Only status.Only
 	// Lost is when the connection to the server was lost, or zero if there is a connection.
 	Lost time.Time
@@ -30,8 +30,8 @@ type Screen struct {
 	rollouts map[types.UID]rollout
 }
 
-// See adds or updates an object, and reports whether the screen changes. A deleted object is not
-// added.
+// See adds or updates an object, and reports whether it did. If the screen does not have the object yet,
+// See ignores its deletion.
 func (s *Screen) See(r status.Report, now time.Time) bool {
 	i := slices.IndexFunc(s.Reports, func(o status.Report) bool { return sameObject(o, r) })
 	switch {
@@ -102,7 +102,7 @@ func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
 	return f.render(lines, height)
 }
 
-// frame is the state of drawing a screen.
+// frame holds the state that is needed to draw a screen.
 type frame struct {
 	Screen
 	width int
@@ -226,7 +226,7 @@ func podBar(r status.Report, rollout string, most, width int, style Style) line 
 	return line{{color, full}, {dim, empty}, {"", "  " + text}}
 }
 
-// guards returns notes about writers that can revert the count, budgets that can prevent the removal
+// guards returns notes about writers that may revert the count, budgets that may prevent the removal
 // of pods, and types of objects that could not be read.
 func (f frame) guards(r status.Report) []line {
 	var texts []string

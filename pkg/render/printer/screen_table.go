@@ -8,7 +8,7 @@ import (
 )
 
 // table returns a row for each object, the most urgent first. Ready objects that do not fit share one
-// line. If the height is unlimited, all ready objects share one line if their number exceeds few.
+// line. With an unlimited height, all ready objects share one line if their number exceeds the constant few.
 func (f frame) table(height int) []line {
 	reports := byUrgency(f.Reports)
 	firstReady := slices.IndexFunc(reports, func(r status.Report) bool { return r.Verdict == status.Ready })
@@ -53,7 +53,7 @@ func (f frame) table(height int) []line {
 	return all
 }
 
-// readyShown returns the number of ready objects with their own row.
+// readyShown returns the number of ready objects that get their own rows.
 func (f frame) readyShown(notReady, ready, height int) int {
 	room := height - notReady - 1 // without the header
 	switch {
@@ -62,7 +62,7 @@ func (f frame) readyShown(notReady, ready, height int) int {
 	case height <= 0:
 		return 0
 	}
-	return max(0, room-1) // one line has the number of hidden objects
+	return max(0, room-1) // one line shows the number of hidden objects
 }
 
 func (f frame) tableCells(r status.Report) []piece {

@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Table writes a row for each object. A watch can call Print repeatedly. The headers appear only once,
+// Table writes a row for each object. A watch calls Print repeatedly. The headers appear only once,
 // and the columns keep their widths.
 type Table struct {
 	// Namespaces adds the column NAMESPACE.

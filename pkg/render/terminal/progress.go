@@ -75,7 +75,7 @@ func (p *Progress) Print(write func() error) error {
 	return err
 }
 
-// End erases the progress. If all objects are ready or gone, it prints the duration of the wait.
+// End erases the progress. If all objects have become ready or gone, as awaited, it prints a summary.
 func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

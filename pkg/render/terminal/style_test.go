@@ -7,7 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// The locale selects the characters, and --color enables colors.
+// TERM and the locale select the characters, and --color selects the colors.
 func TestStyle(t *testing.T) {
 	for _, test := range []struct {
 		color, term, locale string

@@ -14,7 +14,7 @@ const (
 	// node is the node that all pods run on.
 	node = "node-1"
 	// podStarts is the time until a pod is ready, and podEnds is the time until a deleted pod is
-	// gone. podStarts is not exactly a second, because wait prints its first line after a second.
+	// gone. podStarts is not exactly a second, because "wait" prints its first line after a second.
 	// Otherwise, it would be random whether this line shows the pod as ready.
 	podStarts = time.Second + 5*time.Millisecond
 	podEnds   = 500 * time.Millisecond
@@ -23,7 +23,7 @@ const (
 // Kubelet creates a node, and simulates its kubelet and the scheduler. The base name of an image
 // determines how its pod behaves: "never" does not become ready, "crash" crash-loops, "pull" cannot
 // be pulled, and "slow" becomes ready after the duration in its tag, such as example.com/slow:30s.
-// All other pods are ready after a second.
+// All other pods are ready after about a second.
 func Kubelet(s *apiserver.Server) {
 	s.CreateYAML("{apiVersion: v1, kind: Node, metadata: {name: " + node + "}}")
 	s.OnWrite(func(c apiserver.Change) {
@@ -49,7 +49,7 @@ const (
 	Away = "away"
 )
 
-// FateAnnotation is the annotation with the fate: on a node for all pods, on a pod for this pod.
+// FateAnnotation is the annotation that SetFate sets on the node. On a pod, a test may set it to Stuck.
 const FateAnnotation = "example.com/fate"
 
 // SetFate makes all pods that start later behave as if they also had a container with this image,

@@ -33,7 +33,7 @@ func StatefulSets(s *apiserver.Server) {
 }
 
 // revise creates the ControllerRevision of the template, or makes an existing one the newest, and
-// returns its name. A new revision gets the labels in own. If own is nil, its data is a patch.
+// returns its name. A new revision gets the labels in own. If own is nil, the data contains a patch.
 func revise(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructured, own map[string]string) string {
 	template, _, _ := unstructured.NestedMap(set.Object, "spec", "template")
 	hash := hashOf(template)

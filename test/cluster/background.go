@@ -20,7 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
-// background is the directory for the launcher that "cluster up" starts and "cluster down" stops.
+// background is the directory of the launcher, the process that "cluster up" starts and "cluster down" stops.
 type background string
 
 // The files of a launcher in the background.
@@ -47,7 +47,7 @@ func newBackground() (background, error) {
 
 func (b background) file(name string) string { return filepath.Join(string(b), name) }
 
-// tryLock acquires the lock if no launcher holds it, and reports whether it did.
+// tryLock acquires the lock if it is free, and reports whether it did.
 func (b background) tryLock() (lock *fileLock, free bool, err error) {
 	lock, err = openLock(b.file(lockName), os.O_CREATE|os.O_RDWR)
 	if err == nil {

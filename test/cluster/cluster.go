@@ -19,7 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
-// readyTimeout is how long a component can take to become ready. It is long enough for busy machines.
+// readyTimeout limits how long to wait until a component is ready. It is long enough for busy machines.
 const readyTimeout = 2 * time.Minute
 
 // requestTimeout limits a request to a server that does not answer.
@@ -33,8 +33,8 @@ type cluster struct {
 }
 
 // withCluster builds missing programs, starts a control plane, and calls use when it is ready. The
-// context of use is canceled when a component exits unexpectedly. withCluster always stops the
-// control plane before it returns.
+// context passed to use is canceled when a component exits unexpectedly. withCluster always stops
+// the control plane before it returns.
 //
 // If another process takes one of the chosen ports in the meantime, withCluster tries again with
 // other ports, up to three times in total.
@@ -80,7 +80,7 @@ func tryCluster(
 	return ready, errors.Join(err, c.supervisor.stopAll(context.WithoutCancel(ctx)))
 }
 
-// ensureAll builds missing programs, and returns the directories of all programs. Without real
+// ensureAll builds missing programs, and returns the directories of the programs. Without real
 // nodes, nodeBin is empty. If real nodes cannot run on this machine, ensureAll fails before the
 // build, which takes minutes.
 func ensureAll(ctx context.Context, o options) (bin, nodeBin string, err error) {

@@ -17,7 +17,7 @@ const (
 	kwok              = "kwok"
 )
 
-// Without real nodes, nothing listens on the addresses of services and pods. No ranges may overlap.
+// Without real nodes, nothing listens on the addresses of services and pods. The ranges must not overlap.
 const (
 	loopback       = "127.0.0.1"
 	serviceRange   = "10.0.0.0/24"
@@ -194,8 +194,8 @@ func (l layout) schedulerArgs() []string {
 	}
 }
 
-// realNodeArgs returns the arguments that let the API server authorize the kubelets of real nodes,
-// and connect to them for logs and exec. List flags add their values to the values in apiServerArgs.
+// realNodeArgs returns the arguments that let the API server authorize the kubelets of real nodes, and
+// connect to them for logs and exec. The values of list flags are added to the values in apiServerArgs.
 func (l layout) realNodeArgs() []string {
 	if len(l.ports.kubelets) == 0 {
 		return nil

@@ -64,10 +64,10 @@ type exitCode int
 func (e exitCode) Error() string { return "exit code " + strconv.Itoa(int(e)) }
 
 func main() {
-	// On Linux, the kernel ends a component when the thread that started it exits. This thread lives
-	// as long as the launcher.
+	// On Linux, the kernel ends a component when the thread that started it exits. This thread
+	// lives as long as this process.
 	runtime.LockOSThread()
-	// Without this, a write to a closed pipe would kill the launcher before it has cleaned up.
+	// Otherwise, a write to a closed pipe would kill this process before it has cleaned up.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	err := dispatch(ctx, os.Args[1:])

@@ -25,9 +25,9 @@ import (
 // cacheVariable is the environment variable that overrides the cache directory for the programs.
 const cacheVariable = "IMOOCPOD_CLUSTER_CACHE"
 
-// The module files are embedded, so that the launcher can build the programs from any directory. The
-// module of the programs of a node has files with other names, because Go does not embed files of
-// another module.
+// The module files are embedded, so that the launcher can build the programs from any directory.
+// The module files for the node programs are not called go.mod and go.sum, because Go does not
+// embed files of another module.
 var (
 	//go:embed go.mod
 	goMod string
@@ -55,7 +55,7 @@ type program struct {
 
 // programSet is a set of programs that are built together, once per machine.
 type programSet struct {
-	// The name of the set in messages, and the approximate time of a first build on two cores.
+	// The name of the set in messages, and the approximate duration of a first build on two cores.
 	what, duration string
 	modules        []module
 	// omitted lists the programs that are not built, because they already exist.
@@ -74,8 +74,8 @@ type module struct {
 	programs      []program
 }
 
-// kubernetesOfControlPlane returns the Kubernetes programs of a control plane. The later programs in
-// the list build faster, because they share packages with the earlier programs.
+// kubernetesOfControlPlane returns the Kubernetes programs of a control plane. Each build reuses
+// packages from the builds of earlier programs in the list.
 func kubernetesOfControlPlane() []program {
 	return []program{
 		{name: "kube-apiserver", importPath: "k8s.io/kubernetes/cmd/kube-apiserver", duration: "3 minutes"},
@@ -189,7 +189,7 @@ func cacheDir() (string, error) {
 // keyPattern matches the directories of built programs in the cache.
 var keyPattern = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// cacheKey returns a hash of everything that a build depends on.
+// cacheKey returns a hash of its arguments, which describe everything that a build depends on.
 func cacheKey(parts ...string) string {
 	hash := sha256.New()
 	for _, part := range parts {
@@ -218,7 +218,7 @@ func linkerFlags(version string) string {
 	return strings.Join(flags, " ")
 }
 
-// ensurePrograms builds a set that is not in the cache, and returns the directory of its programs.
+// ensurePrograms builds a set of programs unless it is cached, and returns their directory.
 func ensurePrograms(ctx context.Context, set programSet) (string, error) {
 	cache, err := cacheDir()
 	if err != nil {

@@ -45,7 +45,7 @@ func TestLinkerFlags(t *testing.T) {
 	}
 }
 
-// TestProgramsAreTools checks that the module files declare all programs as tools.
+// TestProgramsAreTools checks that the module files declare all third-party programs as tools.
 func TestProgramsAreTools(t *testing.T) {
 	for _, set := range []programSet{controlPlanePrograms(ourKubernetes()), nodePrograms(ourKubernetes())} {
 		for _, m := range set.modules {
@@ -61,9 +61,9 @@ func TestProgramsAreTools(t *testing.T) {
 	}
 }
 
-// TestProgramSetsOfVersions checks that each set has a different key for each version of Kubernetes,
-// and that the programs in --assets are omitted. Our version is built from one module, and other
-// versions from two.
+// TestProgramSetsOfVersions checks that each set has a different key for each version of
+// Kubernetes, and that the programs in --assets are omitted. The version in go.mod is built from
+// one module, and other versions from two.
 func TestProgramSetsOfVersions(t *testing.T) {
 	keys := map[string]string{}
 	for _, version := range kubernetesVersions() {

@@ -14,7 +14,7 @@ import (
 // auditLogVariable is the environment variable with the path of the API server's audit log.
 const auditLogVariable = "IMOOCPOD_CLUSTER_AUDIT_LOG"
 
-// graceTimeout is how long a command can take to exit after a signal.
+// graceTimeout limits how long to wait for a command to exit after a signal.
 const graceTimeout = 30 * time.Second
 
 func runCommand(ctx context.Context, args []string) error {
@@ -45,8 +45,8 @@ func (c *cluster) run(ctx context.Context, command []string) error {
 	}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	// The command has its own process group, so that all its processes can be stopped. So it cannot
-	// read from a terminal.
+	// The command has its own process group, so that all its processes can be stopped. Therefore,
+	// it cannot read from a terminal.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	endWithParent(cmd.SysProcAttr, syscall.SIGKILL)
 	signalAll := func(signal syscall.Signal) error { return syscall.Kill(-cmd.Process.Pid, signal) }

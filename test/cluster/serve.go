@@ -26,7 +26,7 @@ func serveCommand(ctx context.Context, args []string) error {
 	defer cancel(nil)
 	lines := make(chan string)
 	if *detached {
-		// No component inherits the lock.
+		// Do not let components inherit the lock.
 		syscall.CloseOnExec(inheritedLock)
 	} else {
 		// The end of stdin means that the client is gone, so even an unfinished start is canceled.

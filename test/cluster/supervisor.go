@@ -14,8 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
-// stopTimeout is how long a component can take to exit after SIGTERM. It is long because the API
-// server waits for open requests.
+// stopTimeout limits how long to wait for a component to exit after SIGTERM. It is long because the
+// API server waits for open requests.
 const stopTimeout = 90 * time.Second
 
 type component struct {
@@ -54,11 +54,11 @@ func (e *diedError) Error() string {
 	return fmt.Sprintf("%s ended unexpectedly (%s), the end of its log is:\n%s", e.component, e.state, e.log)
 }
 
-// supervisor starts and stops the components of a control plane. Only one goroutine can use it.
+// supervisor starts and stops the components of a control plane. It is not safe for concurrent use.
 type supervisor struct {
 	dir string
-	// fail is called with a diedError after each unexpected exit of a component. The first exit can
-	// cause others.
+	// fail is called with a diedError after each unexpected exit of a component. The first exit may
+	// cause other exits.
 	fail      context.CancelCauseFunc
 	processes map[string]*process
 }

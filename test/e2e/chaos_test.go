@@ -87,7 +87,7 @@ type chaos struct {
 	stale     *harness.Faults // for controllers whose watches are sometimes delayed
 	most      int32
 	// alone means that only one controller runs at a time, and its watches are not delayed.
-	// Otherwise, two controllers without a lease can create extra pods for a while, because neither
+	// Otherwise, two controllers without a lease may create extra pods for a while, because neither
 	// sees the latest pods of the other. They create at most one pod for each slot that was ever
 	// wanted. After slots were removed and reused, this limit may exceed the number of wanted pods.
 	alone bool
@@ -101,7 +101,7 @@ type chaos struct {
 }
 
 func chaosRun(t *testing.T, seed uint64) {
-	t.Cleanup(func() { // runs after the cleanups of the witness and the driver, which can fail the test
+	t.Cleanup(func() { // runs after the cleanups of the witness and the driver, which may fail the test
 		if t.Failed() {
 			t.Logf("repeat with: go test -race ./test/e2e -run TestChaos -seed %d", seed)
 		}
@@ -222,7 +222,7 @@ func (c *chaos) start(f *harness.Faults) {
 	})
 }
 
-// someLoop returns a random one of the started controllers, including killed controllers.
+// someLoop returns a random controller of this run, which may already be killed.
 func (c *chaos) someLoop() *harness.Controller {
 	c.mu.Lock()
 	defer c.mu.Unlock()

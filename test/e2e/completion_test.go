@@ -61,7 +61,7 @@ func TestCompletionInstall(t *testing.T) {
 	if out := completions(t, env, "sta"); !strings.HasPrefix(out, "status\tShow whether ") || !strings.HasSuffix(out, "\n:4\n") {
 		t.Errorf("it completes %q", out)
 	}
-	// A link of an older version is replaced.
+	// A link to an older version is replaced.
 	if err := os.Remove(link); err != nil {
 		t.Fatal(err)
 	}
@@ -114,10 +114,10 @@ bind 'set enable-bracketed-paste off'
 PS1='ready> '
 `
 
-// Completion works in a terminal through kubectl's own script: it completes a name, lists several
-// names with their states, and quotes special characters. bash is always available, because make
-// requires it. CI installs and tests other shells, too. Their scripts come from cobra, and request
-// the same candidates.
+// Completion works in a terminal through the scripts of kubectl and of the plugin: it completes a
+// name, lists several names with their states, and quotes special characters. bash is always
+// available, because make requires it. CI installs and tests other shells, too. Their scripts come
+// from cobra, and request the same candidates.
 func TestCompletionInShells(t *testing.T) {
 	t.Parallel()
 	installKinds(t)

@@ -10,8 +10,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// A controller whose token has expired continues when its token file contains a new token, which in
-// a cluster the kubelet writes. A token expires when the secret to which it is bound is deleted.
+// A controller whose token is no longer valid continues when its token file contains a new token. A
+// token becomes invalid when the Secret to which it is bound is deleted.
 func TestCredentialsAreRenewed(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -38,13 +38,13 @@ type difference struct {
 }
 
 // comparison holds the arguments of "scale", and the intended difference, if any. In the arguments,
-// VERSION stands for the resource version of widget/one, and DIR/m for a directory with the manifests
-// of deployment/one and widget/one.
+// VERSION stands for the resource version of widget/one, and DIR for the directory of the manifests
+// that TestScaleAsKubectlDoes writes.
 type comparison struct {
 	args  string
 	stdin string
-	// fails means that both programs must fail. Otherwise, a comparison would pass even if both
-	// programs wrongly failed or succeeded.
+	// fails means that the plugin must fail. Without this field, a comparison would pass even if
+	// both programs wrongly failed or succeeded.
 	fails  bool
 	differ difference
 }
@@ -227,7 +227,7 @@ func (c comparison) compare(t *testing.T, kubectl, plugin outcome) {
 	}
 }
 
-// stable removes the values that are unique to an object from the output.
+// stable removes from the output the values that are unique to an object.
 func stable(out string) string {
 	return regexp.MustCompile(`"?(uid|resourceVersion|creationTimestamp|namespace)"?: "?[^",\n]+"?`).ReplaceAllString(out, "$1")
 }
@@ -245,7 +245,7 @@ func newStage(t *testing.T) *stage {
 	return &stage{namespace: cluster.NewNamespace(t), wanted: map[string]any{}}
 }
 
-// set recreates the objects that the last run changed.
+// set recreates all objects of each resource that the last run changed.
 func (s *stage) set(t *testing.T) {
 	t.Helper()
 	background := metav1.DeletePropagationBackground

@@ -142,7 +142,7 @@ func TestAutoscaler(t *testing.T) {
 
 func deleteNode(t *testing.T, name string) {
 	t.Helper()
-	// The context of the test is canceled during cleanup.
+	// The context of the test is already canceled during cleanup.
 	err := cluster.Core.Nodes().Delete(context.Background(), name, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		t.Error(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// kindStory describes how to use one of the four kinds from the command line.
+// kindStory describes how to use one of the four shipped kinds from the command line.
 type kindStory struct {
 	kind kinds.Kind
 	// create holds the arguments to create an object, with two pods if it has a replica count.
@@ -129,7 +129,7 @@ func (s kindStory) images(t *testing.T, w *harness.Witness, l *harness.Process, 
 		l.AwaitOutput("cannot pull its image")
 	}
 	w.AwaitQuiet(t, harness.QuietFor)
-	// A quarter of the pods, rounded down, may be unavailable, or one pod if this is zero.
+	// Up to a quarter of the pods, rounded down but at least one, are allowed to be unavailable.
 	if now := fewest(); now < n-max(1, n/4) {
 		t.Errorf("of %d pods %d were healthy at one moment of a broken change", n, now)
 	}

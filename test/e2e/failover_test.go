@@ -17,8 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// deployAs creates the service account and the rights of the controller of a namespace. start runs a
-// controller on this machine with this account, and with the arguments in the Deployment.
+// deployAs creates the service account, Roles, and RoleBindings for the controller of a namespace.
+// start runs a controller on this machine with this account, and with the arguments in the Deployment.
 func deployAs(t *testing.T, namespace string) (start func() *harness.Process) {
 	t.Helper()
 	objs, err := deploy.Controller(deploy.Settings{Namespace: namespace})

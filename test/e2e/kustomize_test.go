@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// "install --controller" applies the same objects as the kustomizations.
+// "install --controller" applies the objects in the kustomizations. The test ignores CRDs and namespaces.
 func TestInstallsWhatKustomizeMakes(t *testing.T) {
 	t.Parallel()
 	for dir, args := range map[string]string{

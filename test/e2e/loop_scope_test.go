@@ -11,7 +11,7 @@ import (
 )
 
 // A change causes only a limited number of reconciles. With -v, this test prints the counts, which
-// docs/how-it-works.md lists. The tutorials count reconciles, too.
+// docs/how-it-works.md lists.
 func TestReconcileCounts(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.HelloWorld()} {

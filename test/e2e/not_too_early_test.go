@@ -14,8 +14,8 @@ func imagesOf(t *testing.T, ns, label string) []string {
 	return strings.Fields(out)
 }
 
-// A wait for a built-in kind ends when all pods have the new template, or immediately if a user has
-// paused the rollout.
+// A wait for a built-in kind succeeds only when all pods have the new template. It fails
+// immediately if a user has paused the rollout.
 func TestBuiltInKindsAreNotReadyTooEarly(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

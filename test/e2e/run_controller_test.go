@@ -15,7 +15,7 @@ import (
 )
 
 // TestScaleWithTheControllerRunning tests the main use case. A scale to three pods takes one
-// request of the user and three creates of the controller.
+// request by the user and three creates by the controller.
 func TestScaleWithTheControllerRunning(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -65,9 +65,9 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 	}
 }
 
-// quota limits the number of pods in a namespace, and waits until the API server enforces it. The
-// status of the quota is not enough, because the admission plugin has caches, including one for
-// namespaces without a quota. So quota tries a dry-run create of a secret, which the quota forbids.
+// quota limits the number of pods in a namespace, and waits until the API server enforces it. The status
+// of the quota is not enough, because the admission plugin has caches, including one for namespaces
+// without a quota. So this function tries a dry-run create of a Secret, which the quota forbids.
 func quota(t *testing.T, namespace, pods string) {
 	t.Helper()
 	cluster.Apply(t, namespace, fmt.Sprintf(`{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {secrets: "0", pods: %q}}}`, pods))

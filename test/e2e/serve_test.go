@@ -31,8 +31,8 @@ func page(t *testing.T, url string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// Metrics and probes work for active and waiting controllers. The dashboard queries only existing
-// metrics.
+// An active controller serves metrics and probes, and a waiting controller serves its readiness
+// probe. The dashboard queries only existing metrics.
 func TestMetricsAndHealth(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -113,7 +113,7 @@ func (c *Cluster) Requests(t *testing.T, namespace string, match func(Request) b
 	return found
 }
 
-// ByPlugin matches the requests of the plugin under test.
+// ByPlugin reports whether the plugin under test sent a request.
 func ByPlugin(r Request) bool { return strings.HasPrefix(r.UserAgent, "kubectl-imoocpod/") }
 
 // ByControllerOf returns a function that matches the writes of a test's in-process controllers.

@@ -16,7 +16,7 @@ func buildPlugin(root, output string, race bool) error {
 	return build(root, filepath.Join(root, "bin/test", program), output, "./cmd/kubectl-imoocpod", "-trimpath", "-ldflags=-s -w")
 }
 
-// buildLauncher builds the launcher, like "make bin/cluster".
+// buildLauncher builds the program in test/cluster, like "make bin/cluster".
 func buildLauncher(root, output string) error {
 	return build(filepath.Join(root, "test/cluster"), filepath.Join(root, "bin/cluster"), output, ".")
 }

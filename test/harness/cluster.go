@@ -49,16 +49,16 @@ type Cluster struct {
 	PluginDir string `json:"-"`
 	// Launcher is the program that runs the control plane for Start.
 	Launcher string `json:"-"`
-	// withRaceDetector returns the path of the plugin. If the tests use the race detector, the plugin
-	// uses it, too. The first call builds the plugin if necessary.
+	// withRaceDetector returns the path of the plugin. After Start, the plugin uses the race
+	// detector if the tests use it. The first call builds the plugin if necessary.
 	withRaceDetector func() (program string, err error)
 
-	// Config, Dynamic and Core are admin clients for the tests themselves.
+	// Dynamic and Core are admin clients for the tests themselves. Config is their configuration.
 	Config  *rest.Config               `json:"-"`
 	Dynamic *dynamic.DynamicClient     `json:"-"`
 	Core    *corev1client.CoreV1Client `json:"-"`
 
-	// stdin accepts commands such as "stop etcd". stdout contains the responses.
+	// The launcher reads commands such as "stop etcd" from stdin, and prints its responses to stdout.
 	stdin  io.Writer
 	stdout *bufio.Reader
 
@@ -117,8 +117,8 @@ func (c *Cluster) start(root string, everywhere bool, args []string) (stop func(
 // auditLogVariable is the environment variable, set by "cluster up", with the path of the audit log.
 const auditLogVariable = "IMOOCPOD_CLUSTER_AUDIT_LOG"
 
-// Use builds the plugin from root, and uses a control plane of "cluster up", which it finds in the
-// environment. stop keeps the control plane and the tests' namespaces. Tests cannot stop servers.
+// Use builds the plugin from root, and connects to the control plane that "cluster up" started.
+// stop keeps the control plane and the tests' namespaces. Tests cannot stop its servers.
 func Use(root string) (c *Cluster, stop func() error, err error) {
 	c = &Cluster{Kubeconfig: os.Getenv("KUBECONFIG"), AuditLog: os.Getenv(auditLogVariable), run: fmt.Sprint(os.Getpid(), "-")}
 	if c.AuditLog == "" {

@@ -125,8 +125,8 @@ func (l *Controller) Killed() bool {
 // Output returns the output so far.
 func (l *Controller) Output() string { return l.output.String() }
 
-// AwaitIdle waits until the controller has been idle for a second, and returns the number of
-// reconciles and writes so far.
+// AwaitIdle waits until a controller has been idle for a second. It returns the number of its
+// reconciles, and the number of writes by all in-process controllers of the test in a namespace.
 func (c *Cluster) AwaitIdle(t *testing.T, namespace string, l *Controller) (looks int64, writes int) {
 	t.Helper()
 	since := time.Now()

@@ -26,9 +26,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// Driver acts as the user. It creates the ImoocPod foo, scales it, and changes its template. It
-// records the requested states with their times, so that every write of a controller can be
-// compared with the state that was wanted at that time.
+// Driver acts as the user. It creates the ImoocPod foo, and changes its replicas, template, and
+// removed slots. It records the requested states with their times, so that every write of a
+// controller can be compared with the state that was wanted at that time.
 type Driver struct {
 	// UID is the UID of foo, which Create sets.
 	UID types.UID
@@ -268,12 +268,12 @@ func (d *Driver) Blame(format string, args ...any) {
 	d.wrong = append(d.wrong, fmt.Sprintf(format, args...))
 }
 
-// Check returns an interceptor for one controller. It compares each write with the states that were
-// wanted between the controller's second-to-last read of foo and the write, because the controller
-// can read again while writes are in flight. It blames creates of pods in unwanted slots or beyond
-// the wanted number (I1), deletes of pods in slots that were wanted all the time (I2), and writes
-// to objects that are not foo's (I4). It also blames a controller that writes before it reads foo,
-// or writes the same pod twice after one read. docs/reliability.md lists the invariants.
+// Check returns an interceptor for one controller. It compares each write with the states that were wanted
+// between the controller's second-to-last read of foo and the write, because the controller may read again
+// while writes are in flight. It blames creates of pods in unwanted slots or beyond the wanted number
+// (I1), deletes of pods in slots that were wanted all the time (I2), and writes to objects that are not
+// foo's or without a required precondition (I4). It also blames a controller that writes before it reads
+// foo, or writes the same pod twice after one read. docs/reliability.md lists the invariants.
 //
 // If excess is set, creates beyond the wanted number are not blamed, but counted in excess.
 func (d *Driver) Check(excess *atomic.Int64) Interceptor {
@@ -405,7 +405,7 @@ func (d *Driver) checkDelete(r *http.Request, g *glance) {
 	}
 }
 
-// checkRevision checks that updates and deletes of revisions have a resourceVersion as a precondition.
+// checkRevision blames writes before a read of foo, and changes without a resourceVersion.
 func (d *Driver) checkRevision(r *http.Request, g *glance) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

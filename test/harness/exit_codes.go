@@ -1,6 +1,6 @@
 package harness
 
-// The exit codes in the README.
+// The exit codes in docs/exit-codes.md.
 const (
 	ExitError        = 1
 	ExitUsage        = 2

@@ -107,8 +107,8 @@ func (f *Faults) Intercept(r *http.Request, next http.RoundTripper) (*http.Respo
 	return next.RoundTrip(r)
 }
 
-// interceptWatch rejects some watches as expired. It ends all other watches after a few seconds at
-// most, and may delay their events.
+// interceptWatch rejects some watches as expired. It ends all other watches after a few seconds,
+// except while calm is set, and may delay their events.
 func (f *Faults) interceptWatch(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if f.roll(10) == 0 {
 		f.Injected.Add(1)

@@ -110,8 +110,8 @@ func Must(t *testing.T, r Result) string {
 	return r.Stdout
 }
 
-// KubeconfigWith returns the path of a copy of the admin kubeconfig. change can change the current
-// context, and the cluster and the user of this context.
+// KubeconfigWith returns the path of a copy of the admin kubeconfig. It calls change to modify the
+// current context, its cluster, or its user.
 func (c *Cluster) KubeconfigWith(t *testing.T, change func(*clientcmdapi.Context, *clientcmdapi.Cluster, *clientcmdapi.AuthInfo)) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(c.Kubeconfig)

@@ -27,13 +27,13 @@ import (
 // Finalizer is a finalizer that keeps deleted pods terminating until a test removes it.
 const Finalizer = "e2e.imoocpod.dev/holder"
 
-// NamespaceName returns a unique namespace name. Later names are sorted after earlier names.
+// NamespaceName returns a unique namespace name. Later names sort after earlier names.
 func (c *Cluster) NamespaceName() string {
 	return fmt.Sprintf("e2e-%s%03d", c.run, c.namespaces.Add(1))
 }
 
-// NewNamespace installs the CRDs, and creates a namespace that is ready for pods. The namespace is
-// never deleted, because a deletion would take two requests for each resource type.
+// NewNamespace installs the CRDs, and creates a namespace that is ready for pods. NewNamespace does
+// not delete it after the test, because this would take two requests for each resource type.
 func (c *Cluster) NewNamespace(t *testing.T) string {
 	t.Helper()
 	name := c.NamespaceName()
@@ -55,7 +55,7 @@ func (c *Cluster) CreateNamespace(t *testing.T, name string) {
 	})
 }
 
-// InstallCRDs installs the CRDs if they are missing.
+// InstallCRDs installs the CRDs if the CRD of ImoocPod is missing.
 func (c *Cluster) InstallCRDs(t *testing.T) {
 	t.Helper()
 	c.installing.Lock()
@@ -66,8 +66,8 @@ func (c *Cluster) InstallCRDs(t *testing.T) {
 	}
 }
 
-// Eventually waits until a condition is true. It polls at growing intervals, because a condition can
-// run a command.
+// Eventually waits until a condition is true. It polls at growing intervals, because a condition
+// may run a command.
 func Eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
@@ -106,8 +106,8 @@ func (c *Cluster) PodsOf(t *testing.T, namespace string, owner types.UID) []core
 	return owned
 }
 
-// AwaitConverged waits until an ImoocPod has exactly n pods, all of them running and ready, and its
-// status reports this for the latest generation. Each pod must also meet the condition each, if any.
+// AwaitConverged waits until an ImoocPod has exactly n pods, all running and not terminating, and its
+// status reports n ready pods for the latest generation. Each pod must also meet any given conditions.
 func (c *Cluster) AwaitConverged(t *testing.T, namespace, name string, n int, each ...func(*corev1.Pod) bool) {
 	t.Helper()
 	var imp *v1alpha1.ImoocPod
@@ -239,7 +239,7 @@ func (c *Cluster) CRDs() dynamic.ResourceInterface {
 	return c.Dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 }
 
-// NodeNames lists the nodes of the cluster, except nodes for a single test, which have a pool label.
+// NodeNames returns the sorted names of all nodes without the label e2e/pool.
 func (c *Cluster) NodeNames(t *testing.T) []string {
 	t.Helper()
 	list, err := c.Core.Nodes().List(t.Context(), metav1.ListOptions{LabelSelector: "!e2e/pool"})

@@ -17,7 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// QuietFor is how long tests watch a converged system for changes.
+// QuietFor is how long tests watch the pods before they conclude that nothing more changes.
 const QuietFor = 5 * time.Second
 
 // Witness watches the pods of a namespace, independently of the controller. It identifies pods by
@@ -127,7 +127,7 @@ func (w *Witness) sawPod(pod *corev1.Pod, gone bool) {
 	}
 }
 
-// count updates mostLive, and records a violation (I1) for a slot with two unfinished pods.
+// count updates mostLive, and records each slot with two unfinished pods (I1 in docs/reliability.md).
 func (w *Witness) count() {
 	live := map[types.UID]int{}
 	slots := map[string]types.UID{}
@@ -211,7 +211,7 @@ func later(a, b string) bool {
 	return err == nil && order > 0
 }
 
-// AwaitQuiet waits until nothing has changed for the given time.
+// AwaitQuiet waits until no pod has changed for the given time.
 func (w *Witness) AwaitQuiet(t *testing.T, while time.Duration) {
 	t.Helper()
 	end := time.After(Timeout)

@@ -72,7 +72,7 @@ func (f *followed) await(t *testing.T, begun, ended int) {
 	}
 }
 
-// check reports numbers that are missing, repeated, or out of order.
+// check reports invalid lines, and numbers that are missing, repeated, or out of order.
 func (f *followed) check(t *testing.T) {
 	t.Helper()
 	for _, wrong := range f.wrong {
@@ -92,7 +92,7 @@ func (f *followed) check(t *testing.T) {
 }
 
 // Pods that write numbered lines are replaced while their logs are followed. Each number of the old
-// and the new pods must appear exactly once.
+// and the new pods must appear exactly once, in order.
 func TestLogsThroughARestart(t *testing.T) {
 	t.Parallel()
 	const namespace, name, replicas = "logs-restart", "foo", 50
@@ -148,7 +148,7 @@ func TestLogsOfCrashes(t *testing.T) {
 	tests := []struct {
 		name, pod string
 		wrote     condition
-		// prefix is at the beginning of each line. last is at the end of the last line.
+		// prefix is the beginning of each line. last is the end of the last line of a crashed container.
 		prefix, last string
 	}{
 		{"waits", "containers: [{command: [act, -print=100ms, -exit-after=1s, -exit-code=3]}]", crashed, "0 | ", " last"},
@@ -185,7 +185,7 @@ containers: [{command: [act]}]`, crashed, "0/prepare | ", " last"},
 }
 
 // shows retries a command until its output is good, and returns the result. A retry may be needed,
-// because a busy node can remove the log of a container that is still in the status of its pod.
+// because a busy node may remove the log of a container that is still in the status of its pod.
 func shows(t *testing.T, namespace string, good func(harness.Result) bool, args ...string) (r harness.Result) {
 	t.Helper()
 	if !eventually(t, func() bool {

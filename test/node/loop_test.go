@@ -18,8 +18,8 @@ import (
 func TestLoopWithPodsThatTakeTheirTime(t *testing.T) {
 	const namespace, name = "slow", "foo"
 	w, first := startIn(t, namespace)
-	// One container exits immediately, one exits after a short time, and one is killed after its
-	// grace period.
+	// After SIGTERM, one container exits immediately, one exits after two seconds, and one is
+	// killed at the end of the grace period.
 	owner := create(t, namespace, name, "", 0, `
 terminationGracePeriodSeconds: 4
 containers:
@@ -29,7 +29,7 @@ containers:
 
 	cluster.Imoocpod(t, namespace, "scale", name, "--replicas=10", patient)
 	kept := names(w, owner)
-	// Kill the controller while seven pods terminate.
+	// Kill the controller while pods terminate.
 	cluster.Imoocpod(t, namespace, "scale", name, "--replicas=3")
 	w.await(t, "a pod ends", name, podTerminates)
 	first.Kill()
@@ -83,8 +83,8 @@ func exactly(n int) condition {
 }
 
 // TestDeployedController deploys the controller from its image in a namespace that enforces the
-// restricted Pod Security Standard. Its probes must succeed, and after the leader is gone, the
-// other replica must take over.
+// restricted Pod Security Standard. Its probes must succeed, and after the leader is deleted,
+// another replica must take over.
 func TestDeployedController(t *testing.T) {
 	const namespace, app = "deployed", "app.kubernetes.io/name=imoocpod-controller"
 	kubectl := func(args ...string) string {
@@ -127,11 +127,11 @@ func TestDeployedController(t *testing.T) {
 	}
 	kubectl("imoocpod", "scale", "foo", "--replicas=4", patient)
 	rollout()
-	// After a forced deletion, the process still runs for a short time, and can renew its lease.
+	// After a forced deletion, the process still runs for a short time, and may renew its lease.
 	if !eventually(t, func() bool { return !slices.Contains([]string{"", before}, holder()) }) {
 		t.Errorf("no other pod than %s has the lease", before)
 	}
-	// A failed probe would have restarted a container.
+	// A failed liveness probe would have restarted a container.
 	restarts := kubectl("get", "pods", "-l", app, "-o", "jsonpath={.items[*].status.containerStatuses[*].restartCount}")
 	if strings.Trim(restarts, "0 ") != "" {
 		t.Errorf("replicas of the controller were restarted: %s", restarts)

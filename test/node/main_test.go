@@ -26,14 +26,14 @@ var cluster *harness.Cluster
 // tests of pkg/inspect/status use the recordings.
 var record = flag.String("record", "", "keep what the kubelets write of each row of TestTruths in this `directory`")
 
-// deadline limits how long a test waits for something that usually takes a short time. It is long,
-// because machines may be busy, and no test checks durations. patient is the flag of commands that wait.
+// deadline limits how long a test waits for something that usually takes a short time. It is long, because
+// machines may be busy, and no test checks durations. patient is the flag for commands that wait.
 const (
 	deadline = 3 * time.Minute
 	patient  = "--timeout=3m"
 )
 
-// The nodes. Tests that stop a node use the last one.
+// The nodes. Tests that stop a node use shakyNode.
 const (
 	steadyNode = "real-0"
 	shakyNode  = "real-1"
@@ -44,7 +44,7 @@ const controllerImage = "ghcr.io/imoocpod/kubectl-imoocpod:test"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// The tests mostly wait, but each container start needs CPU time.
+	// Run 12 tests at a time. They mostly wait, but each container start needs CPU time.
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		fmt.Fprintln(os.Stderr, "test/node:", err)
 		os.Exit(1)
@@ -70,9 +70,9 @@ func run(m *testing.M) (code int, err error) {
 	var stop func() error
 	if cluster, stop, err = harness.Start("../..", false,
 		"--nodes=0", "--real-nodes=2", "--image="+controllerImage+"="+filepath.Join(scratch, "image"),
-		// Detect a stopped node within the time of a test.
+		// Detect a stopped node before the deadline of a test.
 		"--arg=kube-controller-manager:--node-monitor-grace-period=20s",
-		// Let this node pull only one image per second, so that its kubelet throttles pulls.
+		// Let shakyNode pull only one image per second, so that its kubelet throttles pulls.
 		"--arg="+shakyNode+":--registry-qps=1", "--arg="+shakyNode+":--registry-burst=1"); err != nil {
 		return 1, err
 	}

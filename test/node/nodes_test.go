@@ -20,7 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// TestNodeStopsAndComesBack stops a node until it is not ready and its pods are lost, and starts it
+// TestNodeStopsAndComesBack stops a node until its pod is reported as lost, and starts the node
 // again. Then it checks that containers are restarted if their node restarts before the control
 // plane detects the failure.
 func TestNodeStopsAndComesBack(t *testing.T) {
@@ -56,7 +56,7 @@ func TestNodeStopsAndComesBack(t *testing.T) {
 }
 
 // TestNothingOfANodeIsLeft checks that the processes, mounts, and cgroups of a node end with its
-// launcher, regardless of how the launcher exits.
+// launcher ("cluster serve"), regardless of how the launcher exits.
 func TestNothingOfANodeIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {

@@ -14,8 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// create creates an ImoocPod. pod is the spec of its pods in YAML, in which create sets missing names
-// and images of containers. If node is empty, the pods can run on any node.
+// create creates an ImoocPod. pod is the spec of its pods in YAML, in which create sets missing
+// fields, such as names and images of containers. If node is empty, the pods can run on any node.
 func create(t *testing.T, namespace, name, node string, replicas int64, pod string) *harness.Owner {
 	t.Helper()
 	var spec corev1.PodSpec
@@ -46,7 +46,7 @@ func create(t *testing.T, namespace, name, node string, replicas int64, pod stri
 		map[string]any{"replicas": replicas, "template": map[string]any{"spec": fields}})
 }
 
-// addImage adds the busybox image with another name to the registry of the nodes until the test
+// addImage adds the busybox image under another name to the registry of the nodes until the test
 // ends.
 func addImage(t *testing.T, name, tag string) {
 	t.Helper()

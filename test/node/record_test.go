@@ -70,8 +70,8 @@ type recorder struct {
 	nodes []string
 }
 
-// concerns reports whether an object belongs in the recording of the named object. If it does,
-// concerns also learns its identifiers.
+// concerns reports whether u belongs in the recording of the named object. If so, it also learns
+// the identifiers in u.
 func (r *recorder) concerns(u *unstructured.Unstructured, name string) bool {
 	about, _, _ := unstructured.NestedString(u.Object, "involvedObject", "name")
 	switch u.GetKind() {
@@ -153,7 +153,7 @@ func (r *recorder) scrub(u *unstructured.Unstructured) map[string]any {
 	return kept
 }
 
-// each calls do with the maps of a list in an object.
+// each calls do with each map in a list of an object.
 func each(object map[string]any, path []string, do func(map[string]any)) {
 	list, found, _ := unstructured.NestedSlice(object, path...)
 	if !found {

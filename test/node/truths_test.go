@@ -30,15 +30,15 @@ type truth struct {
 	node string
 	// timeout, if set, is the value of "scale --timeout" for a scale that must time out.
 	timeout string
-	// late means that the first pod is ready for a short time before it fails. In this case, the
-	// first scale does not wait, but a second scale after the failure does.
+	// late means that the first pod may be ready for a short time before it fails. In this case,
+	// the first scale does not wait, but a second scale after the failure does.
 	late bool
-	// before, if not nil, is called while scale waits. then, if not nil, is called after the scale.
+	// before, if not nil, runs while scale waits. The function then, if not nil, runs after the scale.
 	before, then func(t *testing.T, w *witness)
 	// wrote is a condition on the pods and events. The status is checked after the condition is
 	// met. The default is podReady.
 	wrote condition
-	// verdict and code are the expected status after wrote is met. says is part of its reason.
+	// verdict and code are the expected status after wrote is met. The reason must contain says.
 	verdict status.Verdict
 	code    problem.Code
 	says    string
@@ -199,8 +199,8 @@ containers: [{command: [act, -fill=5, -into=/v/big], volumeMounts: [{name: v, mo
 	}
 }
 
-// TestTruths runs a pod on a real node for each row, and checks the status, the behavior of the
-// controller, and the end of a wait.
+// TestTruths runs a pod on a real node for each row. It checks the status and the exit code of a
+// scale. After a repair, a wait must succeed.
 func TestTruths(t *testing.T) {
 	w, _ := startIn(t, namespaceOfTruths)
 	t.Run("rows", func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestTruths(t *testing.T) {
 func (r truth) run(t *testing.T, w *witness) {
 	r.code = cmp.Or(r.code, problem.CodeReady)
 	create(t, namespaceOfTruths, r.name, cmp.Or(r.node, steadyNode), 0, r.pod)
-	// A crash-looping pod would use CPU time of the other rows.
+	// A crash-looping pod would use CPU time that the other rows need.
 	t.Cleanup(func() {
 		objects := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespaceOfTruths)
 		if err := objects.Delete(context.Background(), r.name, metav1.DeleteOptions{}); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// witness also watches events. To record, it keeps all states of objects.
+// witness is a harness.Witness that also watches events. With -record, it keeps all states of objects.
 type witness struct {
 	*harness.Witness
 

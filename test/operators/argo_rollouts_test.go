@@ -13,7 +13,7 @@ import (
 func TestArgoRollouts(t *testing.T) {
 	holdToTheTruth(t, &operator{
 		dir: "argo-rollouts", module: "github.com/argoproj/argo-rollouts", program: "rollouts-controller", crds: "manifests/crds/*-crd.yaml",
-		// With an invalid port, the operator works, but does not listen on all addresses.
+		// By default, the operator listens on all addresses. With invalid ports, it works without listening.
 		args: []string{
 			"--kubeconfig=" + plane.Kubeconfig, "--leader-elect=false", "--metricsPort=-1", "--healthzPort=-1", "--loglevel=warn",
 		},
@@ -62,7 +62,7 @@ func blueGreen() kind {
 	return k
 }
 
-// healthyRollout is the condition that "kubectl argo rollouts status" waits for.
+// healthyRollout returns an error unless "kubectl argo rollouts status" would succeed.
 func healthyRollout(obj *unstructured.Unstructured, _ int) error {
 	seen, _, _ := unstructured.NestedString(obj.Object, "status", "observedGeneration")
 	phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase")

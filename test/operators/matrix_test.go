@@ -16,14 +16,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// late is how long a wait can continue after its condition is met.
+// late is how long a wait is allowed to continue after its condition is met.
 const late = 2 * time.Second
 
 // patient is the flag for a wait that should succeed.
 const patient = "--timeout=110s"
 
-// stories returns the tests that run for each kind while its operator is running, by their column in
-// the table. Those of life have several columns.
+// stories returns the tests that run for each kind while its operator is running, by their column
+// in the table. The test life fills several columns.
 func stories() map[string]func(*testing.T, kind) {
 	return map[string]func(*testing.T, kind){
 		"life": life, "paused": paused, "bad image": imageThatIsNotThere, "quota": quota, "reverted": reverted,
@@ -108,7 +108,7 @@ func life(t *testing.T, k kind) {
 	}
 	s.ended(t, imoocpod(t, s.namespace, "create", "-f", file, "--wait", patient))
 	if k.twoCounts != nil {
-		// The command fails and creates nothing, because several fields are possible.
+		// The command fails and creates nothing, because several fields may be the replica count.
 		r := imoocpod(t, s.namespace, "create", s.resource.GroupResource().String()+"/other", "--replicas=2")
 		for _, path := range k.twoCounts {
 			if r.Code == 0 || !strings.Contains(r.Stderr, "--replicas-path") || !strings.Contains(r.Stderr, path) {
@@ -275,7 +275,7 @@ func stopped(t *testing.T, o *operator, kinds []kind) {
 	for i, k := range kinds {
 		subjects[i] = ready(t, k, k.few)
 	}
-	// Release first, because the server notices some time later that there are no webhooks.
+	// Remove the webhooks first, because the server needs some time to notice that they are gone.
 	if o.release != nil {
 		o.release(t)
 	}

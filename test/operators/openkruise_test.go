@@ -150,8 +150,8 @@ func unitedDeployment() kind {
 	return k
 }
 
-// heldByPartition returns a hold with two pods of the first image. updated is the field of the status
-// that counts the others.
+// heldByPartition returns a hold that keeps two pods at the first image. updated is the status
+// field that counts the updated pods.
 func heldByPartition(updated string) hold {
 	return hold{
 		begin: partition(`{"rollingUpdate":{"partition":2}}`), held: keeps(2, updated),
@@ -166,8 +166,8 @@ func partition(strategy string) string {
 	return fmt.Sprintf(`{"spec":{"updateStrategy":%s,"template":{"spec":{"containers":[{"name":"main","image":"%s"}]}}}}`, strategy, secondImage)
 }
 
-// counted returns a condition that is met if the controller has observed the object, and these
-// fields of its status match the desired count.
+// counted returns a condition that is met if the controller has observed the latest generation, and
+// these fields of the status match the desired count.
 func counted(fields ...string) func(*unstructured.Unstructured, int) error {
 	return func(obj *unstructured.Unstructured, desired int) error {
 		if seen, _, _ := unstructured.NestedInt64(obj.Object, "status", "observedGeneration"); seen != obj.GetGeneration() {
@@ -182,7 +182,7 @@ func counted(fields ...string) func(*unstructured.Unstructured, int) error {
 	}
 }
 
-// keeps returns a condition that is met if n pods keep the older image, all pods are ready, and the
+// keeps returns a condition that is met if n pods keep the first image, all pods are ready, and the
 // status counts the other pods as updated.
 func keeps(n int, updated string) func(*unstructured.Unstructured, []*corev1.Pod) error {
 	return func(obj *unstructured.Unstructured, own []*corev1.Pod) error {

@@ -17,7 +17,7 @@ func TestPrometheusOperator(t *testing.T) {
 	}, prometheus(), prometheusAgent(), alertmanager(), thanosRuler())
 }
 
-// monitoring returns a kind of the operator whose spec contains the image of the pods.
+// monitoring returns a kind of the Prometheus operator. The image of the pods is in .spec.image.
 func monitoring(row, version, kindName, plural, spec string) kind {
 	image := func(image string) string { return fmt.Sprintf(`{"spec":{"image":%q}}`, image) }
 	return kind{

@@ -56,8 +56,8 @@ type kind struct {
 	mattering func(own []*corev1.Pod, obj *unstructured.Unstructured) []*corev1.Pod
 	// image returns a merge patch that sets an image.
 	image func(image string) string
-	// unrestarted is the message of a rejected restart, or "" if a restart works. instead explains
-	// the rejection in the table.
+	// unrestarted is part of the message of a rejected restart, or "" if a restart works. instead
+	// explains the rejection in the table.
 	unrestarted, instead string
 	// twoCounts lists the fields that the error of an ambiguous "create --replicas" names.
 	twoCounts []string
@@ -116,11 +116,11 @@ func newSubject(t *testing.T, k kind, desired int) *subject {
 	return s
 }
 
-// webPods is the part of a spec that has the path of a Deployment.
+// webPods is the selector and the pod template of a spec, as in a Deployment.
 const webPods = "selector: {matchLabels: {app: web}}, " +
 	"template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: IMAGE}]}}"
 
-// manifest returns an object with a replica count and the first image.
+// manifest returns the manifest of an object with a replica count and the first image.
 func (k kind) manifest(desired int) string {
 	spec := strings.NewReplacer("COUNT", fmt.Sprint(desired), "IMAGE", strconv.Quote(firstImage)).Replace(k.spec)
 	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s}\nspec: {%s}\n",

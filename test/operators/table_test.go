@@ -17,7 +17,7 @@ func columns() []string {
 	return []string{"create", "scale", "scale --timeout", "status", "wait", "restart", "operator stopped", "paused", "bad image", "quota", "reverted"}
 }
 
-// rows returns the kinds in the order of the operators.
+// rows returns the kinds, grouped by operator.
 func rows() []kind {
 	return []kind{
 		canary(), blueGreen(), prometheus(), prometheusAgent(), alertmanager(), thanosRuler(),
@@ -58,8 +58,8 @@ func render() string {
 	return b.String()
 }
 
-// finishTable compares the table with the document, or writes it to the document with -write. It must
-// be called after all tests have passed.
+// finishTable compares the table with the document, or with -write, writes it to the document. It
+// must be called after all tests have passed.
 func finishTable() error {
 	text, err := os.ReadFile(document)
 	if err != nil {

@@ -25,14 +25,14 @@ type world struct {
 	object *unstructured.Unstructured
 	pods   map[types.UID]*corev1.Pod
 	above  map[types.UID]types.UID
-	// Calling is() returns an error if the condition is not met. why is the result of the last call.
-	// spans lists the periods in which the condition was met. The last period may be open.
+	// The function is() returns an error unless the condition is met. why is the result of the last
+	// call. spans lists the periods in which the condition was met. The last period may be open.
 	is    func() error
 	why   error
 	spans []span
 }
 
-// watchWorld watches one object of a namespace, its pods, and the objects of the types between them.
+// watchWorld watches one object of a namespace, its pods, and the owners between them.
 func watchWorld(
 	t *testing.T, namespace string, resource schema.GroupVersionResource, between ...schema.GroupVersionResource,
 ) *world {
@@ -87,7 +87,7 @@ func (w *world) judge() {
 // span is a period in which the condition was met. If to is zero, the condition is still met.
 type span struct{ from, to time.Time }
 
-// want calls change, which can affect the condition. Then it replaces the condition, deletes the
+// want calls change, which may affect the condition. Then it replaces the condition, deletes the
 // spans, and evaluates the condition.
 func (w *world) want(change func(), is func() error) {
 	w.Lock()
@@ -101,8 +101,8 @@ func (w *world) want(change func(), is func() error) {
 // as long to become ready.
 const behind = 150 * time.Millisecond
 
-// so returns the first span that overlaps the given period, and whether there is such a span. If there
-// is none yet, so waits for one until the duration d has passed.
+// so returns the first span that overlaps the given period, and whether there is such a span. If
+// there is none yet, it waits for one until the duration d has passed.
 func (w *world) so(from, to time.Time, d time.Duration) (first span, is bool) {
 	is = w.Within(d, func() bool {
 		for _, first = range w.spans {

@@ -119,7 +119,7 @@ func (l layout) kubeletConfig() (string, error) {
 		"crashLoopBackOff":          map[string]any{"maxContainerRestartPeriod": "3s"},
 		"featureGates":              gates,
 
-		// Never evict pods, because the disk and the memory belong to the whole machine.
+		// Never evict pods when memory or disk space runs out, because both belong to the whole machine.
 		"evictionHard": map[string]string{
 			"memory.available": "0%", "nodefs.available": "0%", "nodefs.inodesFree": "0%",
 			"imagefs.available": "0%", "imagefs.inodesFree": "0%",

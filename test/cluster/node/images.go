@@ -57,7 +57,7 @@ func MakeImages(registry, bin string) error {
 }
 
 // AddImage links the image in an OCI image layout into the directory of a registry, under the name
-// that pods use. It returns an error if the layout does not contain a single image.
+// that pods use. It returns an error if the layout does not contain exactly one image.
 func AddImage(registry, name, layout string) error {
 	var index struct{ Manifests []descriptor }
 	data, err := os.ReadFile(filepath.Join(layout, "index.json"))
@@ -75,7 +75,7 @@ func AddImage(registry, name, layout string) error {
 		return fmt.Errorf("add image %s: %w", name, err)
 	}
 	for _, blob := range blobs {
-		// Images can share blobs.
+		// Images may share blobs, so the link may already exist.
 		if err := os.Symlink(blob, blobPath(registry, filepath.Base(blob))); err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("add image %s: %w", name, err)
 		}

@@ -19,8 +19,8 @@ const (
 	kubeletSocket = "kubelet.sock"
 )
 
-// Run runs the node with the configuration in dir until ctx is done. It starts this program with the
-// arguments of inside, and this program must call RunInside.
+// Run runs the node with the configuration in dir until ctx is done. It starts this program again
+// with the given arguments, which must make it call RunInside.
 func Run(ctx context.Context, dir string, inside []string) (err error) {
 	c, err := readConfig(dir)
 	if err != nil {

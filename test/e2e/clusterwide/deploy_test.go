@@ -56,8 +56,8 @@ func TestDeployKeepsObjects(t *testing.T) {
 	}
 }
 
-// A team runs its own controller next to other controllers, with only the rights that it needs, as
-// in docs/teams.md.
+// A team runs its own controller next to other controllers, with only the permissions that it
+// needs, as in docs/teams.md.
 func TestDeployForATeam(t *testing.T) {
 	cluster.InstallCRDs(t)
 	_, doc, _ := strings.Cut(harness.ReadFile(t, "../../../docs/teams.md"), "# team-a/kustomization.yaml")
@@ -93,7 +93,7 @@ func TestDeployForATeam(t *testing.T) {
 		harness.Must(t, cluster.Kubectl(t, ns, "label", "imoocpod", "foo-"+team, "team="+team))
 	}
 	cluster.AwaitConverged(t, ns, "foo-a", 1)
-	// The server checks more rights for a reference that blocks a deletion, and for an apply that creates.
+	// The server requires more permissions for a blocking owner reference, and for an apply that creates.
 	cluster.Apply(t, ns, "{apiVersion: appcontroller.k8s.io/v1alpha1, kind: AppService, metadata: {name: app, labels: {team: a}}, spec: {deploymentName: web}}")
 	cluster.Apply(t, ns, "{apiVersion: apps.zhongmingmao.io/v1beta1, kind: MyDaemonSet, metadata: {name: agent, labels: {team: a}}, spec: {image: nginx}}")
 	harness.Must(t, cluster.Kubectl(t, ns, "wait", "appservice/app", "mydaemonset/agent", "--for=condition=Ready", "--timeout", harness.Timeout.String()))
@@ -164,7 +164,7 @@ func TestInstallController(t *testing.T) {
 			f.uninstalls(t)
 		})
 		if f.namespace == deploy.SystemNamespace {
-			cluster.Imoocpod(t, "", "install", "--controller", "-A", "--image", "example.com/c:v1") // this also grants rights to users
+			cluster.Imoocpod(t, "", "install", "--controller", "-A", "--image", "example.com/c:v1") // this also grants permissions to users
 			defer cluster.Imoocpod(t, "", "uninstall", "-A")
 			peopleMay(t, ns)
 		}
@@ -173,7 +173,7 @@ func TestInstallController(t *testing.T) {
 	cluster.Imoocpod(t, ns, "delete", "foo")
 }
 
-// peopleMay checks the rights of the built-in roles view and edit on the shipped kinds.
+// peopleMay checks the permissions of the built-in ClusterRoles view and edit for the shipped kinds.
 func peopleMay(t *testing.T, ns string) {
 	t.Helper()
 	for _, role := range []string{"view", "edit"} {

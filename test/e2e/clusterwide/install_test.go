@@ -16,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The tests in this file remove or change the CRD, and delete all their objects.
+// The tests in this file remove or change the shipped CRDs, and delete all objects of their kinds.
 
 const (
 	crdName = "imoocpods.batch.tutorial.kubebuilder.io"
@@ -45,7 +45,7 @@ func getCRD(t *testing.T) *unstructured.Unstructured {
 }
 
 // olderCRD is an older CRD of ImoocPod. It has no template and no subresources, but it has a short
-// name, a field, and a column that were removed later.
+// name, a category, a field, and a column that were removed later.
 const olderCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -24,7 +24,7 @@ func patchNode(t *testing.T, name, patch string) {
 	}
 }
 
-// Each eligible node has one pod, even while nodes are created, changed, and deleted.
+// Each eligible node has one pod, even after nodes are created, changed, or deleted.
 func TestNodesPlan(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	cluster.WatchPods(t, ns)

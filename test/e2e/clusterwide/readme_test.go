@@ -72,8 +72,8 @@ func newSession(t *testing.T) *session {
 	return &session{t: t, namespace: ns, dir: t.TempDir(), env: append(cluster.Environment(), "KUBECONFIG="+kubeconfig)}
 }
 
-// types runs a line, and returns its output. If the output shows an error, types checks the exit code only if
-// a comment names one. A controller runs in the background until the next controller starts.
+// types runs a line, and returns its output. It checks the exit code, unless the output shows an error
+// and no comment names a code. A controller runs in the background until the next controller starts.
 func (s *session) types(line string) string {
 	s.t.Helper()
 	line, comment, _ := strings.Cut(line, " #")
@@ -111,7 +111,7 @@ func shows(got, want string) bool {
 }
 
 // usual returns the lines of an output without ages, column widths, and the progress of a wait,
-// which a terminal overwrites.
+// which would be overwritten on a terminal.
 func usual(output string) []string {
 	output = regexp.MustCompile(`\b\d+[smh](\d+s)?\b`).ReplaceAllString(output, "AGE")
 	var lines []string

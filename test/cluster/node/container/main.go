@@ -169,8 +169,8 @@ func (r role) play() error {
 	return nil
 }
 
-// count prints a numbered line immediately, and another line at each interval r.print. If r.print
-// is not set, it prints nothing. last prints a final line, and waits until it is printed.
+// count prints a numbered line immediately, and another line at each interval r.print. If r.print is
+// not set, it prints nothing. The returned function prints a final line, and waits until it is printed.
 func (r role) count(begin time.Time) (last func()) {
 	if r.print == 0 {
 		return func() {}

@@ -1,5 +1,5 @@
 
-# What this script needs of the package bash-completion, for shells without it.
+# What this script needs from the package bash-completion, for shells without it.
 __kubectl-imoocpod_words()
 {
     if declare -F _get_comp_words_by_ref >/dev/null 2>&1; then

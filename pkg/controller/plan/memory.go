@@ -17,8 +17,8 @@ type Memory struct {
 	Failures map[slots.Slot]Failure
 	// Ending holds the terminating pods by UID.
 	Ending map[types.UID]Termination
-	// Refusals holds the creates that the server refused, by slot. A refusal under slots.None
-	// blocks all slots of the owner.
+	// Refusals holds the refused creates and applies, by slot. A refusal under slots.None blocks all
+	// slots of the owner.
 	Refusals map[slots.Slot]Refusal
 	// Written is the last status that this controller wrote, if any.
 	Written *Written
@@ -37,8 +37,8 @@ type Termination struct {
 	Grace time.Duration
 }
 
-// Refusal is a rejected create for which an immediate retry is useless. Typical causes are a quota, an
-// admission webhook, a missing permission, or a name that is taken.
+// Refusal is a rejected create or apply for which an immediate retry is useless. Typical causes are a
+// quota, an admission webhook, a missing permission, or a name that is taken.
 type Refusal struct {
 	// Reason and Message appear in the condition ReplicaFailure. A reason is a single word, such as
 	// QuotaExceeded.

@@ -193,6 +193,7 @@ krew-test: release-snapshot $(CLUSTER) ## Install a snapshot of a release with k
 nightly: $(CLUSTER) reproducible krew-test demo ## Run what takes too long for every change (an hour; test-operators and test-versions have jobs of their own)
 	@$(CLUSTER) build >/dev/null
 	RAPID_CHECKS=1000 go test $(RACE) -vet=off -count=1 -timeout 60m ./pkg/...
+	go test $(RACE) -vet=off -count=1 -timeout 60m -run TestEveryCrashPoint ./pkg/controller -every
 	@$(E2E) -timeout 60m ./test/e2e/... -race-everywhere
 	go -C test/bench test -count=1 -timeout 30m ./...
 	$(MAKE) chaos DURATION=30m

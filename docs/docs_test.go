@@ -170,8 +170,8 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// TestNamedFilesExist checks that the files and directories in the documents exist. A document may omit
-// the beginning of a path.
+// TestNamedFilesExist checks that files and directories named in documents exist. Documents may omit
+// leading path elements.
 func TestNamedFilesExist(t *testing.T) {
 	all := files(t)
 	for _, d := range documents(t) {

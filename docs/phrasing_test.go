@@ -70,7 +70,7 @@ func blank(text string) string {
 	return strings.Repeat("\n", strings.Count(text, "\n"))
 }
 
-// TestPhrasingOfMessages checks the wording of the messages of the program.
+// TestPhrasingOfMessages checks the wording of the program's messages.
 func TestPhrasingOfMessages(t *testing.T) {
 	command := exec.CommandContext(t.Context(), "go", "run", "./hack/messages")
 	command.Dir = root

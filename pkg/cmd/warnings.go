@@ -36,9 +36,9 @@ func (o *commonOptions) warnPaused(t *observe.Target) {
 	}
 }
 
-// warnOfCompetitors warns about autoscalers, budgets, and other writers before a change of the count. A
-// failed read does not prevent the change. The function after returns the new count. If it fails, there is
-// no warning, because the change will fail, too.
+// warnOfCompetitors warns about other writers (such as autoscalers), bounds, and budgets before the count
+// changes. It does not warn if the read fails. after returns the new count. If it fails, there is no
+// warning, because the change will fail, too.
 func (o *commonOptions) warnOfCompetitors(ctx context.Context, t *observe.Target, after func(now int64) (int32, error)) {
 	snapshot, _, err := observe.Read(ctx, o.clients, *t, observe.Extent{Competitors: true})
 	if err != nil {

@@ -121,8 +121,8 @@ func TestObjectIsTheSameAfterTheLiveRead(t *testing.T) {
 	}
 }
 
-// A pod whose create got no response counts even before the cache has it. If the wanted slots
-// change in the meantime, the loop creates no extra pods.
+// A pod counts even if its create got no response and it is not cached yet. If the wanted slots
+// change meanwhile, the loop creates no extra pods.
 func TestPodsWhoseCreatesWereNotAnsweredCount(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()

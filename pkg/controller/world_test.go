@@ -69,8 +69,8 @@ type world struct {
 	// of the loop's last live read.
 	wanted map[types.UID][]want
 	looked map[types.UID]time.Time
-	// taken maps a pod to the time when someone other than the loop last changed it. shown maps a
-	// pod that the loop did not create to its creation time.
+	// taken maps a pod to the time when someone other than the loop last changed it. shown holds
+	// the creation times of pods that the loop did not create.
 	taken, shown map[types.UID]time.Time
 	// formerLabels lists the name labels that the CRD of Worker declared earlier. Until the loop has
 	// seen a new label, it uses the former label, which affects the template hash.
@@ -306,7 +306,7 @@ func (w *world) create(kind kinds.Kind, namespace, name string, fields map[strin
 	return made
 }
 
-// change edits an object as a user would, without validation, and records the new desired state.
+// change edits an object as a user, but skips validation, and records the new desired state.
 func (w *world) change(kind kinds.Kind, namespace, name string, change func(*unstructured.Unstructured)) {
 	if now := w.Update(kind.CRD(), namespace, name, change); now != nil {
 		w.note(kind, now)

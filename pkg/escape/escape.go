@@ -44,7 +44,7 @@ func Cell(s string) string { return visible(s, maxCell, false) }
 // not change it.
 func Line(s string) string { return visible(s, maxLine, false) }
 
-// Text escapes s for several lines. It is like Line, but keeps newlines and tabs.
+// Text escapes multi-line text. It is like Line, but keeps newlines and tabs.
 func Text(s string) string { return visible(s, maxText, true) }
 
 // Writer returns a writer that escapes like Text and writes to w. Each write must end at a character
@@ -66,7 +66,7 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// visible escapes s. most is the maximum length in bytes. If lines is set, newlines and tabs are kept.
+// visible returns s escaped, in no more than most bytes. If lines is set, newlines and tabs are kept.
 func visible(s string, most int, lines bool) string {
 	if len(s) <= most && clean(s, lines) {
 		return s

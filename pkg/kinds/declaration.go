@@ -67,8 +67,8 @@ func (e *DeclarationError) Error() string {
 	return fmt.Sprintf("the annotations of the CRD %s are invalid: %s", e.CRD, strings.Join(e.Problems, "; "))
 }
 
-// Declared returns the kind that a CRD declares. Without a plan, the kind is not Reconciled. If the
-// declaration is invalid, Declared returns a DeclarationError.
+// Declared returns the kind that a CRD declares, or a DeclarationError. Without a plan annotation,
+// Reconciled returns false for the kind.
 func Declared(crd *unstructured.Unstructured) (Kind, error) {
 	d := declaration{crd: crd, annotations: map[string]string{}}
 	for key, value := range crd.GetAnnotations() {

@@ -189,7 +189,7 @@ func (e endless) Read(p []byte) (int, error) {
 	return copy(p, e.piece), nil
 }
 
-// An endless response ends with an error, and its bytes are released.
+// Reading an endless response fails, and its bytes are released.
 func TestResponseWithoutEnd(t *testing.T) {
 	t.Parallel()
 	piece := strings.Repeat("x", 512)

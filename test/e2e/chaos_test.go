@@ -93,7 +93,7 @@ type chaos struct {
 	alone bool
 	// earlier is the number of pods created by an earlier controller.
 	earlier int32
-	// slow means that a finalizer delays the end of pods.
+	// slow means that a finalizer delays pod deletion.
 	slow bool
 
 	mu    sync.Mutex

@@ -167,7 +167,7 @@ func runKubectl(t *testing.T, ns, stdin string, args []string) harness.Result {
 // plugin.
 func runPlugin(t *testing.T, ns, stdin string, args []string) harness.Result {
 	t.Helper()
-	if slices.Contains(args, "-") { // kubectl's libraries read the standard input of the process
+	if slices.Contains(args, "-") { // for -, kubectl's libraries read os.Stdin, not the streams
 		return runKubectl(t, ns, stdin, append([]string{"imoocpod"}, args...))
 	}
 	var stdout, stderr bytes.Buffer

@@ -18,7 +18,7 @@ func TestReasonsOfTheServer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		prepare func(t *testing.T, namespace string)
-		// podSpec holds fields of the spec of all pods.
+		// podSpec holds extra fields of the pod spec.
 		podSpec string
 		code    problem.Code
 		reason  []string

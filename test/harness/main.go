@@ -22,8 +22,8 @@ func Draw(t *testing.T, n int) int {
 	return rand.New(rand.NewPCG(seed, h.Sum64())).IntN(n)
 }
 
-// Main runs the tests of a package and returns the exit code. It starts a control plane, or with
-// -running, uses a running control plane. It calls use with the control plane before it runs the tests.
+// Main runs the tests of a package and returns the exit code. It starts a control plane or, with
+// -running, uses one that is running. It calls use with the control plane before it runs the tests.
 func Main(m *testing.M, root string, use func(*Cluster), args ...string) (code int) {
 	// "make nightly" sets this flag.
 	everywhere := flag.Bool("race-everywhere", false, "with -race, detect races in every process of the plugin, not only in some that go on until they are stopped")

@@ -244,7 +244,7 @@ func (r truth) run(t *testing.T, w *witness) {
 	}
 	w.await(t, "its pods or events are those of the row", r.name, r.wrote)
 	r.settle(t)
-	// The status stays the same, whatever the container does.
+	// A lasting status holds, whatever the container does.
 	if !r.passing {
 		r.holds(t, 3*time.Second)
 	}

@@ -63,7 +63,7 @@ type kind struct {
 	twoCounts []string
 	// hold describes how to pause a rollout.
 	hold hold
-	// The map not holds the reasons why columns of the table do not apply, by column.
+	// The map named not gives the reason why a column of the table does not apply.
 	not map[string]string
 }
 
@@ -193,7 +193,7 @@ func (s *subject) ask(t *testing.T, image string) {
 	s.patch(t, s.image(image))
 }
 
-// aim sets the desired replica count.
+// aim records the desired count.
 func (s *subject) aim(desired int) {
 	s.want(func() { s.desired = desired })
 }

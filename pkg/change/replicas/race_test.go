@@ -16,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// draw adds random writes of other clients to the Deployment web, one before each of the next requests.
+// draw queues random writes by other clients to the Deployment web, one before each later request.
 func (s *shelf) draw(t *rapid.T) {
 	for range rapid.IntRange(0, 6).Draw(t, "others") {
 		switch rapid.IntRange(0, 2).Draw(t, "act") {

@@ -39,7 +39,7 @@ type Request struct {
 	Remove []string
 	// Reuse lets new pods fill removed slots.
 	Reuse bool
-	// Undo restores the count before the last change by this program.
+	// Undo reverts the last change that this program made.
 	Undo bool
 	// Began is the count that an undo restores after this change, if the change is one step of several.
 	// If it is nil, an undo restores the count directly before this change.
@@ -136,8 +136,8 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 	return setField(ctx, objects, t, seen, *field.Path, c, nil)
 }
 
-// Revert restores the count before a change. If another user has set the count since, the error is an
-// outcome.ErrOverwritten.
+// Revert undoes a change of the count. If another user has changed the count since then, it returns
+// an outcome.ErrOverwritten.
 func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, done Result, o edit.Options) error {
 	if done.Object != nil {
 		var forget []fieldpath.Edit // the record describes the failed change

@@ -96,7 +96,7 @@ func TestStepsArrive(t *testing.T) {
 	})
 }
 
-// A formatted step parses to the same step. Steps of any parsed size end at the requested count.
+// A formatted step parses to the same step. For any parsed step, Steps ends at the target count.
 func FuzzParseStep(f *testing.F) {
 	for _, word := range []string{"", "10", "25%", "100%", "101%", "0", "-1", "2147483647", "2147483648", "010"} {
 		f.Add(word)

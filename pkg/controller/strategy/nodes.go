@@ -56,9 +56,9 @@ func readNodes(v *plan.View, _ *unstructured.Unstructured, store cache.Indexer) 
 	}
 }
 
-// forNode sets the affinity and the tolerations of a pod like the DaemonSet controller, so that the pod
-// runs only on the node. It replaces the required node affinity of the template, which the plan has
-// already checked.
+// forNode sets a pod's affinity and tolerations as the DaemonSet controller does, so that the pod runs
+// only on the node. It replaces the required node affinity of the template, which the plan has already
+// checked.
 func forNode(pod *corev1.Pod, node string) {
 	pod.Spec.Tolerations = plan.DaemonTolerations(pod.Spec)
 	only := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{

@@ -103,8 +103,8 @@ func switchedOff(obj map[string]any) bool {
 
 func ofStatus(e fieldpath.Expression) bool { return strings.HasPrefix(fieldOf(e), ".status.") }
 
-// partition sets o.UpdatedWanted if f.Ordinal is true. Otherwise, it sets o.Pause if the partition keeps all
-// outdated pods.
+// partition sets o.UpdatedWanted if f.Ordinal is true. Otherwise, it sets o.Pause if only the partition
+// holds pods back.
 func (f Facts) partition(o *status.Object, obj map[string]any) {
 	path, value := f.Partition, valueAt(obj, f.Partition)
 	if value == nil && !f.Ordinal {

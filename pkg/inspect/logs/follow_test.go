@@ -338,7 +338,7 @@ func TestFollowLeavesWhatIsGone(t *testing.T) {
 	})
 }
 
-// If there are more containers than allowed open logs, the containers take turns, and no line is lost.
+// If there are more containers than logs may be open, the containers take turns, and no line is lost.
 func TestFollowInTurn(t *testing.T) {
 	t.Parallel()
 	const pods, most, rounds = 20, 3, 10

@@ -18,8 +18,8 @@ const (
 
 // Line is one line that a container wrote.
 type Line struct {
-	// Time is when the line was written, according to the clock of the node. It is zero for messages of the
-	// kubelet about the log.
+	// Time is when the line was written, according to the clock of the node. It is zero for the kubelet's
+	// messages about the log.
 	Time time.Time
 	// Text is the line without the line break.
 	Text string

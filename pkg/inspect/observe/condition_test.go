@@ -97,8 +97,8 @@ func TestConditionOfWhatIsGone(t *testing.T) {
 	}
 }
 
-// Paused and Resumed are met when the controller's condition matches the current annotations, because a
-// change of annotations does not increase the generation.
+// Paused and Resumed compare the controller's status condition with the annotations, because changing
+// annotations does not increase the generation.
 func TestConditionsOfAPause(t *testing.T) {
 	t.Parallel()
 	const (

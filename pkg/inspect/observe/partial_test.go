@@ -163,7 +163,7 @@ func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 	})
 }
 
-// If many objects are followed, each object is first shown when its events are known, or after a second.
+// With many objects, each is first shown once its events are known, but after at most one second.
 func TestFleetShowsReasons(t *testing.T) {
 	t.Parallel()
 	for delay, want := range map[time.Duration]string{300 * time.Millisecond: "[VolumeNotMounted]", 5 * time.Second: "[PodsStarting VolumeNotMounted]"} {

@@ -56,8 +56,8 @@ func lease(t testing.TB, name, namespace string, now time.Time) *unstructured.Un
 		spec: {holderIdentity: %[1]s, leaseDurationSeconds: 15, renewTime: %[5]q}}`, name, namespace, apis.LabelController, apis.RunController, now.UTC().Format("2006-01-02T15:04:05.000000Z")))
 }
 
-// For a ready object, only the object and its children are read. For other objects, the possible
-// reasons are read, too.
+// Only the object and its children are read. The possible reasons are read only if the object is
+// not ready or has probes.
 func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	tree := []string{"list pods", "list replicasets"}
@@ -263,7 +263,7 @@ func TestReadEvents(t *testing.T) {
 	}
 }
 
-// The events of ready pods are not read.
+// Events of ready pods are left out.
 func TestEventsOfPodsThatAreReady(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 1)

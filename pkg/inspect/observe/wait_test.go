@@ -200,7 +200,7 @@ func TestWaitForWhatIsPaused(t *testing.T) {
 			}
 		})
 	}
-	// If the whole object is paused, its pods are not scaled.
+	// A pause of the whole object stops scaling, too.
 	bubble.Test(t, func(t *testing.T) {
 		s := serveFoo(t, 1)
 		obj := imoocPod(t, 2, 1)

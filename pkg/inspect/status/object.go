@@ -84,7 +84,7 @@ type Counts struct {
 	Wanted int32
 	Bounds []Bound
 	// ScaleCount is the count that /scale reports, in the unit of the desired count. Selects is set
-	// if the status has a pod selector.
+	// if /scale reports a pod selector.
 	ScaleCount *int32
 	Selects    bool
 }

@@ -39,7 +39,7 @@ type Report struct {
 	// object may have problems.
 	Problems []problem.Problem `json:"problems"`
 	// Replicas contains the counts in the status or, if the status has none, the counts of the pods. A
-	// pod does not count as ready if it has just crashed, or if a failed probe is ending a container.
+	// pod does not count as ready if it has just crashed, or if a failed probe is killing a container.
 	Replicas   Replicas           `json:"replicas"`
 	Conditions []metav1.Condition `json:"conditions"`
 	// Pods are the pods of the object, in the order of problem.ComparePods. Tree shows the objects

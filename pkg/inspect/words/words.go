@@ -16,7 +16,7 @@ const (
 	Nothing Meaning = iota
 	// Ready means that the object matches its spec.
 	Ready
-	// Done means that the object has ended successfully. Its parts no longer matter.
+	// Done means that the object has completed. The state of its parts is ignored.
 	Done
 	// Paused means that someone has paused or stopped the object.
 	Paused

@@ -65,7 +65,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
 }
 
-// crd returns the CRD of Sets with annotations and subresources.
+// crd returns the Set CRD with annotations and subresources.
 func crd(annotations, subresources string) string {
 	return crdOf(annotations, subresources, "size: {type: integer}, image: {type: string}")
 }

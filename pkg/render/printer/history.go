@@ -12,7 +12,7 @@ type Revision struct {
 	Revision int64 `json:"revision"`
 	// Created is when the revision got its number, or nil if it is unknown.
 	Created *time.Time `json:"created,omitempty"`
-	// By is the user or the manager that made the revision, or "" if it is unknown.
+	// By is the user or field manager that made the revision, or "" if unknown.
 	By     string `json:"by,omitempty"`
 	Change string `json:"change,omitempty"`
 	// NeverReady means that the revision was reverted because its pods did not become ready.

@@ -104,7 +104,7 @@ func addLayout(t *testing.T, layout, registry string) {
 	}
 }
 
-// TestRelay checks that a relay forwards data and the end of the data in both directions.
+// TestRelay checks that a relay forwards data and EOF in both directions.
 func TestRelay(t *testing.T) {
 	far, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -216,7 +216,7 @@ func TestUninstall(t *testing.T) {
 
 	cluster.Imoocpod(t, other, "create", "last")
 	out := cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
-	// Earlier objects may still exist if the garbage collector discovered the CRD late.
+	// Earlier objects are listed, too, if the garbage collector discovered the CRD late.
 	last := fmt.Sprintf("imoocpod.batch.tutorial.kubebuilder.io \"last\" deleted from %s namespace\n", other)
 	want = fmt.Sprintf("helloworld.test.jiaozi.com \"helloworld-sample\" deleted from %s namespace\n", other) + said("deleted", "deleted")
 	if !strings.Contains(out, last) || !strings.HasSuffix(out, want) {

@@ -48,7 +48,7 @@ type Revision struct {
 	Fields    []Field
 
 	labels map[string]string
-	// first is when the revision was created with its first number.
+	// first is when the revision was created and first numbered.
 	first time.Time
 	// numbered is when the controller that numbers a ReplicaSet last wrote to it. The ReplicaSet got its
 	// number at that time or earlier.

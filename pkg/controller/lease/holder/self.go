@@ -17,7 +17,7 @@ func Self(version string, scope leaserecord.Scope) leaserecord.Loop {
 	if host, err := os.Hostname(); err == nil {
 		l.Host = host
 	}
-	// The holders in two containers may differ only in the random part.
+	// In two containers, everything except the random part can be equal.
 	l.Holder = fmt.Sprintf("%s_%s_%d_%.8s", l.User, l.Host, l.PID, uuid.NewUUID())
 	return l
 }

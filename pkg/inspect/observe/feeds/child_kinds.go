@@ -20,7 +20,7 @@ func ChildKinds(kind kinds.Kind) []schema.GroupVersionKind {
 	return nil
 }
 
-// PodMakers returns the built-in kinds that create pods for other objects.
+// PodMakers returns the built-in kinds through which others create pods.
 func PodMakers() []schema.GroupVersionKind {
 	apps := appsv1.SchemeGroupVersion
 	return []schema.GroupVersionKind{replicaSet(), apps.WithKind("StatefulSet"), apps.WithKind("DaemonSet"), apps.WithKind("Deployment")}

@@ -1,8 +1,8 @@
-// Command container is the only program in the images of a real node. It implements
-// several programs that samples and tests use, with only the required functions. The
-// name of the command selects the program.
+// Command container is the only binary in the container images that a real node runs.
+// The name it is run as selects one of several programs, each reduced to what the
+// samples and tests need.
 //
-// As "act", it behaves like a container in a test. Its flags describe the behavior.
+// As "act", it behaves as its flags describe.
 package main
 
 import (
@@ -169,8 +169,8 @@ func (r role) play() error {
 	return nil
 }
 
-// count prints a numbered line immediately, and another line at each interval r.print. If r.print is
-// not set, it prints nothing. The returned function prints a final line, and waits until it is printed.
+// count prints a numbered line immediately, and another one every r.print. If r.print is zero, it
+// prints nothing. The returned function prints a final line, and waits until it is printed.
 func (r role) count(begin time.Time) (last func()) {
 	if r.print == 0 {
 		return func() {}

@@ -296,7 +296,7 @@ func paused(v *view) *ruling {
 }
 
 // switchSeen reports whether the controller seems to support the pause field. Shortly after a change of the
-// spec, only a reaction is evidence. Later, any status suffices: a paused controller may stop writing it.
+// spec, only a reaction is evidence. Later, any status is enough, because a paused controller may stop writing it.
 func (v *view) switchSeen() bool {
 	o, by := v.Object, v.report.Reconciler
 	if i := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool { return c.Type == "Paused" || c.Type == "Suspended" }); i >= 0 {

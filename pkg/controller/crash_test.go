@@ -159,7 +159,7 @@ func TestEveryCrashPoint(t *testing.T) {
 	}
 	// A run with a crash may need more writes than a run without a crash.
 	ways := []string{crashBeforeWrite, crashAfterWrite, replyLost}
-	first := rand.IntN(len(ways)) //nolint:gosec // the name of a subtest repeats it, with -every
+	first := rand.IntN(len(ways)) // with -every, the name of a subtest repeats its fault
 	for k := range total + 3 {
 		for i, way := range ways {
 			if *every || (int(k)+first)%len(ways) == i {

@@ -55,7 +55,7 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	silent := len(parts) > 0
 	for _, p := range parts {
 		if p.of == broken {
-			p.from.Close() // ends its read, which may wait to be written
+			_ = p.from.Close() // ends its read, which may wait to be written; it never fails
 			continue
 		}
 		if p.say != "" {

@@ -9,11 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // script maps "pod/container" to a log. The key of the previous run ends with " before".
@@ -124,7 +125,7 @@ func TestOnceSkipsALog(t *testing.T) {
 		}
 		return logs.open(ctx, r)
 	}
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var out bytes.Buffer

@@ -50,7 +50,7 @@ func (f *changeFlags) addFlags(cmd *cobra.Command) {
 	f.addOutputFlags(cmd)
 }
 
-// addOutputFlags adds the flags other than those that select existing objects.
+// addOutputFlags adds all flags except the flags that select existing objects.
 func (f *changeFlags) addOutputFlags(cmd *cobra.Command) {
 	addPrintFlags(cmd, f.print)
 	f.dryRun.addFlag(cmd)

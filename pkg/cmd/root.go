@@ -211,7 +211,7 @@ Flags as in kubectl:
 	return before + after + "{{if not .HasAvailableSubCommands}}\n{{end}}Use \"" + programName + " options\" for a list of global command-line options (applies to all commands).\n"
 }
 
-// addLogFlags adds klog's -v. It omits klog's other flags, most of which are about log files.
+// addLogFlags adds klog's flag -v. The other flags of klog are mostly about log files.
 func addLogFlags(flags *pflag.FlagSet) {
 	all := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(all)

@@ -113,8 +113,8 @@ func Fold(findings []Finding, pods int) []Problem {
 	return problems
 }
 
-// rank returns the sort order of a problem: first the fatal problems of the object, then those of
-// pods, then an exceeded deadline, and last the problems that are not fatal.
+// rank returns the sort order of a problem. Fatal problems of the object come first, followed by fatal
+// problems of pods, an exceeded deadline, and problems that are not fatal.
 func rank(p Problem) int {
 	switch {
 	case !p.Fatal:

@@ -153,7 +153,7 @@ func chooseBySlot(ctx context.Context, pods corev1client.PodsGetter, t observe.T
 		slot, _ := slots.OfPod(pod, obj.GetName(), obj.GetUID())
 		switch {
 		case slot == slots.None:
-			return fieldpath.Edit{}, fmt.Errorf("cannot remove pod %s: its name is not that of a slot of %s, and the controller is about to replace it", pod.Name, t)
+			return fieldpath.Edit{}, fmt.Errorf("cannot remove pod %s: its name belongs to no slot of %s, and the controller is about to replace it", pod.Name, t)
 		case slices.Contains(given, slot):
 			return fieldpath.Edit{}, fmt.Errorf("%w: two of the pods are in slot %s of %s: name one of them", outcome.ErrPrecondition, slot, t)
 		case removed.Has(slot):

@@ -122,7 +122,7 @@ func TestRemoveRefuses(t *testing.T) {
 		"no such pod":                 {3, "", "nothing", `pods "nothing" not found`, nil},
 		"a pod of nobody":             {3, "", "stray", "pod stray is not a pod of imoocpod/foo: it has no controller", nil},
 		"a pod of another":            {3, "", "bar-1", "pod bar-1 is not a pod of imoocpod/foo: its controller is the ImoocPod bar", nil},
-		"a pod without a slot":        {3, "", "foo-earlier", "cannot remove pod foo-earlier: its name is not that of a slot of imoocpod/foo", nil},
+		"a pod without a slot":        {3, "", "foo-earlier", "cannot remove pod foo-earlier: its name belongs to no slot of imoocpod/foo", nil},
 		"a slot that is removed":      {3, "1", podOf(1), "pod " + podOf(1) + " is in slot 1 of imoocpod/foo, which is already removed", outcome.ErrPrecondition},
 		"a slot above the wanted":     {3, "", podOf(3), "is about to delete pod " + podOf(3) + ": imoocpod/foo has 3 replicas, and the pod is in slot 3", outcome.ErrPrecondition},
 		"nothing left":                {0, "", podOf(0), "cannot remove 1 pod from imoocpod/foo: its count is 0", outcome.ErrPrecondition},

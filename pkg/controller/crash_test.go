@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -47,7 +48,7 @@ func (w *world) whileWriteFails(k int64, way string, story func()) int64 {
 				start()
 			})
 		}
-		w.transport = transport(func(r *http.Request) (*http.Response, error) {
+		w.transport = promhttp.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
 			switch {
 			case dead.Load():
 				return nil, errCrashed
@@ -96,11 +97,6 @@ func (w *world) lag(resources ...string) (end func()) {
 		<-ended
 	}
 }
-
-type transport func(*http.Request) (*http.Response, error)
-
-// RoundTrip calls the function.
-func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // An object is scaled up and down, gives up a slot, and gets the templates B, A, and, during the rollout
 // of A, B again. If any single write fails in one of the three ways, the loop or its successor reaches

@@ -13,17 +13,17 @@ import (
 
 const module = "github.com/imoocpod/kubectl-imoocpod/"
 
-// room is a package, or a directory with several packages.
-type room struct {
+// layer is a package, or a directory with several packages.
+type layer struct {
 	path, about string
 	// pure means that the packages import nothing in the result of impure, and only pure packages of
 	// this module.
 	pure bool
 }
 
-// house returns the packages from top to bottom. A package imports only packages below it.
-func house() []room {
-	return []room{
+// layers returns the packages from top to bottom. A package imports only packages below it.
+func layers() []layer {
+	return []layer{
 		{path: "cmd/kubectl-imoocpod", about: "streams, signals, the one mapping from error to exit code"},
 		{path: "pkg/cmd", about: "the verbs, one file each; shared flags are structs that a verb composes"},
 		{path: "pkg/controller/run", about: "what run-controller adds to the loop: scope, log, serving, once, dry run"},
@@ -107,17 +107,17 @@ func within(path string, roots []string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool { return path == root || strings.HasPrefix(path, root+"/") })
 }
 
-// floor returns the index of the innermost room that contains a package, or -1 if there is none.
+// floor returns the index of the innermost layer that contains a package, or -1 if there is none.
 func floor(path string) int {
 	for ; path != "."; path = filepath.Dir(path) {
-		if i := slices.IndexFunc(house(), func(r room) bool { return r.path == path }); i >= 0 {
+		if i := slices.IndexFunc(layers(), func(r layer) bool { return r.path == path }); i >= 0 {
 			return i
 		}
 	}
 	return -1
 }
 
-// TestImports checks the imports of the packages in cmd and pkg against house.
+// TestImports checks the imports of the packages in cmd and pkg against the layers.
 func TestImports(t *testing.T) {
 	command := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "./cmd/...", "./pkg/...")
 	command.Dir = root
@@ -125,24 +125,24 @@ func TestImports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rooms := house()
+	all := layers()
 	for line := range strings.Lines(string(out)) {
 		packages := strings.Fields(line)
 		from := strings.TrimPrefix(packages[0], module)
 		at := floor(from)
 		if at < 0 {
-			t.Errorf("%s has no place in the house", from)
+			t.Errorf("%s is in no layer", from)
 			continue
 		}
 		for _, path := range packages[1:] {
 			to, ours := strings.CutPrefix(path, module)
 			switch {
-			case !ours && rooms[at].pure && within(path, impure()):
+			case !ours && all[at].pure && within(path, impure()):
 				t.Errorf("%s is pure and imports %s", from, path)
 			case !ours || strings.HasPrefix(to, from+"/"):
 			case floor(to) < at:
 				t.Errorf("%s imports %s, which is above it", from, to)
-			case rooms[at].pure && !rooms[floor(to)].pure:
+			case all[at].pure && !all[floor(to)].pure:
 				t.Errorf("%s is pure and imports %s, which is not", from, to)
 			case crosses(from, to):
 				t.Errorf("%s imports %s, which is in the other half", from, to)
@@ -165,12 +165,12 @@ var update = flag.Bool("update", false, "rewrite the picture in docs/architectur
 
 // TestPicture compares the picture in docs/architecture.md with the result of picture.
 func TestPicture(t *testing.T) {
-	const begin, end = "<!-- house -->\n```\n", "```\n<!-- /house -->"
+	const begin, end = "<!-- packages -->\n```\n", "```\n<!-- /packages -->"
 	page := read(t, "docs/architecture.md")
 	before, rest, found := strings.Cut(page, begin)
 	_, after, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		t.Fatal("docs/architecture.md has no picture of the house")
+		t.Fatal("docs/architecture.md has no picture of the packages")
 	}
 	wanted := before + begin + picture() + end + after
 	if *update {
@@ -178,14 +178,14 @@ func TestPicture(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if page != wanted {
-		t.Error(`docs/architecture.md shows another house; run "go test ./docs -run TestPicture -update"`)
+		t.Error(`docs/architecture.md shows other packages; run "go test ./docs -run TestPicture -update"`)
 	}
 }
 
-// picture returns the picture of the house, with a line for each room.
+// picture returns the picture of the packages, with a line for each layer.
 func picture() string {
 	var b strings.Builder
-	for _, r := range house() {
+	for _, r := range layers() {
 		about := r.about
 		if r.pure {
 			about = "pure: " + about

@@ -71,7 +71,7 @@ and 4 otherwise.`,
   kubectl imoocpod status foo
   kubectl imoocpod status deployment/web
 
-  # List what is not ready, or paused, in all namespaces, with the reasons
+  # List what is not ready, and what is ready but paused, in all namespaces, with the reasons
   kubectl imoocpod status -A --only not-ready,paused
 
   # Watch until both are ready, for at most five minutes

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,9 +41,10 @@ type planRow struct {
 	Recheck metav1.Duration
 	// Failure is the condition ReplicaFailure, or "" if it is not true.
 	Failure string
-	// Counts contains the counts in the status. Ready and Progressing are conditions. Each of the three
-	// is "" if it does not matter.
-	Counts, Ready, Progressing string
+	// Counts contains the counts in the status. Ready, Progressing, and Paused are conditions.
+	// Remembers lists the slots whose failures and refusals are in the memory. Each of the five is "" if
+	// it does not matter.
+	Counts, Ready, Progressing, Paused, Remembers string
 }
 
 // UnmarshalJSON reads a row. By default, its owner is the owner in the function view, but wants 3 pods.
@@ -70,9 +73,9 @@ func (row *deploymentRow) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(row))
 }
 
-// decide returns the view of a row, and the plan for it.
-func (row planRow) decide() (View, Actions) {
-	rules, v := Pods, view(row.Desired, row.Pods)
+// view returns the view of a row, and the rules for it.
+func (row planRow) view() (v View, rules func(View) Actions) {
+	rules, v = Pods, view(row.Desired, row.Pods)
 	switch {
 	case row.Nodes != nil:
 		rules = Nodes
@@ -108,7 +111,7 @@ func (row planRow) decide() (View, Actions) {
 		v.Memory = Decide(v, rules).Memory
 		v.Now = v.Now.Add(row.After.Duration)
 	}
-	return v, Decide(v, rules)
+	return v, rules
 }
 
 // Each file in testdata/plans lists views with the plans for them.
@@ -118,7 +121,15 @@ func TestPlans(t *testing.T) {
 }
 
 func (row planRow) check(t *testing.T) {
-	v, p := row.decide()
+	v, rules := row.view()
+	before, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Decide(v, rules)
+	if after, _ := json.Marshal(v); !bytes.Equal(after, before) {
+		t.Errorf("the plan changed its view\n%s\nto\n%s", before, after)
+	}
 	plan := deeds(p)
 	switch {
 	case row.Revisions != nil:
@@ -143,10 +154,58 @@ func (row planRow) check(t *testing.T) {
 		"counts":      {row.Counts, fmt.Sprintf("%d of %d pods, %d updated, %d ready", s.Current, s.Desired, s.Updated, s.Ready)},
 		"ready":       {row.Ready, conditionText(s, apis.ConditionReady)},
 		"progressing": {row.Progressing, conditionText(s, apis.ConditionProgressing)},
+		"paused":      {row.Paused, conditionText(s, apis.ConditionPaused)},
+		"remembers":   {row.Remembers, fmt.Sprintf("failures %v, refusals %v", sortedSlots(p.Memory.Failures), sortedSlots(p.Memory.Refusals))},
 	} {
 		if want, got := said[0], said[1]; want != "" && got != want {
 			t.Errorf("%s: %q, want %q", what, got, want)
 		}
+	}
+	row.checkProperties(t, v, p, rules)
+}
+
+// checkProperties checks what holds for the plans of all views.
+func (row planRow) checkProperties(t *testing.T, v View, p Actions, rules func(View) Actions) {
+	if want := row.Deleting || !p.Writes() && strings.HasPrefix(conditionText(p.Status, apis.ConditionReady), "True"); p.Ready(v) != want {
+		t.Errorf("the owner is ready: %t, want %t", !want, want)
+	}
+	for _, o := range p.Operations {
+		// If a deletion or the restoring of labels fails, later operations are still executed.
+		if want := o.Verb == Delete || o.Verb == Patch && o.Kind == KindPod; o.Optional != want {
+			t.Errorf("%s is optional: %t, want %t", o, o.Optional, want)
+		}
+	}
+	checkPause(t, v, rules)
+	v.Owner.Status, v.Memory = p.Status, p.Memory
+	if again := Decide(v, rules); again.WriteStatus || again.StatusLater {
+		t.Errorf("after the status %+v was stored, the status %+v is written", p.Status, again.Status)
+	}
+}
+
+func sortedSlots[T any](of map[slots.Slot]T) []slots.Slot { return slices.Sorted(maps.Keys(of)) }
+
+// checkPause checks that a plan writes only the status during a pause. The next plan is due when the pause
+// ends or earlier. Then it is the plan without a pause.
+func checkPause(t *testing.T, v View, rules func(View) Actions) {
+	if v.Owner.Deleting {
+		return
+	}
+	v.Owner.Pause = apis.Pause{}
+	plain := Decide(v, rules)
+	for _, pause := range []apis.Pause{{Forever: true}, {Until: v.Now.Add(time.Hour)}} {
+		v.Owner.Pause = pause
+		p, left := Decide(v, rules), pause.Left(v.Now)
+		if p.Writes() || left > 0 && (p.Recheck == 0 || p.Recheck > left) {
+			t.Errorf("%s: plans %q, and looks again in %s", pause, p.Operations, p.Recheck)
+		}
+		paused := meta.IsStatusConditionTrue(p.Status.Conditions, apis.ConditionPaused)
+		if len(plain.Status.Conditions) > 0 && (!paused || meta.IsStatusConditionTrue(p.Status.Conditions, apis.ConditionProgressing)) {
+			t.Errorf("%s: the conditions are %+v", pause, p.Status.Conditions)
+		}
+	}
+	v.Owner.Pause = apis.Pause{Until: v.Now}
+	if over := Decide(v, rules); deeds(over) != deeds(plain) {
+		t.Errorf("at the end of a pause, plans %q, want %q", deeds(over), deeds(plain))
 	}
 }
 

@@ -2,13 +2,11 @@ package plan
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -26,14 +24,14 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // pods returns pods for a text. Each word is a slot and some letters, such as "0" (slot 0, ready), "a" (the
 // slot of node a), or "x" (no slot). The letters are n (not ready), t (terminating), l (lost), f (finished),
-// u (unlabeled), o (older template), and h (no template hash). After the name of a node, they follow a
-// colon.
+// u (unlabeled), o (older template), h (no template hash), and g (a grace period of an hour). After the name
+// of a node, they follow a colon.
 func pods(words string) []Pod {
 	var list []Pod
 	for i, word := range strings.Fields(words) {
 		p := Pod{UID: types.UID(fmt.Sprintf("pod-%d", i)), Slot: slots.None, Name: word, ReadySince: noon.Add(-time.Second), Template: "new"}
 		name, flags, ofNode := strings.Cut(word, ":")
-		if digits := strings.TrimRight(name, "ntlfuoh"); digits != "" && !ofNode {
+		if digits := strings.TrimRight(name, "ntlfuohg"); digits != "" && !ofNode {
 			name, flags = digits, word[len(digits):]
 		}
 		switch {
@@ -51,6 +49,9 @@ func pods(words string) []Pod {
 		p.Finished = strings.Contains(flags, "f")
 		p.Unlabeled = strings.Contains(flags, "u")
 		p.Ready = !strings.ContainsAny(flags, "ntfl")
+		if strings.Contains(flags, "g") {
+			p.Grace = time.Hour
+		}
 		switch {
 		case strings.Contains(flags, "o"):
 			p.Template = "old"
@@ -121,19 +122,6 @@ func slotText(s slots.Slot) string {
 
 func operations(p Actions, verb Verb) []Operation {
 	return slices.DeleteFunc(slices.Clone(p.Operations), func(o Operation) bool { return o.Verb != verb })
-}
-
-func TestOwnerThatIsBeingDeletedGetsNothing(t *testing.T) {
-	for name, decide := range map[string]func(View) Actions{"pods": Pods, "nodes": Nodes, "deployment": Deployments} {
-		for _, words := range []string{"", "0", "0 1 2 3", "0f 1t x"} {
-			v := deploymentView(3, deployment(5, "busybox"), with(deployment(3, "nginx"), func(d *Deployment) { d.Name = "old" }))
-			v.Pods, v.Nodes, v.Owner.Deleting = pods(words), []*corev1.Node{node("a")}, true
-			p := decide(v)
-			if p.Writes() || p.WriteStatus || p.Recheck != 0 {
-				t.Errorf("%s, pods %q: planned %q, status %v, recheck %v; want nothing", name, words, p.Operations, p.WriteStatus, p.Recheck)
-			}
-		}
-	}
 }
 
 // If a replacement is lost, too, another pod with a different name replaces it. The order of the lost
@@ -220,16 +208,6 @@ func TestFailureBackoff(t *testing.T) {
 			t.Fatalf("failure %d: planned %q when the pod was gone", i+1, deeds(p))
 		}
 		m, now = p.Memory, v.Now
-	}
-}
-
-// Failures of pods with an earlier template do not count.
-func TestFailuresAreThoseOfATemplate(t *testing.T) {
-	v := view(1, "0f")
-	v.Owner.TemplateHash, v.Pods[0].Template = "new", "new"
-	v.Memory.Failures = map[slots.Slot]Failure{0: {UID: "earlier", Count: 7, Template: "old"}}
-	if p := Pods(v); p.Recheck != failureDelay {
-		t.Errorf("waits %v for the first pod of a template, want %v", p.Recheck, failureDelay)
 	}
 }
 
@@ -332,55 +310,6 @@ func TestRowOfRefusalsEnds(t *testing.T) {
 	}
 	if got := m.Refusals[slots.None].Count; got != 3 {
 		t.Errorf("what was remembered before has changed: %d refusals, want 3", got)
-	}
-}
-
-// A refusal for all slots, such as a quota, is dropped when no pod is missing. A refusal for one
-// slot is dropped when the slot is filled.
-func TestRefusalIsForgotten(t *testing.T) {
-	for _, test := range []struct {
-		pods    string
-		refused slots.Slot
-		want    int
-	}{
-		{"0 1", slots.None, 1},
-		{"0 1 2", slots.None, 0},
-		{"0 1", 2, 1},
-		{"0 1", 1, 0},
-		{"0 1 2", 2, 0},
-	} {
-		v := view(3, test.pods)
-		v.Memory = v.Memory.Refused(test.refused, Refusal{Generation: 1, At: noon})
-		if got := len(Pods(v).Memory.Refusals); got != test.want {
-			t.Errorf("pods %q, slot %d refused: remembers %d refusals, want %d", test.pods, test.refused, got, test.want)
-		}
-	}
-}
-
-func TestPlanLeavesItsViewAsItIs(t *testing.T) {
-	memory := func() Memory {
-		return Memory{
-			Failures: map[slots.Slot]Failure{0: {UID: "earlier", Count: 1}, 9: {Count: 1}},
-			Refusals: map[slots.Slot]Refusal{0: {Generation: 1, Count: 1}, 9: {Generation: 1, Count: 1}},
-			Ending:   map[types.UID]Termination{"gone": {Since: noon}},
-		}
-	}
-	v := view(2, "0f 1t")
-	v.Memory = memory()
-	before := slices.Clone(v.Pods)
-	Pods(v)
-	if want := memory(); !reflect.DeepEqual(v.Memory, want) || !reflect.DeepEqual(v.Pods, before) {
-		t.Errorf("the plan changed its view: %+v", v)
-	}
-}
-
-func TestSooner(t *testing.T) {
-	for _, test := range []struct{ a, b, want time.Duration }{
-		{0, 0, 0}, {0, 2, 2}, {2, 0, 2}, {1, 2, 1}, {2, 1, 1},
-	} {
-		if got := sooner(test.a, test.b); got != test.want {
-			t.Errorf("of %d and %d, %d is sooner, want %d", test.a, test.b, got, test.want)
-		}
 	}
 }
 

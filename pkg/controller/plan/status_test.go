@@ -222,34 +222,6 @@ func TestMasked(t *testing.T) {
 	}
 }
 
-// The status of an invalid owner contains the reason. No other action is planned.
-func TestInvalidOwner(t *testing.T) {
-	for name, decide := range map[string]func(View) Actions{"pods": Pods, "nodes": Nodes, "deployment": Deployments} {
-		v := view(0, "0 1 2 5 x 3f 4t")
-		v.Nodes = append(v.Nodes, node("a"))
-		v.Owner.Wanted = Wanted{Name: "web", Fields: wantedFields(0, "nginx")}
-		v.Owner.Invalid = ".spec.replicas is 4294967296"
-		v.Owner.Status.Desired = 3
-		p := decide(v)
-		if p.Writes() || p.Recheck != 0 {
-			t.Errorf("%s: planned %q", name, deeds(p))
-		}
-		if !p.WriteStatus || p.Status.Desired != 3 {
-			t.Errorf("%s: status written %v: %+v", name, p.WriteStatus, p.Status)
-		}
-		for condition, want := range map[string]metav1.ConditionStatus{apis.ConditionReady: "False", apis.ConditionProgressing: "False", apis.ConditionReplicaFailure: "True"} {
-			c := meta.FindStatusCondition(p.Status.Conditions, condition)
-			if c == nil || c.Status != want || c.Reason != "InvalidSpec" || c.Message != v.Owner.Invalid {
-				t.Errorf("%s: the condition is %+v, want %s", name, c, want)
-			}
-		}
-		v.Owner.Status, v.Memory = p.Status, p.Memory
-		if p = decide(v); p.WriteStatus || p.Recheck != 0 {
-			t.Errorf("%s: it is said again (%v) or looked at again in %v", name, p.WriteStatus, p.Recheck)
-		}
-	}
-}
-
 // The server accepts the conditions, whatever text a refusal contains.
 func TestConditionsAreStorable(t *testing.T) {
 	for name, test := range map[string]struct{ reason, message, wantReason string }{
@@ -268,25 +240,6 @@ func TestConditionsAreStorable(t *testing.T) {
 		}
 		if cut := strings.HasSuffix(c.Message, " … (cut)"); cut != (len(test.message) > 32768) {
 			t.Errorf("%s: marked as cut: %v", name, cut)
-		}
-	}
-}
-
-// A pod counts as lost five minutes after the end of its own grace period.
-func TestLostAfterGrace(t *testing.T) {
-	v := view(2, "0 1t")
-	v.Pods[1].Grace = time.Hour
-	v.Memory.Ending = map[types.UID]Termination{v.Pods[1].UID: {Since: noon, Grace: time.Hour}}
-	for after, want := range map[time.Duration]string{
-		5 * time.Minute: "", time.Hour: "", time.Hour + 5*time.Minute - time.Second: "", time.Hour + 5*time.Minute: "+1pod-1",
-	} {
-		v.Now = noon.Add(after)
-		p := Pods(v)
-		if deeds(p) != want {
-			t.Errorf("after %v: planned %q, want %q", after, deeds(p), want)
-		}
-		if left := time.Hour + stuckTerminatingAfter - after; want == "" && p.Recheck != left {
-			t.Errorf("after %v: looks again in %v, want %v", after, p.Recheck, left)
 		}
 	}
 }

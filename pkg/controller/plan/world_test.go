@@ -51,6 +51,20 @@ func (w *world) wants(slot slots.Slot) bool {
 	return slices.Contains(lowest(w.owner.Desired, w.owner.Removed), slot)
 }
 
+func drawSlots(t *rapid.T, label string) []slots.Slot {
+	return rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 11), func(n int) slots.Slot { return slots.Slot(n) }), 0, 6).Draw(t, label)
+}
+
+func lowest(n int32, removed []slots.Slot) []slots.Slot {
+	list := []slots.Slot{}
+	for s := slots.Slot(0); len(list) < int(n); s++ {
+		if !slices.Contains(removed, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
 func (w *world) remove(given ...slots.Slot) {
 	removed, err := w.owner.Removed.With(given...)
 	if err != nil {

@@ -4,32 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
-
-// If a deletion or the restoring of labels fails, later operations are still executed. Any other failure
-// stops the plan.
-func TestOptionalOperations(t *testing.T) {
-	pods := view(2, "0u 5")
-	old := with(deployment(3, "nginx"), func(d *Deployment) { d.Name, d.UID = "old", "o" })
-	history := View{HistoryKnown: true, Revisions: revisions("a1 b2 c3"), Owner: Owner{Name: "foo", UID: uid, TemplateHash: templateOf("a")}}
-	for name, p := range map[string]Actions{
-		"pods": Pods(pods), "too many pods": Pods(view(0, "0 1")), "a Deployment": Deployments(deploymentView(3)),
-		"another Deployment": Deployments(deploymentView(3, old, deployment(3, "nginx"))), "revisions": {Operations: Revisions(history)},
-		"the first revision": {Operations: Revisions(View{HistoryKnown: true, Owner: history.Owner})},
-	} {
-		if !p.Writes() {
-			t.Errorf("%s: nothing is planned", name)
-		}
-		for _, o := range p.Operations {
-			if want := o.Verb == Delete || o.Verb == Patch && o.Kind == KindPod; o.Optional != want {
-				t.Errorf("%s: %s is optional: %t, want %t", name, o, o.Optional, want)
-			}
-		}
-	}
-}
 
 func TestDryRun(t *testing.T) {
 	p := func(status bool, operations ...Operation) Actions {
@@ -69,30 +45,6 @@ func TestDryRun(t *testing.T) {
 		text, err := json.Marshal(d)
 		if err != nil || string(text) != test.json {
 			t.Errorf("%s: %s (%v), want %s", name, text, err, test.json)
-		}
-	}
-}
-
-func TestReady(t *testing.T) {
-	ready := metav1.Condition{Type: apis.ConditionReady, Status: metav1.ConditionTrue}
-	waiting := metav1.Condition{Type: apis.ConditionReady, Status: metav1.ConditionFalse}
-	deleting := view(2, "")
-	deleting.Owner.Deleting = true
-	for name, test := range map[string]struct {
-		v          View
-		p          Actions
-		conditions []metav1.Condition
-		want       bool
-	}{
-		"it has all":              {view(2, ""), Actions{}, []metav1.Condition{ready}, true},
-		"something is left to do": {view(2, ""), Actions{Operations: make([]Operation, 1)}, []metav1.Condition{ready}, false},
-		"a pod is missing":        {view(2, ""), Actions{}, []metav1.Condition{waiting}, false},
-		"it is being deleted":     {deleting, Actions{}, nil, true},
-		"without a condition":     {view(2, ""), Actions{}, nil, false},
-	} {
-		test.p.Status.Conditions = test.conditions
-		if got := test.p.Ready(test.v); got != test.want {
-			t.Errorf("%s: ready %t, want %t", name, got, test.want)
 		}
 	}
 }

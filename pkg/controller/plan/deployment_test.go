@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
 func wantedFields(replicas int64, image string) map[string]any {
@@ -135,47 +136,23 @@ func TestSelectorOfADeploymentStays(t *testing.T) {
 	}
 }
 
-// A Deployment with a missing or different field has drifted. Fields that others add and defaults that
-// the server sets are ignored.
 func TestDrifted(t *testing.T) {
-	list := func(all ...any) any { return all }
-	container := func(field string, value any) map[string]any { return map[string]any{"name": "app", field: value} }
+	t.Parallel()
 	spec := func(containers any) map[string]any {
 		return map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": containers}}}}
 	}
-	port := map[string]any{"containerPort": int64(80)}
-	for _, test := range []struct {
-		name          string
-		there, wanted any
-		want          bool
-	}{
-		{"the same arguments", list(container("args", list("a", "b"))), list(container("args", list("a", "b"))), false},
-		{"another argument", list(container("args", list("a", "c"))), list(container("args", list("a", "b"))), true},
-		{"an argument was added", list(container("args", list("a", "b"))), list(container("args", list("a"))), true},
-		{"an argument was removed", list(container("args", list("a"))), list(container("args", list("a", "b"))), true},
-		{"another image", list(container("image", "nginx:1")), list(container("image", "nginx")), true},
-		{"a default", list(container("ports", list(map[string]any{"containerPort": int64(80), "protocol": "TCP"}))), list(container("ports", list(port))), false},
-		{"a container was added", list(map[string]any{"name": "proxy"}, container("image", "nginx")), list(container("image", "nginx")), false},
-		{"no container is there", nil, list(container("image", "nginx")), true},
-		{"a text is there", "text", list(container("image", "nginx")), true},
-	} {
-		d := Deployment{Fields: spec(test.there)}
-		if got := (Memory{}).drifted(&d, Wanted{Fields: spec(test.wanted)}); got != test.want {
-			t.Errorf("%s: drifted %t, want %t", test.name, got, test.want)
-		}
-		if !reflect.DeepEqual(d.Fields, spec(test.there)) {
-			t.Errorf("%s: the Deployment was changed to %v", test.name, d.Fields)
-		}
+	type row struct {
+		Name        string
+		Exist, Want any
+		Drifted     bool
 	}
-}
-
-func TestNameTaken(t *testing.T) {
-	for ownedBy, want := range map[string]string{
-		"":                   "Deployment web already exists and is not owned by this AppService",
-		"owned by Website x": "Deployment web already exists and is owned by Website x",
-	} {
-		if got := NameTaken("AppService", "Deployment web", ownedBy); got != want {
-			t.Errorf("says %q, want %q", got, want)
+	rows.Run(t, "testdata/drift/*.yaml", noon, func(t *testing.T, row row) {
+		d, before := Deployment{Fields: spec(row.Exist)}, fmt.Sprint(spec(row.Exist))
+		if got := (Memory{}).drifted(&d, Wanted{Fields: spec(row.Want)}); got != row.Drifted {
+			t.Errorf("drifted %t, want %t", got, row.Drifted)
 		}
-	}
+		if fmt.Sprint(d.Fields) != before {
+			t.Errorf("the Deployment was changed to %v", d.Fields)
+		}
+	})
 }

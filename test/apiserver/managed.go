@@ -3,6 +3,7 @@ package apiserver
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -66,9 +67,17 @@ func (conversion) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner)
 	return in, nil
 }
 
+// ManageOnly makes the server keep managed fields only for objects of the given resources. A write of any
+// other object then takes half the time.
+func (s *Server) ManageOnly(resources ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.managed = resources
+}
+
 // manage updates the managed fields of an object after a write.
 func (s *Server) manage(w write, before, after *unstructured.Unstructured) error {
-	if w.managed {
+	if w.managed || s.managed != nil && !slices.Contains(s.managed, w.resource.plural) {
 		return nil
 	}
 	if before == nil {

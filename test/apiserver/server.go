@@ -56,6 +56,9 @@ type Server struct {
 	// untold holds the changes that the hooks have not received.
 	untold []Change
 
+	// managed lists the resources with managed fields. If it is nil, all have them.
+	managed []string
+
 	requests []Request
 	faults   []*fault
 	forbids  []Match

@@ -28,12 +28,16 @@ func renewedLease() *coordinationv1.Lease {
 	return lease
 }
 
-// held starts a loop, and returns a channel that receives the time when the loop acquires the lease.
+// held starts a loop that has to wait for the lease. It returns a channel that receives the time when the loop
+// acquires the lease.
 func held(t *testing.T, l *Lease) (since <-chan time.Time) {
 	t.Helper()
 	began := make(chan time.Time, 1)
 	go func() {
-		if err := l.Hold(t.Context(), func(context.Context, bool) error {
+		if err := l.Hold(t.Context(), func(_ context.Context, resumed bool) error {
+			if !resumed {
+				t.Error("it does not resume")
+			}
 			began <- time.Now()
 			return nil
 		}); err != nil {

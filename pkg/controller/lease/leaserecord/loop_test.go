@@ -85,7 +85,7 @@ func TestLoopOfItsOwnLease(t *testing.T) {
 		},
 	}
 	got := LoopOf(lease)
-	if !equalLoops(got, want) {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read %+v, want %+v", got, want)
 	}
 	if s := got.String(); s != "alice on laptop (process 4711), since 2026-01-02 15:04:05 UTC" {
@@ -152,12 +152,6 @@ func TestWhoRunsALoop(t *testing.T) {
 			t.Errorf("%+v is %q, want %q", test.loop, got, test.want)
 		}
 	}
-}
-
-func equalLoops(a, b Loop) bool {
-	return a.Holder == b.Holder && a.User == b.User && a.Host == b.Host && a.Machine == b.Machine && a.PID == b.PID &&
-		a.Version == b.Version && a.Scope.String() == b.Scope.String() &&
-		a.Since.Equal(b.Since) && a.Renewed.Equal(b.Renewed)
 }
 
 // LoopOf accepts any text in the annotations of a lease.

@@ -70,6 +70,7 @@ func inCluster(t *testing.T, do func(c *cluster)) {
 	t.Helper()
 	bubble.Test(t, func(t *testing.T) {
 		c := &cluster{T: t, Server: apiserver.New(t)}
+		c.ManageOnly("deployments")
 		c.CreateCRDs()
 		play.Cluster(c.Server)
 		do(c)
@@ -329,9 +330,7 @@ func TestRequestLimit(t *testing.T) {
 const gizmos = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata:
-  name: gizmos.example.com
-  annotations: {imoocpod.dev/plan: pods, imoocpod.dev/image: nginx}
+metadata: {name: gizmos.example.com` + gizmoDeclaration + `}
 spec:
   group: example.com
   scope: Namespaced
@@ -342,10 +341,15 @@ spec:
     storage: true
     subresources: {status: {}}
     schema: {openAPIV3Schema: {type: object, properties: {
-      spec: {type: object, properties: {replicas: {type: integer}}},
+      spec: {type: object, properties: {replicas: {type: integer}, size: {type: integer}, image: {type: string}, other: {type: string}}},
       status: {type: object, properties: {observedGeneration: {type: integer}}}}}}
 status: {conditions: [{type: Established, status: "True"}]}
 `
+
+const gizmoDeclaration = ", annotations: {imoocpod.dev/plan: pods, imoocpod.dev/image: nginx}"
+
+// bareGizmos returns the CRD of gizmos without its declaration.
+func bareGizmos() string { return strings.Replace(gizmos, gizmoDeclaration, "", 1) }
 
 // If a declaration is removed while the controller lists the objects of its kind, the list stops,
 // but the controller continues.
@@ -373,11 +377,10 @@ func TestDeclarationRemovedDuringList(t *testing.T) {
 // A file can declare additional kinds. A CRD in it must have a valid declaration.
 func TestKindsOfFile(t *testing.T) {
 	t.Parallel()
-	bare := gizmos[:strings.Index(gizmos, "  annotations:")] + gizmos[strings.Index(gizmos, "spec:\n"):]
 	misspelled := strings.Replace(gizmos, "imoocpod.dev/image: nginx", "imoocpod.dev/replicas-path: .spec.sise", 1)
 	for content, says := range map[string]string{
 		"\n---\n" + gizmos:            "",
-		bare:                          "declares no plan: annotate it with imoocpod.dev/plan",
+		bareGizmos():                  "declares no plan: annotate it with imoocpod.dev/plan",
 		"":                            "the file contains no CRD",
 		"{apiVersion: v1, kind: Pod}": "the file contains a Pod, but only CRDs can declare kinds",
 		misspelled:                    "imoocpod.dev/replicas-path: .spec.sise is not in the schema of version v1",
@@ -433,7 +436,7 @@ func rightOf(r apiserver.Request) string {
 
 // everything makes a controller use most of its permissions.
 func (c *cluster) everything() {
-	c.imoocPod("default", "foo", "replicas: 2")
+	c.imoocPod("default", "foo", "replicas: 2, revisionHistoryLimit: 0")
 	c.appService("app", "web")
 	c.passes(10 * time.Second)
 	taken := slots.PodName("foo", c.Get("imoocpods", "default", "foo").GetUID(), "", 2)
@@ -449,7 +452,7 @@ func (c *cluster) everything() {
 		}
 	}
 	c.passes(10 * time.Second)
-	for image := range 12 {
+	for image := range 2 { // so that the controller deletes a revision
 		containers := []any{map[string]any{"name": "main", "image": fmt.Sprint("web:", image)}}
 		c.set("imoocpods", "foo", containers, "spec", "template", "spec", "containers")
 		c.passes(10 * time.Second)

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"sync/atomic"
@@ -10,14 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
 // If a pod that the object does not control has the name of a wanted pod, the controller does not
-// touch it, and reports it in the status. Only a controller reference with the object's UID counts.
+// touch it, and reports it in the status. Only a controller reference with the object's UID counts, whether
+// or not the pod has the labels of the object.
 func TestPodNameTaken(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*metav1.OwnerReference)
@@ -29,29 +30,32 @@ func TestPodNameTaken(t *testing.T) {
 		}, "owned by ReplicaSet web"},
 		"nobody": {func(r *metav1.OwnerReference) { r.Controller = nil }, "not owned by"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, imoocPods(), func(w *world) {
-				foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
-				theirs := w.pod(kinds.ImoocPod(), foo, 0, func(pod *unstructured.Unstructured) {
-					ref := reference(kinds.ImoocPod(), foo)
-					test.change(&ref)
-					pod.SetOwnerReferences([]metav1.OwnerReference{ref})
+		for _, labeled := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, labeled %t", name, labeled), func(t *testing.T) {
+				inWorld(t, imoocPods(), func(w *world) {
+					foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
+					theirs := w.pod(kinds.ImoocPod(), foo, 0, func(pod *unstructured.Unstructured) {
+						ref := reference(kinds.ImoocPod(), foo)
+						test.change(&ref)
+						pod.SetOwnerReferences([]metav1.OwnerReference{ref})
+						if !labeled {
+							pod.SetLabels(nil)
+						}
+					})
+					w.start()
+					if c := w.untilFailure(kinds.ImoocPod(), "foo"); c.Reason != "NameTaken" || !strings.Contains(c.Message, test.says) {
+						t.Errorf("the condition says %s: %s, want NameTaken: … %s", c.Reason, c.Message, test.says)
+					}
+					w.passes(time.Minute)
+					if now := w.Get("pods", "default", theirs.GetName()); !reflect.DeepEqual(now, theirs) {
+						t.Errorf("the pod was\n%v\nand is\n%v", theirs, now)
+					}
+					if w.Get("pods", "default", slots.PodName("foo", foo.GetUID(), "", 1)) == nil {
+						t.Error("the other slot is not filled")
+					}
 				})
-				w.start()
-				w.untilFailure(kinds.ImoocPod(), "foo")
-				c := w.condition(kinds.ImoocPod(), "foo", apis.ConditionReplicaFailure)
-				if message, _ := c["message"].(string); c["reason"] != "NameTaken" || !strings.Contains(message, test.says) {
-					t.Errorf("the condition says %v: %v, want NameTaken: … %s", c["reason"], c["message"], test.says)
-				}
-				w.passes(time.Minute)
-				if now := w.Get("pods", "default", theirs.GetName()); !reflect.DeepEqual(now, theirs) {
-					t.Errorf("the pod was\n%v\nand is\n%v", theirs, now)
-				}
-				if w.Get("pods", "default", slots.PodName("foo", foo.GetUID(), "", 1)) == nil {
-					t.Error("the other slot is not filled")
-				}
 			})
-		})
+		}
 	}
 }
 

@@ -18,18 +18,20 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-func (w *world) condition(kind kinds.Kind, name, of string) map[string]any {
+func (w *world) condition(kind kinds.Kind, name, of string) metav1.Condition {
 	return conditionOf(kind, w.Get(kind.CRD(), "default", name), of)
 }
 
-func (w *world) untilFailure(kind kinds.Kind, name string) {
+// untilFailure waits until the status of an object reports a failure, and returns the condition.
+func (w *world) untilFailure(kind kinds.Kind, name string) (c metav1.Condition) {
 	w.Helper()
 	w.until(func() string {
-		if w.condition(kind, name, apis.ConditionReplicaFailure)["status"] != "True" {
+		if c = w.condition(kind, name, apis.ConditionReplicaFailure); c.Status != metav1.ConditionTrue {
 			return "the status of " + name + " does not say what is wrong"
 		}
 		return ""
 	})
+	return c
 }
 
 // relabelCRD changes the name label that the CRD of Worker declares.

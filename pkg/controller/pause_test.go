@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -9,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -58,7 +58,7 @@ func TestPausedObjectIsLeftAlone(t *testing.T) {
 				end := time.Now().Add(time.Hour).Truncate(time.Second)
 				w.passes(2 * time.Second)
 				before := len(w.Requests(onPods))
-				if c := w.condition(kind, "foo", apis.ConditionPaused); c["status"] != "True" || !strings.HasSuffix(fmt.Sprint(c["message"]), " by alice") {
+				if c := w.condition(kind, "foo", apis.ConditionPaused); c.Status != metav1.ConditionTrue || !strings.HasSuffix(c.Message, " by alice") {
 					t.Errorf("the condition is %v", c)
 				}
 				pods := children(w.Actor, foo)
@@ -92,7 +92,7 @@ func TestPausedObjectIsLeftAlone(t *testing.T) {
 					t.Errorf("it went on at %s, and the pause ended at %s", at, end)
 				}
 				w.converges()
-				if c := w.condition(kind, "foo", apis.ConditionPaused); c["status"] != "False" || c["reason"] != "PauseEnded" {
+				if c := w.condition(kind, "foo", apis.ConditionPaused); c.Status != metav1.ConditionFalse || c.Reason != "PauseEnded" {
 					t.Errorf("after the pause the condition is %v", c)
 				}
 				w.staysQuiet()
@@ -177,7 +177,7 @@ func TestPauseWhoseEndCannotBeRead(t *testing.T) {
 		w.converges()
 		w.set(kind, "default", "foo", int64(2), "spec", "replicas")
 		w.converges()
-		if c := w.condition(kind, "foo", apis.ConditionPaused); c["status"] != "False" || c["reason"] != "InvalidPause" || !strings.Contains(fmt.Sprint(c["message"]), `"14:05"`) {
+		if c := w.condition(kind, "foo", apis.ConditionPaused); c.Status != metav1.ConditionFalse || c.Reason != "InvalidPause" || !strings.Contains(c.Message, `"14:05"`) {
 			t.Errorf("the condition is %v", c)
 		}
 		synctest.Wait()

@@ -44,7 +44,7 @@ func TestCreatesInANamespaceThatEnds(t *testing.T) {
 				if more := len(w.Requests(createsPod)) - creates; more > 0 {
 					t.Errorf("%d creates were tried again", more)
 				}
-				if status := w.condition(kinds.ImoocPod(), "foo", apis.ConditionReplicaFailure)["status"]; status == "True" {
+				if w.condition(kinds.ImoocPod(), "foo", apis.ConditionReplicaFailure).Status == metav1.ConditionTrue {
 					t.Error("the status calls it a failure")
 				}
 				if told := w.Requests(apiserver.On("create", "events")); len(told) > 0 {

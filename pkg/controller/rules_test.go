@@ -10,6 +10,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/clock"
 
@@ -107,16 +108,14 @@ func TestServerThatFailsIsReported(t *testing.T) {
 		allow := w.deny(apierrors.NewInternalError(errors.New("failed calling webhook pods.example.com")), createsPod)
 		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
 		w.start()
-		w.untilFailure(kinds.ImoocPod(), "foo")
-		c := w.condition(kinds.ImoocPod(), "foo", apis.ConditionReplicaFailure)
-		if message, _ := c["message"].(string); c["reason"] != "CreateFailed" || !strings.Contains(message, "pods.example.com") {
-			t.Errorf("the condition says %v: %v", c["reason"], c["message"])
+		if c := w.untilFailure(kinds.ImoocPod(), "foo"); c.Reason != "CreateFailed" || !strings.Contains(c.Message, "pods.example.com") {
+			t.Errorf("the condition says %s: %s", c.Reason, c.Message)
 		}
 		allow()
 		w.converges()
 		w.passes(time.Minute)
-		if c := w.condition(kinds.ImoocPod(), "foo", apis.ConditionReplicaFailure); c["status"] != "False" {
-			t.Errorf("the failure is still reported: %v", c["message"])
+		if c := w.condition(kinds.ImoocPod(), "foo", apis.ConditionReplicaFailure); c.Status != metav1.ConditionFalse {
+			t.Errorf("the failure is still reported: %s", c.Message)
 		}
 	})
 }
@@ -199,12 +198,11 @@ func TestForeignDeployment(t *testing.T) {
 			w.Update("deployments", "default", "web", func(d *unstructured.Unstructured) { d.SetOwnerReferences(nil) })
 		}})
 		w.start()
-		w.untilFailure(app, "foo")
+		if c := w.untilFailure(app, "foo"); c.Reason != "NameTaken" {
+			t.Errorf("the condition says %s: %s", c.Reason, c.Message)
+		}
 		w.Stall()
 		foreign := w.Get("deployments", "default", "web")
-		if c := w.condition(app, "foo", apis.ConditionReplicaFailure); c["reason"] != "NameTaken" {
-			t.Errorf("the condition says %v: %v", c["reason"], c["message"])
-		}
 		w.passes(time.Minute)
 		now := w.Get("deployments", "default", "web")
 		if !reflect.DeepEqual(now.Object["spec"], foreign.Object["spec"]) || len(now.GetOwnerReferences()) > 0 {

@@ -16,11 +16,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -762,19 +764,14 @@ func isTrue(kind kinds.Kind, obj *unstructured.Unstructured, condition string) b
 		return true
 	}
 	c := conditionOf(kind, obj, condition)
-	return c["status"] == "True" && c["observedGeneration"] == obj.GetGeneration() && c["message"] != ""
+	return c.Status == metav1.ConditionTrue && c.ObservedGeneration == obj.GetGeneration() && c.Message != ""
 }
 
-// conditionOf returns the first condition of a type in the status of an object, or nil.
-func conditionOf(kind kinds.Kind, obj *unstructured.Unstructured, condition string) map[string]any {
-	value, _, _ := unstructured.NestedFieldNoCopy(obj.Object, kind.Mapping.Status.Conditions...)
-	list, _ := value.([]any)
-	for _, c := range list {
-		if c, _ := c.(map[string]any); c["type"] == condition {
-			return c
-		}
-	}
-	return nil
+// conditionOf returns a condition in the status of an object. If the condition is missing, it returns an
+// empty condition.
+func conditionOf(kind kinds.Kind, obj *unstructured.Unstructured, condition string) metav1.Condition {
+	status := strategy.DecodeStatus(kind.Mapping.Status, obj)
+	return ptr.Deref(meta.FindStatusCondition(status.Conditions, condition), metav1.Condition{})
 }
 
 // converges waits until all objects have their desired state or report why not.

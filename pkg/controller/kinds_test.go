@@ -1,13 +1,11 @@
 package controller
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
@@ -44,7 +42,7 @@ func TestMissingKindBesideARefusedInput(t *testing.T) {
 		w.start(func(o *Options) { o.Kinds = append(o.Kinds, kinds.HelloWorld()) })
 		<-time.After(time.Minute)
 		for _, word := range []string{"not installed", "cannot list"} {
-			if said := w.said(func(l report.Line) bool { return strings.Contains(l.Text, word) }); len(said) != 1 {
+			if said := w.said(word); len(said) != 1 {
 				t.Errorf("it said %q, want one line with %q", said, word)
 			}
 		}

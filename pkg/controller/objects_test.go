@@ -3,7 +3,6 @@ package controller
 import (
 	"maps"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
@@ -179,7 +177,7 @@ func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 		if len(wave) < 10 {
 			t.Fatalf("only %d creates were refused together", len(wave))
 		}
-		said := w.said(func(l report.Line) bool { return strings.Contains(l.Text, "exceeded quota") })
+		said := w.said("exceeded quota")
 		if len(said) != 1 {
 			t.Errorf("%d lines tell of %d creates that were refused together, want 1", len(said), len(wave))
 		}

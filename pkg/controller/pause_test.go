@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
@@ -99,7 +98,7 @@ func TestPausedObjectIsLeftAlone(t *testing.T) {
 				if reasons := w.reasons(); occurrences(reasons, "Paused") != 1 || occurrences(reasons, "Resumed") != 1 {
 					t.Errorf("the events are %v", reasons)
 				}
-				if said := w.said(func(l report.Line) bool { return strings.HasPrefix(l.Text, "resumed") }); len(said) != 1 {
+				if said := w.said("resumed"); len(said) != 1 {
 					t.Errorf("it said %q", said)
 				}
 			})

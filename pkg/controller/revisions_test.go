@@ -15,7 +15,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
@@ -220,47 +219,25 @@ func TestChangeCauseIsKept(t *testing.T) {
 	})
 }
 
-// With the role of an earlier version, the loop has no permission to list revisions. It reconciles
-// objects without a history, and logs that once. When it gets the permission, it writes a revision
-// of the current template.
-func TestRevisionsThatMayNotBeRead(t *testing.T) {
-	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
-		w.historyless = true
-		w.Forbid(apiserver.On("list|watch", "controllerrevisions"))
-		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
-		w.start()
-		w.converges()
-		image("b")
-		w.converges()
-		w.staysQuiet()
-		if tried := w.Requests(revisionWrite); len(tried) > 0 {
-			t.Errorf("it tried %v", tried)
-		}
-		if said := w.said(func(l report.Line) bool { return strings.Contains(l.Text, "cannot list controllerrevisions") }); len(said) != 1 {
-			t.Errorf("it said %q, want one line", said)
-		}
-		w.historyless = false
-		w.Permit()
-		w.converges()
-		w.staysQuiet()
-		if hashes, _ := w.history(foo); len(hashes) != 1 {
-			t.Errorf("the history is %v, want one revision", hashes)
-		}
-	})
-}
-
-// If a revision is rejected, the object still converges. The loop reports the rejection once, and
-// retries only when the object changes.
+// If revisions cannot be listed, as with the role of an earlier version, or cannot be written, objects still
+// converge. The loop logs this once. When it gets the permission to list revisions, it writes a revision of
+// the current template. It retries a rejected write only when the object changes.
 func TestRefusedRevisionCostsNoPod(t *testing.T) {
-	for name, refusal := range map[string]*apierrors.StatusError{
-		"rights":         denied("the role is an older one"),
-		"quota":          denied("exceeded quota: few"),
-		"broken webhook": apierrors.NewInternalError(errors.New("webhook failed")),
+	unreadable := apiserver.On("list|watch", "controllerrevisions")
+	for name, test := range map[string]struct {
+		match  apiserver.Match
+		err    *apierrors.StatusError
+		writes int
+		says   string
+	}{
+		"list":           {unreadable, denied("the role is an older one"), 0, "cannot list controllerrevisions"},
+		"write":          {revisionWrite, denied("the role is an older one"), 2, "cannot keep the history"},
+		"broken webhook": {revisionWrite, apierrors.NewInternalError(errors.New("webhook failed")), 2 * troubleAfter, "cannot keep the history"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 				w.historyless = true
-				allow := w.deny(refusal, revisionWrite)
+				allow := w.deny(test.err, test.match)
 				foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
 				w.start()
 				w.converges()
@@ -268,12 +245,17 @@ func TestRefusedRevisionCostsNoPod(t *testing.T) {
 				image("b")
 				w.converges()
 				w.staysQuiet()
-				if said := w.said(func(l report.Line) bool { return strings.Contains(l.Text, "cannot keep the history") }); len(said) != 1 {
+				if tried := w.Requests(revisionWrite); len(tried) != test.writes {
+					t.Errorf("%d writes of revisions, want %d: %v", len(tried), test.writes, tried)
+				}
+				if said := w.said(test.says); len(said) != 1 {
 					t.Errorf("it said %q, want one line", said)
 				}
 				w.historyless = false
 				allow()
-				image("c")
+				if test.writes > 0 {
+					image("c")
+				}
 				w.converges()
 				w.staysQuiet()
 				if hashes, _ := w.history(foo); len(hashes) != 1 {
@@ -298,9 +280,7 @@ func TestForeignRevision(t *testing.T) {
 		if now := w.Get("controllerrevisions", "default", name); now.GetResourceVersion() != theirs.GetResourceVersion() {
 			t.Error("it was changed")
 		}
-		if said := w.said(func(l report.Line) bool {
-			return strings.Contains(l.Text, "ControllerRevision "+name+" already exists")
-		}); len(said) != 1 {
+		if said := w.said("ControllerRevision " + name + " already exists"); len(said) != 1 {
 			t.Errorf("it said %q, want one line", said)
 		}
 	})

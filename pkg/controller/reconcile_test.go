@@ -57,7 +57,7 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := apiserver.New(t)
-			s.CreateCRDs()
+			s.CreateYAML(openCRD(kind))
 			if test.stored != nil {
 				s.Create(test.stored)
 			}

@@ -105,7 +105,7 @@ func revisionWrite(q apiserver.Request) bool {
 	return apiserver.Writes(q) && q.Resource == "controllerrevisions"
 }
 
-// eachStrategy runs a test in a world for each strategy, with shipped and with declared kinds.
+// eachStrategy runs a test in a world for each strategy, and for a declared kind whose Deployments have a template.
 // The function image sets the image of the object foo.
 func eachStrategy(t *testing.T, do func(t *testing.T, w *world, kind kinds.Kind, image func(string))) {
 	t.Helper()
@@ -127,11 +127,9 @@ func eachStrategy(t *testing.T, do func(t *testing.T, w *world, kind kinds.Kind,
 			do(t, w, kinds.MyDaemonSet(), imaged(w, kinds.MyDaemonSet()))
 		})
 	})
-	for _, strategy := range []kinds.Strategy{kinds.StrategyPods, kinds.StrategyDeployment} {
-		t.Run("declared/"+string(strategy), func(t *testing.T) {
-			inWorkers(t, declaredKind{plan: strategy}, func(w *world, kind kinds.Kind) { do(t, w, kind, templated(w, kind)) })
-		})
-	}
+	t.Run("declared", func(t *testing.T) {
+		inWorkers(t, declaredKind{plan: kinds.StrategyDeployment}, func(w *world, kind kinds.Kind) { do(t, w, kind, templated(w, kind)) })
+	})
 }
 
 // ofAnyKind returns the fields of an object with an image and, if the kind has a replica count,
@@ -317,18 +315,15 @@ func TestChangedRevisionsAreRepaired(t *testing.T) {
 
 // The loop keeps the history of a large object, although the cache has only an outline of the object.
 func TestHistoryOfALargeObject(t *testing.T) {
-	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
-		fields := ofAnyKind(kind, "a")
-		if err := unstructured.SetNestedField(fields, strings.Repeat("x", maxCached), "spec", "note"); err != nil {
-			t.Fatal(err)
-		}
-		foo := w.create(kind, "default", "foo", fields)
+	inWorld(t, imoocPods(), func(w *world) {
+		kind := kinds.ImoocPod()
+		foo := w.create(kind, "default", "foo", spec(int64(2), template("a")))
+		w.set(kind, "default", "foo", strings.Repeat("x", maxCached), "spec", "note")
 		w.start()
-		w.converges()
-		image("b")
-		w.converges()
-		image("a")
-		w.converges()
+		for _, image := range []string{"a", "b", "a"} {
+			w.set(kind, "default", "foo", template(image), "spec", "template")
+			w.converges()
+		}
 		w.staysQuiet()
 		if hashes, numbers := w.history(foo); len(hashes) != 2 || hashes[1] != kinds.TemplateHash(kind, foo) || numbers[1] != 3 {
 			t.Errorf("the history is %v with the numbers %v", hashes, numbers)

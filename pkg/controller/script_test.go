@@ -3,6 +3,7 @@ package controller
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"runtime"
 	"slices"
@@ -93,9 +94,9 @@ var (
 
 func drawScript(t *rapid.T) script {
 	strategy := rapid.SampledFrom([]kinds.Strategy{kinds.StrategyPods, kinds.StrategyDeployment}).Draw(t, "strategy")
-	counts := rapid.SampledFrom([]string{"3", "1", "2", "5", "0", "", "-1", "2^31", "2^32", "text", "fraction"})
-	templates := rapid.SampledFrom([]string{"a", "b", "", "bypasses", "slot", "owner", "hash", "invalid label", "no containers", "text", "text within"})
-	words := []string{"", "null", "empty", "null conditions", "foreign fields", "wrong types", "wrong counts", "ours broken", "no type", "twice"}
+	counts := rapid.SampledFrom(slices.Sorted(maps.Keys(scriptedCounts)))
+	templates := rapid.SampledFrom(slices.Sorted(maps.Keys(scriptedTemplates)))
+	words := slices.Collect(maps.Keys(scriptedStatuses))
 	for name := range foreignConditions() {
 		words = append(words, "foreign "+name)
 	}
@@ -120,29 +121,21 @@ func drawScript(t *rapid.T) script {
 		}
 		s.owners = append(s.owners, o)
 	}
+	// how draws the field how of a step, if the step needs it.
+	how := map[string]*rapid.Generator[string]{
+		"scale": counts, "slots": removed, "template": templates, "status": statuses, "add": rapid.SampledFrom(scriptedPods),
+		"refuse": rapid.SampledFrom([]string{"", "create", "patch", "apply", "delete"}),
+		"pause":  rapid.SampledFrom([]string{"", "second", "minute"}),
+		"label":  rapid.SampledFrom([]string{"name", "other"}),
+	}
 	for range rapid.IntRange(0, 8).Draw(t, "steps") {
 		st := step{
 			what:  rapid.SampledFrom([]string{"pass", "scale", "template", "status", "kill", "fail", "unlabel", "hold", "add", "refuse", "restart", "label", "pause", "remove", "slots"}).Draw(t, "step"),
 			owner: rapid.IntRange(0, 2).Draw(t, "of"), pod: rapid.IntRange(0, 5).Draw(t, "pod"),
 			then: rapid.SampledFrom([]time.Duration{0, time.Millisecond, 150 * time.Millisecond, time.Second, time.Minute, 7 * time.Minute}).Draw(t, "then"),
 		}
-		switch st.what {
-		case "scale":
-			st.how = counts.Draw(t, "count")
-		case "slots":
-			st.how = removed.Draw(t, "removed")
-		case "template":
-			st.how = templates.Draw(t, "template")
-		case "status":
-			st.how = statuses.Draw(t, "status")
-		case "add":
-			st.how = rapid.SampledFrom(scriptedPods).Draw(t, "pod")
-		case "refuse":
-			st.how = rapid.SampledFrom([]string{"", "create", "patch", "apply", "delete"}).Draw(t, "verb")
-		case "pause":
-			st.how = rapid.SampledFrom([]string{"", "second", "minute"}).Draw(t, "length")
-		case "label":
-			st.how = rapid.SampledFrom([]string{"name", "other"}).Draw(t, "label")
+		if how := how[st.what]; how != nil {
+			st.how = how.Draw(t, "how")
 		}
 		s.steps = append(s.steps, st)
 	}

@@ -99,27 +99,12 @@ type request struct {
 type want struct {
 	since   time.Time
 	n       int64
-	removed []string
+	removed slots.Removed
 	ok      bool
 }
 
 // wants reports whether a pod is wanted in a slot.
-func (want want) wants(slot slots.Slot) bool {
-	if slot < 0 {
-		return false
-	}
-	left := want.n
-	for s := slots.Slot(0); s <= slot && left > 0; s++ {
-		if slices.Contains(want.removed, s.String()) {
-			continue
-		}
-		if s == slot {
-			return true
-		}
-		left--
-	}
-	return false
-}
+func (want want) wants(slot slots.Slot) bool { return want.removed.Wants(int32(want.n), slot) }
 
 // inWorld runs a test in a world. A violation of an invariant fails the test.
 func inWorld(t *testing.T, kinds []kinds.Kind, do func(w *world)) {
@@ -141,9 +126,10 @@ func runInWorld(t testing.TB, kinds []kinds.Kind, do func(w *world)) {
 	do(w)
 }
 
-// openCRD is the CRD of a shipped kind without a schema, so that objects can be invalid, as if they
+// openCRD returns the CRD of a shipped kind without a schema, so that objects can be invalid, as if they
 // were older than a schema rule.
-const openCRD = `
+func openCRD(kind kinds.Kind) string {
+	const text = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: %[1]s.%[2]s}
@@ -153,6 +139,8 @@ spec:
   names: {kind: %[3]s, plural: %[1]s}
   versions: [{name: %[4]s, served: true, storage: true, subresources: {status: {}}}]
 `
+	return fmt.Sprintf(text, kind.Resource.Resource, kind.Resource.Group, kind.Kind, kind.Resource.Version)
+}
 
 func newWorld(t testing.TB, kinds []kinds.Kind) *world {
 	w := &world{
@@ -163,9 +151,10 @@ func newWorld(t testing.TB, kinds []kinds.Kind) *world {
 	}
 	for _, kind := range kinds {
 		if kind.Shipped() {
-			w.CreateYAML(fmt.Sprintf(openCRD, kind.Resource.Resource, kind.Resource.Group, kind.Kind, kind.Resource.Version))
+			w.CreateYAML(openCRD(kind))
 		}
 	}
+	w.ManageOnly("deployments") // only they are written with server-side apply
 	play.Kubelet(w.Server)
 	play.ReplicaSets(w.Server)
 	play.Deployments(w.Server)
@@ -329,7 +318,8 @@ func (w *world) note(kind kinds.Kind, obj *unstructured.Unstructured) {
 
 func desired(in apiserver.Actor, kind kinds.Kind, obj *unstructured.Unstructured) want {
 	n, ok := count(in, kind, obj)
-	return want{since: time.Now(), n: n, ok: ok, removed: strings.Split(obj.GetAnnotations()[apis.AnnotationRemovedSlots], ",")}
+	removed, _ := slots.ParseRemoved(obj.GetAnnotations()[apis.AnnotationRemovedSlots]) // count checks it
+	return want{since: time.Now(), n: n, ok: ok, removed: removed}
 }
 
 // misprint is an invalid value of the annotation for removed slots.

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -17,28 +18,37 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
 // script lists the writes of an operator and its users to one object, and the expected verdicts.
 type script struct {
-	// schema contains the types of the fields, such as {spec: {replicas: integer}}.
-	schema string
-	// count is the path of the replica field, or "" if it is unknown.
-	count string
-	steps []step
+	Name string
+	// Schema contains the types of the fields, such as {spec: {replicas: integer}}.
+	Schema map[string]any
+	// Count is the path of the replica field, or "" if it is unknown.
+	Count string
+	Steps []step
 }
 
-// step is a write at the given second of the script, and the expected verdict after the write.
+// step is a write, and the expected verdict after the write.
 type step struct {
-	second int
-	// writes is YAML. A user writes "spec" and "count", and the operator writes "status". Other keys are pods
-	// and jobs, such as Pod/web-0; null removes an object. In an object, "of" names the controller, and "is" the
-	// state of a pod.
-	writes string
-	// want is the verdict, optionally followed by a colon and the code of the reason.
-	want string
-	// wait is the verdict in a wait that has seen all steps, or "" if it equals want.
-	wait string
+	// At is the time since the begin of the script.
+	At metav1.Duration
+	// Write maps names to contents. A user writes "spec" and "count", and the operator writes "status". Other names
+	// are those of pods and jobs, such as Pod/web-0; null removes an object. In an object, "of" names the
+	// controller, and "is" the state of a pod.
+	Write json.RawMessage
+	// Want is the verdict, optionally followed by a colon and the code of the reason. Wait is the verdict in a wait
+	// that has seen all steps, or "" if it equals Want.
+	Want, Wait string
+}
+
+// TestOperators checks the operators for which verdict rules were added. Each script in testdata/operators.yaml
+// represents a class of operators.
+func TestOperators(t *testing.T) {
+	t.Parallel()
+	rows.Run(t, "testdata/operators.yaml", time.Time{}, func(t *testing.T, s script) { s.run(t) })
 }
 
 // world is a server with one object, a Lamp.
@@ -62,16 +72,17 @@ func (s script) run(t *testing.T) {
 		defer from.Stop()
 		m := newModel(from, w.target, Extent{Depth: Below}, func() {})
 		begun := time.Now()
-		for _, step := range s.steps {
-			pass(time.Until(begun.Add(time.Duration(step.second) * time.Second)))
-			w.write(step.writes)
+		for _, step := range s.Steps {
+			pass(time.Until(begun.Add(step.At.Duration)))
+			writes := parse(t, string(step.Write)).Object
+			w.write(writes)
 			synctest.Wait()
 			e, now, err := Read(t.Context(), w.factory(), w.target, Extent{Depth: Below})
 			if err != nil {
 				t.Fatal(err)
 			}
 			once := status.NewReport(e)
-			m.history.counted = strings.Contains(step.writes, "count:") || m.history.counted
+			m.history.counted = writes["count"] != nil || m.history.counted
 			_, wait, err := m.look(t.Context(), now.Object)
 			if err != nil {
 				t.Fatal(err)
@@ -80,11 +91,11 @@ func (s script) run(t *testing.T) {
 				verdict, code, named := strings.Cut(want, ": ")
 				return string(r.Verdict) == verdict && (!named || string(r.ReasonCode) == code)
 			}
-			if !is(once, step.want) {
-				t.Errorf("after %d s, it is %s (%s): %s, want %s", step.second, once.Verdict, once.ReasonCode, once.Reason, step.want)
+			if !is(once, step.Want) {
+				t.Errorf("after %s, it is %s (%s): %s, want %s", step.At.Duration, once.Verdict, once.ReasonCode, once.Reason, step.Want)
 			}
-			if want := cmp.Or(step.wait, step.want); !is(wait, want) {
-				t.Errorf("after %d s, a wait finds %s (%s): %s, want %s", step.second, wait.Verdict, wait.ReasonCode, wait.Reason, want)
+			if want := cmp.Or(step.Wait, step.Want); !is(wait, want) {
+				t.Errorf("after %s, a wait finds %s (%s): %s, want %s", step.At.Duration, wait.Verdict, wait.ReasonCode, wait.Reason, want)
 			}
 		}
 	})
@@ -95,10 +106,10 @@ func newWorld(t *testing.T, s script) *world {
 	w := &world{server: newServer(t), t: t, target: Target{Kind: kindOf("example.com/v1", "Lamp"), Namespace: "ns", Name: "it"}}
 	crd := crdOf(t, "Lamp", "", "{status: {}}")
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
-	fieldpath.Objects(any(versions))[0]["schema"] = map[string]any{"openAPIV3Schema": schemaOf(parse(t, s.schema).Object)}
+	fieldpath.Objects(any(versions))[0]["schema"] = map[string]any{"openAPIV3Schema": schemaOf(s.Schema)}
 	w.Create(set(t, crd, any(versions), "spec", "versions"))
-	if s.count != "" {
-		path, err := fieldpath.ParsePath(s.count)
+	if s.Count != "" {
+		path, err := fieldpath.ParsePath(s.Count)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,9 +135,8 @@ func schemaOf(value any) map[string]any {
 }
 
 // write writes each object with the field manager of the user or operator who writes it.
-func (w *world) write(text string) {
+func (w *world) write(all map[string]any) {
 	w.t.Helper()
-	all := parse(w.t, text).Object
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		switch value := all[key]; {
 		case key == "spec" && w.Get("lamps", "ns", "it") == nil:

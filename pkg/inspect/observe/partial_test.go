@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
@@ -105,34 +104,6 @@ func TestLastWordsHaveTheReasons(t *testing.T) {
 			}
 			if codes := reasonsOf(shown); codes != test.shown {
 				t.Errorf("%s: it has shown %s", test.name, codes)
-			}
-		})
-	}
-}
-
-// An observation of a failed object contains the time at which the wait gives up, or zero if the wait
-// does not give up.
-func TestWhenAWaitGivesUp(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		limits Limits
-		want   time.Duration
-	}{
-		"in a while": {Limits{Timeout: time.Hour, FailFast: true, FailAfter: 20 * time.Second}, 20 * time.Second},
-		"never":      {Limits{Timeout: time.Minute, FailAfter: 20 * time.Second}, 0},
-	} {
-		bubble.Test(t, func(t *testing.T) {
-			s := serveWeb(t, 1)
-			s.put(event(t, "mount", "Pod", "web-1-1", "FailedMount", "no such secret"))
-			shown, took, _ := waitForWeb(t, s, test.limits)
-			last := shown[len(shown)-1]
-			switch {
-			case last.Report.Verdict != status.Failed:
-				t.Errorf("%s: it has shown %+v", name, last.Report)
-			case test.want == 0 && !last.GivesUp.IsZero(), test.want > 0 && last.GivesUp.Sub(last.At) != test.want:
-				t.Errorf("%s: it gives up at %s, and failed at %s", name, last.GivesUp, last.At)
-			case test.want > 0 && (took < test.want || took > test.want+time.Second):
-				t.Errorf("%s: it gave up after %s", name, took)
 			}
 		})
 	}

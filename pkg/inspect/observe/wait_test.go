@@ -127,7 +127,7 @@ func TestWaitTimesOut(t *testing.T) {
 }
 
 // A wait ends with the reason when its object has failed for long enough. Without FailFast or FailsFast, the
-// wait continues.
+// wait continues. An observation of the failed object contains the time at which the wait gives up, if it does.
 func TestWaitForWhatHasFailed(t *testing.T) {
 	t.Parallel()
 	gentle := Ready()
@@ -144,7 +144,15 @@ func TestWaitForWhatHasFailed(t *testing.T) {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
 			s.put(broken(t, 1))
-			w := s.waitFor(t, &Waiter{Limits: test.limits}, web(), test.condition)
+			var givesUp time.Time
+			if test.ends {
+				givesUp = time.Now().Add(5 * time.Second)
+			}
+			var shown Observation
+			w := s.waitFor(t, &Waiter{Limits: test.limits, Show: func(s Observation) { shown = s }}, web(), test.condition)
+			if shown.Report.Verdict != status.Failed || !shown.GivesUp.Equal(givesUp) {
+				t.Errorf("%s: it is %s, and gives up at %s, want %s", what, shown.State(), shown.GivesUp, givesUp)
+			}
 			pass(3 * time.Second)
 			if w.over() {
 				t.Fatalf("%s: it ends within the grace: %v", what, w.err)

@@ -10,49 +10,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// A wait ends only if the object has failed for the whole grace period without interruption.
+// A wait ends only if the object has failed for the whole grace period without interruption. The period continues if
+// a controller replaces the failing pods, and restarts after progress or a new spec.
 func TestPeriod(t *testing.T) {
 	t.Parallel()
-	type look struct {
-		at      int
-		verdict status.Verdict
-		over    bool
-		again   int
-	}
-	for name, test := range map[string]struct {
-		patience Period
-		looks    []look
-	}{
-		"it never fails": {Period{For: 20 * time.Second}, []look{
-			{0, status.NotReconciled, false, 0}, {50, status.Progressing, false, 0}, {99, status.Ready, false, 0},
-		}},
-		"it fails for good": {Period{For: 20 * time.Second}, []look{
-			{5, status.Progressing, false, 0}, {10, status.Failed, false, 20}, {15, status.Failed, false, 15}, {29, status.Failed, false, 1}, {30, status.Failed, true, 0},
-		}},
-		"it fails, and nothing was seen for long": {Period{For: 20 * time.Second}, []look{
-			{10, status.Failed, false, 20}, {99, status.Failed, true, 0},
-		}},
-		"a passing failure": {Period{For: 20 * time.Second}, []look{
-			{0, status.Failed, false, 20}, {19, status.Failed, false, 1}, {19, status.Progressing, false, 0}, {21, status.Failed, false, 20}, {40, status.Failed, false, 1}, {41, status.Failed, true, 0},
-		}},
-		"no patience": {Period{}, []look{{0, status.Progressing, false, 0}, {1, status.Failed, true, 0}}},
-		"endless patience": {Period{Endless: true, For: time.Second}, []look{
-			{0, status.Failed, false, 0}, {99, status.Failed, false, 0},
-		}},
-	} {
-		p := test.patience
-		for _, l := range test.looks {
-			over, again := p.Look(status.Report{Verdict: l.verdict}, time.Unix(int64(l.at), 0))
-			if over != l.over || again != time.Duration(l.again)*time.Second {
-				t.Errorf("%s: %s at %ds: over %t, again after %s; want %t, %ds", name, l.verdict, l.at, over, again, l.over, l.again)
-			}
-		}
-	}
-}
-
-// The period continues if a controller replaces the failing pods, and restarts after progress or a new spec.
-func TestPeriodByCause(t *testing.T) {
-	t.Parallel()
+	is := func(verdict status.Verdict) status.Report { return status.Report{Verdict: verdict} }
 	crashed := func(uid string, verdict status.Verdict, ready int32, generation int64) status.Report {
 		r := status.Report{Verdict: verdict, Metadata: status.Metadata{Generation: generation}, Replicas: status.Replicas{Ready: ready}}
 		if uid != "" {
@@ -68,16 +30,38 @@ func TestPeriodByCause(t *testing.T) {
 		over   bool
 		again  int
 	}
-	for name, looks := range map[string][]look{
-		"it fails, and its pods are replaced": {{0, crashed("a", status.Failed, 1, 1), false, 20}, {3, crashed("", status.Progressing, 1, 1), false, 0}, {15, crashed("b", status.Failed, 1, 1), false, 5}, {21, crashed("b", status.Failed, 1, 1), true, 0}},
-		"its pods crash once each":            {{0, crashed("a", status.Progressing, 0, 1), false, 0}, {3, crashed("", status.Progressing, 0, 1), false, 0}, {15, crashed("b", status.Progressing, 0, 1), false, 5}, {21, crashed("b", status.Progressing, 0, 1), true, 0}},
-		"a pod that crashed once":             {{0, crashed("a", status.Progressing, 0, 1), false, 0}, {30, crashed("a", status.Progressing, 0, 1), false, 0}},
-		"a pod that recovers":                 {{0, crashed("a", status.Failed, 0, 1), false, 20}, {15, recovers, false, 0}, {21, crashed("a", status.Failed, 0, 1), false, 20}},
-		"more pods become ready":              {{0, crashed("a", status.Failed, 0, 1), false, 20}, {15, crashed("", status.Progressing, 1, 1), false, 0}, {21, crashed("b", status.Failed, 1, 1), false, 20}},
-		"the template changes":                {{0, crashed("a", status.Failed, 0, 1), false, 20}, {21, crashed("b", status.Failed, 0, 2), false, 20}},
+	usual := Period{For: 20 * time.Second}
+	for name, test := range map[string]struct {
+		patience Period
+		looks    []look
+	}{
+		"it never fails": {usual, []look{
+			{0, is(status.NotReconciled), false, 0}, {50, is(status.Progressing), false, 0}, {99, is(status.Ready), false, 0},
+		}},
+		"it fails for good": {usual, []look{
+			{5, is(status.Progressing), false, 0}, {10, is(status.Failed), false, 20}, {15, is(status.Failed), false, 15},
+			{29, is(status.Failed), false, 1}, {30, is(status.Failed), true, 0},
+		}},
+		"it fails, and nothing was seen for long": {usual, []look{
+			{10, is(status.Failed), false, 20}, {99, is(status.Failed), true, 0},
+		}},
+		"a passing failure": {usual, []look{
+			{0, is(status.Failed), false, 20}, {19, is(status.Failed), false, 1}, {19, is(status.Progressing), false, 0},
+			{21, is(status.Failed), false, 20}, {40, is(status.Failed), false, 1}, {41, is(status.Failed), true, 0},
+		}},
+		"no patience": {Period{}, []look{{0, is(status.Progressing), false, 0}, {1, is(status.Failed), true, 0}}},
+		"endless patience": {Period{Endless: true, For: time.Second}, []look{
+			{0, is(status.Failed), false, 0}, {99, is(status.Failed), false, 0},
+		}},
+		"it fails, and its pods are replaced": {usual, []look{{0, crashed("a", status.Failed, 1, 1), false, 20}, {3, crashed("", status.Progressing, 1, 1), false, 0}, {15, crashed("b", status.Failed, 1, 1), false, 5}, {21, crashed("b", status.Failed, 1, 1), true, 0}}},
+		"its pods crash once each":            {usual, []look{{0, crashed("a", status.Progressing, 0, 1), false, 0}, {3, crashed("", status.Progressing, 0, 1), false, 0}, {15, crashed("b", status.Progressing, 0, 1), false, 5}, {21, crashed("b", status.Progressing, 0, 1), true, 0}}},
+		"a pod that crashed once":             {usual, []look{{0, crashed("a", status.Progressing, 0, 1), false, 0}, {30, crashed("a", status.Progressing, 0, 1), false, 0}}},
+		"a pod that recovers":                 {usual, []look{{0, crashed("a", status.Failed, 0, 1), false, 20}, {15, recovers, false, 0}, {21, crashed("a", status.Failed, 0, 1), false, 20}}},
+		"more pods become ready":              {usual, []look{{0, crashed("a", status.Failed, 0, 1), false, 20}, {15, crashed("", status.Progressing, 1, 1), false, 0}, {21, crashed("b", status.Failed, 1, 1), false, 20}}},
+		"the template changes":                {usual, []look{{0, crashed("a", status.Failed, 0, 1), false, 20}, {21, crashed("b", status.Failed, 0, 2), false, 20}}},
 	} {
-		p := Period{For: 20 * time.Second}
-		for _, l := range looks {
+		p := test.patience
+		for _, l := range test.looks {
 			over, again := p.Look(l.report, time.Unix(int64(l.at), 0))
 			if over != l.over || again != time.Duration(l.again)*time.Second {
 				t.Errorf("%s, at %ds: over %t, again after %s; want %t, %ds", name, l.at, over, again, l.over, l.again)

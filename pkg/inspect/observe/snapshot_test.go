@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -280,54 +281,32 @@ func TestEventsOfPodsThatAreReady(t *testing.T) {
 // few nodes are read.
 func TestUnexplainedNodes(t *testing.T) {
 	t.Parallel()
-	pod := func(number int, node string, ready bool) *unstructured.Unstructured {
-		pod := podOf(t, "web-1", number, ready)
-		if node == "" {
-			unstructured.RemoveNestedField(pod.Object, "spec", "nodeName")
-			return pod
-		}
-		return set(t, pod, node, "spec", "nodeName")
-	}
-	crashing := set(t, pod(9, "i", false), []any{map[string]any{"name": "main", "restartCount": int64(9), "state": map[string]any{"waiting": map[string]any{"reason": "CrashLoopBackOff"}},
-		"lastState": map[string]any{"terminated": map[string]any{"exitCode": int64(1), "reason": "Error"}}}}, "status", "containerStatuses")
-	stuck := set(t, pod(1, "b", false), int64(30), "metadata", "deletionGracePeriodSeconds")
-	set(t, stuck, "1999-12-31T23:30:00Z", "metadata", "deletionTimestamp")
-	many := func() (all []*unstructured.Unstructured) {
-		for i := range nodesLookedAt + 1 {
-			all = append(all, pod(i, fmt.Sprint("node-", i), false))
-		}
-		return all
+	var many []problem.Pod
+	for i := range nodesLookedAt + 1 {
+		many = append(many, problem.Pod{Node: fmt.Sprint("node-", i)})
 	}
 	for _, test := range []struct {
 		what string
-		pods []*unstructured.Unstructured
+		pods []problem.Pod
 		want []string
 	}{
-		{"ready", []*unstructured.Unstructured{pod(0, "a", true), pod(1, "b", false)}, []string{"b"}},
-		{"on one node", []*unstructured.Unstructured{pod(0, "a", false), pod(1, "a", false)}, []string{"a"}},
-		{"on none", []*unstructured.Unstructured{pod(0, "", false), pod(1, "b", false)}, []string{"b"}},
-		{"explained", []*unstructured.Unstructured{pod(0, "a", false), crashing}, []string{"a"}},
-		{"stuck terminating", []*unstructured.Unstructured{pod(0, "a", true), stuck}, []string{"b"}},
-		{"many", many(), []string{"node-0", "node-1", "node-2", "node-3", "node-4"}},
+		{"ready", []problem.Pod{{Node: "a", Ready: true}, {Node: "b"}}, []string{"b"}},
+		{"on one node", []problem.Pod{{Node: "a"}, {Node: "a"}}, []string{"a"}},
+		{"on none", []problem.Pod{{}, {Node: "b"}}, []string{"b"}},
+		{"explained", []problem.Pod{{Node: "a"}, {Node: "i", Code: problem.CodeCrashLoop}}, []string{"a"}},
+		{"stuck terminating", []problem.Pod{{Node: "a", Ready: true}, {Node: "b", Code: problem.CodeTerminating}}, []string{"b"}},
+		{"many", many, []string{"node-0", "node-1", "node-2", "node-3", "node-4"}},
 	} {
-		s := newServer(t)
-		s.put(deployment(t, len(test.pods), 0))
-		s.put(replicaSet(t, "web-1", len(test.pods), 0))
-		for _, pod := range test.pods {
-			s.put(pod)
+		if got := unexplainedNodes(test.pods); !slices.Equal(got, test.want) {
+			t.Errorf("%s: it looks at the nodes %v, want %v", test.what, got, test.want)
 		}
-		s.put(parse(t, "{apiVersion: v1, kind: Node, metadata: {name: a, uid: a}}"))
-		e, _, err := Read(t.Context(), s.factory(), web(), Extent{Depth: Reasons})
-		var names []string
-		for name, node := range e.Nodes {
-			names = append(names, name)
-			if (node != nil) != (name == "a") {
-				t.Errorf("%s: the node %s is %v", test.what, name, node)
-			}
-		}
-		if slices.Sort(names); err != nil || !slices.Equal(names, test.want) {
-			t.Errorf("%s: it looks at the nodes %v, %v, want %v", test.what, names, err, test.want)
-		}
+	}
+	s := serveWeb(t, 0)
+	s.put(set(t, podOf(t, "web-1", 1, false), "none", "spec", "nodeName"))
+	s.put(set(t, broken(t, 2), "explained", "spec", "nodeName"))
+	e, _, err := Read(t.Context(), s.factory(), web(), Extent{Depth: Reasons})
+	if none, read := e.Nodes["none"]; err != nil || len(e.Nodes) != 2 || e.Nodes["node-1"] == nil || !read || none != nil {
+		t.Errorf("the nodes are %v, %v", e.Nodes, err)
 	}
 }
 

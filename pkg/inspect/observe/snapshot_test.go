@@ -25,10 +25,9 @@ func foo() Target { return Target{Kind: imoocPods(), Namespace: "ns", Name: "foo
 
 func podOfFoo(t testing.TB, number int, ready bool) *unstructured.Unstructured {
 	t.Helper()
-	return parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: foo-%[1]d, namespace: ns, uid: foo-%[1]d, labels: {%[2]s: foo},
-		creationTimestamp: "1999-12-31T23:00:00Z", ownerReferences: [{apiVersion: %[3]q, kind: ImoocPod, name: foo, uid: foo, controller: true}]},
-		spec: {nodeName: node-1, containers: [{name: main, image: web}]}, status: {phase: Running, conditions: [{type: Ready, status: "%[4]s", lastTransitionTime: "1999-12-31T23:00:00Z"}]}}`,
-		number, apis.LabelOwner, imoocPods().Resource.GroupVersion(), map[bool]string{true: "True", false: "False"}[ready]))
+	pod := podOf(t, "foo", number, ready)
+	pod.SetLabels(map[string]string{apis.LabelOwner: "foo"})
+	return owned(t, pod, imoocPods().Resource.GroupVersion().String(), "ImoocPod", "foo")
 }
 
 // serveFoo returns a server with the ImoocPod and two pods. ready is the number of ready pods.

@@ -272,8 +272,14 @@ func TestReadMapped(t *testing.T) {
 	} {
 		var o status.Object
 		test.mapping.ImagePath = []string{"spec", "image"}
-		readMapped(kinds.Kind{Mapping: test.mapping}, &o, &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"image": "a"}}})
-		if (o.Template != "") != test.template || o.Untracked != test.untracked || o.ReadyUnknown != test.uncounted || o.NoCount != test.noCount {
+		kind := kinds.Kind{Mapping: test.mapping}
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"image": "a"}}}
+		readMapped(kind, &o, obj)
+		template := ""
+		if test.template {
+			template = kinds.TemplateHash(kind, obj)
+		}
+		if o.Template != template || o.Untracked != test.untracked || o.ReadyUnknown != test.uncounted || o.NoCount != test.noCount {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}

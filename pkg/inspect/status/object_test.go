@@ -4,35 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
-
-// An active pod has the newest template if its label matches or is missing.
-func TestUpdatedOf(t *testing.T) {
-	t.Parallel()
-	pod := func(hash string, change func(*corev1.Pod)) problem.Pod {
-		p := &corev1.Pod{}
-		if hash != "" {
-			p.Labels = map[string]string{apis.LabelTemplateHash: hash}
-		}
-		change(p)
-		return *problem.NewPod(p)
-	}
-	same := func(*corev1.Pod) {}
-	o := Object{Counts: Counts{Template: "new"}}.updatedOf([]problem.Pod{
-		pod("new", same), pod("", same), pod("", same), pod("old", same), pod("old", same), pod("old", same), pod("old", same),
-		pod("new", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }),
-		pod("new", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }),
-		pod("new", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }),
-	})
-	if *o.Updated != 3 {
-		t.Errorf("%d are updated, want 3", *o.Updated)
-	}
-}
 
 // If fewer pods are ready than the status counts, doubted lowers the ready counts, and adds a note
 // to the conditions Ready and Available.

@@ -28,8 +28,9 @@ type verdictRow struct {
 	// Status holds fields that report the state of the object.
 	Status map[string]any
 	Wrote  *writes
-	// Pods lists the states of the pods, such as "ready" or "ending". The object controls a pod unless
-	// its owner follows, such as in "ready of set". A name may follow, such as in "ready as web-0".
+	// Pods lists the states of the pods, such as "ready" or "ending". The hash of a template may follow, such as in
+	// "ready with a". The object controls a pod unless its owner follows, such as in "ready of set". A name may
+	// follow, such as in "ready as web-0".
 	Pods []string
 	// Recorded is the name of a file with pods (see recorded).
 	Recorded string
@@ -108,8 +109,12 @@ func podIn(t *testing.T, state string, i int, e Snapshot) *problem.Pod {
 	if !owned {
 		owner = string(e.Object.UID)
 	}
+	state, hash, templated := strings.Cut(state, " with ")
 	pod := ownedPod(name, types.UID(owner))
 	pod.UID = types.UID(pod.Name)
+	if templated {
+		pod.Labels = map[string]string{apis.LabelTemplateHash: hash}
+	}
 	ready := corev1.ConditionFalse
 	switch state {
 	case "ready":

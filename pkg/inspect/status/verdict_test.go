@@ -30,7 +30,7 @@ type verdictRow struct {
 	Wrote  *writes
 	// Pods lists the states of the pods, such as "ready" or "ending". The hash of a template may follow, such as in
 	// "ready with a". The object controls a pod unless its owner follows, such as in "ready of set". A name may
-	// follow, such as in "ready as web-0".
+	// follow, such as in "ready as web-0". All pods have the label app=web.
 	Pods []string
 	// Recorded is the name of a file with pods (see recorded).
 	Recorded string
@@ -45,6 +45,8 @@ type verdictRow struct {
 	Problems []problem.Code
 	// Replicas contains the counts in the report, or is "" if they do not matter.
 	Replicas string
+	// Reverts and Guards list the writers and the disruption budgets in the report.
+	Reverts, Guards []string
 }
 
 // snapshot returns the snapshot of a row, taken at lookedAt.
@@ -112,8 +114,9 @@ func podIn(t *testing.T, state string, i int, e Snapshot) *problem.Pod {
 	state, hash, templated := strings.Cut(state, " with ")
 	pod := ownedPod(name, types.UID(owner))
 	pod.UID = types.UID(pod.Name)
+	pod.Labels = map[string]string{"app": "web"}
 	if templated {
-		pod.Labels = map[string]string{apis.LabelTemplateHash: hash}
+		pod.Labels[apis.LabelTemplateHash] = hash
 	}
 	ready := corev1.ConditionFalse
 	switch state {
@@ -172,6 +175,16 @@ func (row verdictRow) check(t *testing.T, r Report) {
 	}
 	if row.Replicas != "" && replicas != row.Replicas {
 		t.Errorf("the counts are %q, want %q", replicas, row.Replicas)
+	}
+	var reverts, guards []string
+	for _, writer := range r.Reverts {
+		reverts = append(reverts, writer.By+": "+writer.Message)
+	}
+	for _, b := range r.Budgets {
+		guards = append(guards, fmt.Sprintf("%s; %d of %d healthy, %d needed", b, b.Healthy, b.Pods, b.Needed))
+	}
+	if !slices.Equal(reverts, row.Reverts) || !slices.Equal(guards, row.Guards) {
+		t.Errorf("its count is put back by %q, want %q; the budgets are %q, want %q", reverts, row.Reverts, guards, row.Guards)
 	}
 	if settled := r.Verdict == Ready || r.Verdict == Parked; r.Verdict.Settled() != settled {
 		t.Errorf("%s is settled: %t", r.Verdict, !settled)

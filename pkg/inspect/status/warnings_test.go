@@ -4,79 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
-
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
-
-// A report lists the owner and the autoscalers of an object, which reset its count.
-func TestReverts(t *testing.T) {
-	t.Parallel()
-	autoscaler := func(name, apiVersion, kind, target string, low *int32) autoscalingv2.HorizontalPodAutoscaler {
-		return autoscalingv2.HorizontalPodAutoscaler{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-				ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: apiVersion, Kind: kind, Name: target}, MinReplicas: low, MaxReplicas: 10,
-			},
-		}
-	}
-	owned := autoscaler("keda-hpa-web", "apps/v1beta9", "Deployment", "web", new(int32(2)))
-	owned.OwnerReferences = []metav1.OwnerReference{{Kind: "ScaledObject", Name: "web", UID: "so", Controller: new(true)}}
-	r := NewReport(Snapshot{
-		Object: Object{Identity: Identity{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", Controller: &metav1.OwnerReference{Kind: "Store", Name: "shop"}}},
-		Autoscalers: []autoscalingv2.HorizontalPodAutoscaler{
-			autoscaler("other-name", "apps/v1", "Deployment", "web2", nil), autoscaler("other-kind", "apps/v1", "StatefulSet", "web", nil),
-			autoscaler("no-group", "a/b/c", "Deployment", "web", nil), autoscaler("other-group", "name-clash.example.com/v1", "Deployment", "web", nil), autoscaler("web", "apps/v1", "Deployment", "web", nil), owned,
-		},
-		Now: lookedAt(),
-	})
-	var lines []string
-	for _, revert := range r.Reverts {
-		lines = append(lines, revert.By+": "+revert.Message)
-	}
-	if want := []string{
-		"Store/shop: Store/shop owns it and may reset its replica count",
-		"HorizontalPodAutoscaler/web: HorizontalPodAutoscaler/web keeps its replica count between 1 and 10",
-		"HorizontalPodAutoscaler/keda-hpa-web: HorizontalPodAutoscaler/keda-hpa-web keeps its replica count between 2 and 10, for ScaledObject/web",
-	}; !slices.Equal(lines, want) {
-		t.Errorf("its number is put back by\n%q, want\n%q", lines, want)
-	}
-}
-
-func TestBudgets(t *testing.T) {
-	t.Parallel()
-	budget := func(name, app string, low, most *intstr.IntOrString) policyv1.PodDisruptionBudget {
-		return policyv1.PodDisruptionBudget{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}, MinAvailable: low, MaxUnavailable: most},
-			Status:     policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 3, DesiredHealthy: 2, ExpectedPods: 4, DisruptionsAllowed: 1},
-		}
-	}
-	pod := ownedPod("a", "it")
-	pod.Labels = map[string]string{"app": "web"}
-	r := NewReport(Snapshot{
-		Object:  Object{Identity: Identity{UID: "it"}},
-		Pods:    problem.NewPods([]corev1.Pod{pod}),
-		Budgets: []policyv1.PodDisruptionBudget{budget("another's", "db", nil, nil), budget("low", "web", new(intstr.FromString("50%")), nil), budget("most", "web", nil, new(intstr.FromInt32(1))), budget("another's", "db", nil, nil)},
-		Now:     lookedAt(),
-	})
-	var lines []string
-	for _, b := range r.Budgets {
-		lines = append(lines, b.String())
-	}
-	if want := []string{"low: at least 50%, disruptions allowed now: 1", "most: at most 1 unavailable, disruptions allowed now: 1"}; !slices.Equal(lines, want) {
-		t.Errorf("the budgets are %q, want %q", lines, want)
-	}
-	if b := r.Budgets[0]; b.Healthy != 3 || b.Needed != 2 || b.Pods != 4 {
-		t.Errorf("the budget is %+v", b)
-	}
-}
 
 func TestWarnings(t *testing.T) {
 	t.Parallel()

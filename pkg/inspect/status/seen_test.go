@@ -64,20 +64,6 @@ func TestPodMadeSince(t *testing.T) {
 	}
 }
 
-// A write through /scale has no time, so the time of the first snapshot with this spec is used. The
-// first generation is not a change.
-func TestTimeOfAChange(t *testing.T) {
-	t.Parallel()
-	made := lookedAt().Add(-time.Hour)
-	managers := []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "scale"}}
-	for generation, want := range map[int64]time.Duration{1: time.Hour, 2: time.Second} {
-		o := Object{Identity: Identity{Created: made}, Evidence: Evidence{Generation: generation, Managers: managers}}
-		if since, known := (&view{Snapshot: Snapshot{Object: o, Now: lookedAt(), Since: lookedAt().Add(-time.Second)}}).sinceChange(); since != want || !known {
-			t.Errorf("generation %d: changed %s ago (%t), want %s", generation, since, known, want)
-		}
-	}
-}
-
 func TestCountBelow(t *testing.T) {
 	t.Parallel()
 	set := func(n int32, controller types.UID) Child { return Child{Controller: controller, Desired: &n} }

@@ -10,13 +10,9 @@ import (
 	"testing"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
 // jsonSchema contains the keywords of JSON Schema that docs/status-schema.json uses.
@@ -151,27 +147,15 @@ func TestSchema(t *testing.T) {
 		check("crash-after-5s", r)
 	}
 	full := recorded(t, "probe")
-	at := metav1.NewTime(lookedAt().Add(-time.Minute))
-	full.Object = Object{
-		Identity: Identity{Type: "appservice.x", Resource: "appservices.appcontroller.k8s.io", Kind: "AppService", APIVersion: "x/v1", Name: "foo", UID: "root", Created: at.Time, Controller: &metav1.OwnerReference{Kind: "Shop", Name: "s"}},
-		Counts:   Counts{Desired: 3, Current: 2, Updated: new(int32(1))},
-		Evidence: Evidence{Generation: 2, ObservedGeneration: 2, Conditions: []metav1.Condition{{Type: "Ready", Status: "False", Reason: "No", Message: "not yet", ObservedGeneration: 2, LastTransitionTime: at}}, Managers: []metav1.ManagedFieldsEntry{
-			{Manager: "kubectl", Operation: "Apply", Time: &at}, {Manager: "loop", Operation: "Update", Subresource: "status", Time: &at},
-		}},
+	data, err := os.ReadFile("testdata/schema/full.yaml")
+	if err != nil {
+		t.Fatal(err)
 	}
-	full.Children = []Child{{Kind: "ReplicaSet", Name: "foo-1", UID: "owner", Controller: "root", Desired: new(int32(3)), Ready: new(int32(0))}}
-	full.Loops = []leaserecord.Loop{{Holder: "h", Renewed: at.Time}}
-	full.Autoscalers = []autoscalingv2.HorizontalPodAutoscaler{{
-		ObjectMeta: metav1.ObjectMeta{Name: "hpa"},
-		Spec:       autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "x/v1", Kind: "AppService", Name: "foo"}, MaxReplicas: 9},
-	}}
-	for _, spec := range []policyv1.PodDisruptionBudgetSpec{{MinAvailable: new(intstr.FromInt32(1))}, {MaxUnavailable: new(intstr.FromInt32(1))}} {
-		spec.Selector = &metav1.LabelSelector{}
-		full.Budgets = append(full.Budgets, policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "pdb"}, Spec: spec})
+	full.Object = Object{}
+	if err := yaml.UnmarshalStrict(data, &full); err != nil {
+		t.Fatal(err)
 	}
-	full.Unread = []string{"nodes"}
 	full.Object.UserPause = apis.Pause{Until: full.Now.Add(time.Hour), By: "alice", Reason: "INC-7"}
-	full.Object.Parked = &apis.ParkedCount{Replicas: 3, Path: ".spec.replicas", By: "alice", At: at.Time, Reason: "INC-7"}
 	everything := NewReport(full)
 	everything.Problems[0].LastLogLine = "panic"
 	check("everything", everything)

@@ -229,46 +229,26 @@ func TestOnlyCounted(t *testing.T) {
 	}
 }
 
-// The total of all groups is known if the groups have the same form.
+// totalRow is an object, and the total of its groups.
+type totalRow struct {
+	Name, Path, Unit string
+	Schema           map[string]any
+	Spec             json.RawMessage
+	Several          bool
+	Total            *int32
+}
+
+// Each row in testdata/totals.yaml is an object with the total of its groups.
 func TestTotal(t *testing.T) {
 	t.Parallel()
-	const (
-		list    = "{type: object, properties: {spec: {type: object, properties: {sets: {type: array, items: {type: object, properties: {name: {type: string}, count: {type: integer}}}}}}}}"
-		parts   = "{type: object, properties: {spec: {type: object, properties: {a: {type: object, properties: {replicaCount: {type: integer}}}, b: {type: object, properties: {replicaCount: {type: integer}}}}}}}"
-		shards  = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, shards: {type: integer}}}}}"
-		plain   = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, size: {type: integer}}}}}"
-		layouts = "{type: object, properties: {spec: {type: object, properties: {sets: {type: array, items: {type: object, properties: {name: {type: string}, layout: {type: object, properties: {shards: {type: integer}, count: {type: integer}}}}}}}}}}"
-	)
-	for name, test := range map[string]struct {
-		schema, path, spec string
-		several            bool
-		unit               string
-		total              int32 // -1 if it is unknown
-	}{
-		"a list":             {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a, count: 2}, {name: b, count: 3}, {name: c}]}", true, "", 5},
-		"parts":              {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}, b: {replicaCount: 3}}", true, "", 5},
-		"parts, one without": {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}}", true, "", 2},
-		"parts, no count":    {parts, ".spec.a.replicaCount", "{b: {replicaCount: 3}}", true, "", -1},
-		"parts of none":      {parts, ".spec.a.replicaCount", "{a: {replicaCount: 0}, b: {replicaCount: 0}}", true, "", 0},
-		"no words in a list": {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a, count: 2}, {name: b, count: many}]}", true, "", 2},
-		"shards of replicas": {shards, ".spec.shards", "{shards: 2, replicas: 3}", false, "shard", 6},
-		"shards of one":      {shards, ".spec.shards", "{shards: 2}", false, "shard", 2},
-		"replicas of shards": {shards, ".spec.replicas", "{shards: 2, replicas: 3}", true, "", 6},
-		"replicas of none":   {shards, ".spec.replicas", "{replicas: 3}", true, "", 3},
-		"layouts of a list":  {layouts, `.spec.sets[?(@.name=="a")].layout.count`, "{sets: [{name: a, layout: {shards: 3, count: 2}}, {name: b, layout: {count: 1}}]}", true, "", 7},
-		"one count":          {plain, ".spec.replicas", "{replicas: 2, size: 7}", false, "", -1},
-	} {
-		source := kinds.Source{Schema: parsed(t, test.schema), StatusServed: true}
-		obj := readObject(t, "{apiVersion: x/v1, kind: It, metadata: {name: it}, spec: "+test.spec+"}")
-		o := settled(t, kindNamed("lamps.example.com", "Lamp"), source, test.path, obj)
-		got := int32(-1)
-		if o.Total != nil {
-			got = *o.Total
+	rows.Run(t, "testdata/totals.yaml", time.Time{}, func(t *testing.T, row totalRow) {
+		source := kinds.Source{Schema: row.Schema, StatusServed: true}
+		obj := readObject(t, fmt.Sprintf("{apiVersion: x/v1, kind: It, metadata: {name: it}, spec: %s}", row.Spec))
+		o := settled(t, kindNamed("lamps.example.com", "Lamp"), source, row.Path, obj)
+		if !ptr.Equal(o.Total, row.Total) || o.Several != row.Several || o.Unit != row.Unit {
+			t.Errorf("%d of %q (%t), want %d", ptr.Deref(o.Total, -1), o.Unit, o.Several, ptr.Deref(row.Total, -1))
 		}
-		if got != test.total || o.Several != test.several || o.Unit != test.unit {
-			t.Errorf("%s: %d of %q (%t), want %d of %q (%t)", name, got, o.Unit, o.Several, test.total, test.unit, test.several)
-		}
-	}
+	})
 }
 
 // No object from a server leads to a negative count or a panic.

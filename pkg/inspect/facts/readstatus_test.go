@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -197,36 +198,27 @@ func TestPausedByAnnotation(t *testing.T) {
 	}
 }
 
+// writesRow lists the writes after the creation of an object.
+type writesRow struct {
+	Name        string
+	Count       *string // by default .spec.replicas
+	Entries     []metav1.ManagedFieldsEntry
+	OnlyCounted bool
+}
+
 // onlyCounted returns true if the last manager owns the count and no other field of the spec.
 func TestOnlyCounted(t *testing.T) {
 	t.Parallel()
-	const made = "- {manager: a, operation: Update, time: '2026-01-02T03:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}, 'f:color': {}}}}"
-	for name, test := range map[string]struct {
-		count, entries string
-		want           bool
-	}{
-		"made":                                {".spec.replicas", "", false},
-		"by /scale":                           {".spec.replicas", "- {manager: b, operation: Update, subresource: scale, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", true},
-		"by a patch":                          {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", true},
-		"by a patch of another field":         {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:color': {}}}}", false},
-		"of two fields":                       {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}, 'f:color': {}}}}", false},
-		"in the same second":                  {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", false},
-		"undated, before":                     {".spec.replicas", "- {manager: b, operation: Update, subresource: scale, fieldsV1: {'f:spec': {'f:replicas': {}}}}\n- {manager: c, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", true},
-		"and labels after":                    {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}\n- {manager: c, operation: Update, time: '2026-01-02T03:02:00Z', fieldsV1: {'f:metadata': {'f:labels': {}}}}", true},
-		"and nothing recorded after":          {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}\n- {manager: c, operation: Update, time: '2026-01-02T03:02:00Z'}", true},
-		"with what it is in":                  {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'.': {}, 'f:replicas': {}}}}", true},
-		"with two fields below one":           {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}, 'f:pool': {'f:a': {}, 'f:b': {}}}}}", false},
-		"by /scale, where no count is known":  {"", "- {manager: b, operation: Update, subresource: scale, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", true},
-		"by a patch, where no count is known": {"", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", false},
-		"and all of the spec after":           {".spec.replicas", "- {manager: b, operation: Update, subresource: scale, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}\n- {manager: c, operation: Update, time: '2026-01-02T03:02:00Z', fieldsV1: {'f:spec': {}}}", false},
-		"before":                              {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T02:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", false},
-		"and the status after":                {".spec.replicas", "- {manager: b, operation: Update, subresource: scale, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}\n- {manager: c, operation: Update, subresource: status, time: '2026-01-02T03:02:00Z', fieldsV1: {'f:status': {'f:phase': {}}}}", true},
-	} {
-		obj := readObject(t, "apiVersion: x/v1\nkind: It\nmetadata:\n  name: it\n  managedFields:\n  "+strings.ReplaceAll(made+"\n"+test.entries, "\n", "\n  ")+"\nspec: {replicas: 3, color: red}")
-		if got := onlyCounted(obj.GetManagedFields(), test.count, obj.Object); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
+	created := metav1.NewTime(time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC))
+	fields := metav1.NewFieldsV1(`{"f:spec": {"f:replicas": {}, "f:color": {}}}`)
+	spec := metav1.ManagedFieldsEntry{Manager: "a", Operation: "Update", Time: &created, FieldsV1: fields}
+	obj := parsed(t, "spec: {replicas: 3, color: red}")
+	rows.Run(t, "testdata/only-counted.yaml", created.Time, func(t *testing.T, row writesRow) {
+		all := append([]metav1.ManagedFieldsEntry{spec}, row.Entries...)
+		if got := onlyCounted(all, ptr.Deref(row.Count, ".spec.replicas"), obj); got != row.OnlyCounted {
+			t.Errorf("only the count was changed: %t, want %t", got, row.OnlyCounted)
 		}
-	}
+	})
 }
 
 // totalRow is an object, and the total of its groups.

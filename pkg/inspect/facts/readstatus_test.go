@@ -93,6 +93,8 @@ func TestStatuses(t *testing.T) {
 type statusRow struct {
 	Name, Resource, Kind string
 	Source               kinds.Source
+	Annotations          map[string]string
+	ManagedFields        []metav1.ManagedFieldsEntry
 	// Count is the path of the count, by default .spec.replicas, or "" if the spec has no count.
 	Count        *string
 	Spec, Status json.RawMessage
@@ -106,6 +108,8 @@ func (row statusRow) check(t *testing.T) {
 	t.Helper()
 	obj := readObject(t, fmt.Sprintf("{apiVersion: x/v1, kind: %s, metadata: {name: it, namespace: ns, generation: 2}, spec: %s, status: %s}",
 		row.Kind, row.Spec, row.Status))
+	obj.SetAnnotations(row.Annotations)
+	obj.SetManagedFields(row.ManagedFields)
 	if row.Kubectl != "" {
 		containers := []any{map[string]any{"name": "main"}}
 		if err := unstructured.SetNestedSlice(obj.Object, containers, "spec", "template", "spec", "containers"); err != nil {
@@ -175,26 +179,6 @@ func TestProfiles(t *testing.T) {
 	bad := kinds.Source{Annotations: map[string]string{annotationReadyWhen: "{.status"}}
 	if _, err := New(kindNamed("lamps.example.com", "Lamp"), bad, nil); err == nil {
 		t.Error("an expression that is none was read")
-	}
-}
-
-// An expression without a value matches the annotation with any value.
-func TestPausedByAnnotation(t *testing.T) {
-	t.Parallel()
-	for annotation, want := range map[string]bool{
-		"autoscaling.keda.sh/paused=true": true, "autoscaling.keda.sh/paused=false": false, "autoscaling.keda.sh/paused-replicas=0": true, "other=true": false,
-	} {
-		facts, err := New(kindNamed("scaledobjects.keda.sh", "ScaledObject"), kinds.Source{}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		key, value, _ := strings.Cut(annotation, "=")
-		obj := &unstructured.Unstructured{Object: map[string]any{}}
-		obj.SetAnnotations(map[string]string{key: value})
-		var o status.Object
-		if facts.Settle(&o, obj, nil); (o.Pause != nil) != want {
-			t.Errorf("%s: paused is %v, want %t", annotation, o.Pause, want)
-		}
 	}
 }
 
@@ -292,74 +276,6 @@ func TestRestartFacts(t *testing.T) {
 		facts, err := New(kindNamed(test.crd, "It"), kinds.Source{Annotations: test.annotations}, nil)
 		if err != nil || facts.Restart != test.want {
 			t.Errorf("%s: %q (%v), want %q", name, facts.Restart, err, test.want)
-		}
-	}
-}
-
-// An update of ordered pods is complete only when the controller declares it complete. Until then,
-// one pod is counted as outdated.
-func TestUpdateThatIsNotDeclaredComplete(t *testing.T) {
-	t.Parallel()
-	type object = map[string]any
-	facts := Facts{Ordinal: true, Updated: []string{".status.updated"}}
-	for name, test := range map[string]struct {
-		facts            Facts
-		desired, updated int32
-		current, update  string
-		rolling          any
-		want             int32
-	}{
-		"two revisions, and all are updated": {facts, 3, 3, "a", "b", nil, 2},
-		"more than all":                      {facts, 3, 4, "a", "b", nil, 2},
-		"one revision":                       {facts, 3, 3, "b", "b", nil, 3},
-		"not all are updated":                {facts, 3, 1, "a", "b", nil, 1},
-		"none is wanted":                     {facts, 0, 0, "a", "b", nil, 0},
-		"a partition may keep some":          {facts, 3, 3, "a", "b", object{"partition": int64(0)}, 3},
-		"not ordered":                        {Facts{Updated: facts.Updated}, 3, 3, "a", "b", nil, 3},
-	} {
-		o := status.Object{Counts: status.Counts{Desired: test.desired}}
-		strategy := object{}
-		if test.rolling != nil {
-			strategy["rollingUpdate"] = test.rolling
-		}
-		test.facts.readCounts(&o, object{
-			"spec":   object{"updateStrategy": strategy},
-			"status": object{"updated": int64(test.updated), "currentRevision": test.current, "updateRevision": test.update},
-		})
-		if o.Updated == nil || *o.Updated != test.want {
-			t.Errorf("%s: %v updated, want %d", name, o.Updated, test.want)
-		}
-	}
-}
-
-// If the controller omits a count of zero, an absent count is zero. If it never writes the count, the
-// count is unknown.
-func TestCountsThatAreMissing(t *testing.T) {
-	t.Parallel()
-	type object = map[string]any
-	template := object{"spec": object{"template": object{"spec": object{"containers": []any{object{"name": "a"}}}}}}
-	paths := Facts{Ready: []string{".status.ready"}, Current: []string{".status.current"}, Updated: []string{".status.updated"}, Available: []string{".status.available"}}
-	zero := paths
-	zero.Zero = []string{".status.ready", ".status.current", ".status.updated", ".status.available"}
-	for name, test := range map[string]struct {
-		facts     Facts
-		content   object
-		uncounted bool
-		current   int32
-		updated   bool
-		available bool
-	}{
-		"never said":                        {paths, template, true, 0, false, false},
-		"zero":                              {zero, template, false, 0, true, true},
-		"zero, of what has no containers":   {zero, object{}, false, 0, false, true},
-		"as many are there as are ready":    {paths, object{"status": object{"ready": int64(2)}}, false, 2, false, false},
-		"ready before the current is there": {zero, object{"status": object{"ready": int64(2)}}, false, 0, false, true},
-		"all is said":                       {paths, object{"status": object{"ready": int64(2), "current": int64(3), "updated": int64(1), "available": int64(1)}}, false, 3, true, true},
-	} {
-		var o status.Object
-		test.facts.readCounts(&o, test.content)
-		if o.ReadyUnknown != test.uncounted || o.Current != test.current || (o.Updated != nil) != test.updated || (o.Available != nil) != test.available {
-			t.Errorf("%s: uncounted: %t, current: %d, updated: %v, available: %v", name, o.ReadyUnknown, o.Current, o.Updated, o.Available)
 		}
 	}
 }

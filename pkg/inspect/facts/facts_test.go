@@ -376,21 +376,24 @@ func TestSelects(t *testing.T) {
 	}
 }
 
-// The schema and the annotations of a type determine its rules. Each test case lists rules that the
-// type has, and rules that it does not have.
+// The schema, the annotations, and the profile of a type determine its rules and the field for a restart. Each test
+// case lists rules that the type has, and rules that it does not have.
 func TestRulesOfAType(t *testing.T) {
 	t.Parallel()
 	schema := parsed(t, "{type: object, properties: {status: {type: object, properties: {observedGeneration: {type: integer}}}}}")
-	annotations := map[string]string{apis.Prefix + "ready-when": "{.status.up}=true", apis.Prefix + "desired-path": ".status.wanted"}
+	annotations := map[string]string{
+		annotationReadyWhen: "{.status.up}=true", kinds.AnnotationDesiredPath: ".status.wanted", annotationRestartPath: ".spec.restart.at",
+	}
 	for _, test := range []struct {
-		kind        kinds.Kind
-		source      kinds.Source
-		has, hasNot string
+		kind                 kinds.Kind
+		source               kinds.Source
+		has, hasNot, restart string
 	}{
-		{kindNamed("deployments.apps", "Deployment"), kinds.Source{}, "NotSeen Counts", "Reported NothingDone ChangeNotSeen"},
-		{kindNamed("lamps.example.com", "Lamp"), kinds.Source{}, "Reported Total ChangeNotSeen", "NotSeen ReadyWhen"},
-		{kindNamed("lamps.example.com", "Lamp"), kinds.Source{Schema: schema, StatusServed: true}, "NotSeen", "ChangeNotSeen"},
-		{kindNamed("lamps.example.com", "Lamp"), kinds.Source{Annotations: annotations}, "ReadyWhen", "Phase Reported"},
+		{kindNamed("deployments.apps", "Deployment"), kinds.Source{}, "NotSeen Counts", "Reported NothingDone ChangeNotSeen", ""},
+		{kindNamed("lamps.example.com", "Lamp"), kinds.Source{}, "Reported Total ChangeNotSeen", "NotSeen ReadyWhen", ""},
+		{kindNamed("lamps.example.com", "Lamp"), kinds.Source{Schema: schema, StatusServed: true}, "NotSeen", "ChangeNotSeen", ""},
+		{kindNamed("lamps.example.com", "Lamp"), kinds.Source{Annotations: annotations}, "ReadyWhen", "Phase Reported", ".spec.restart.at"},
+		{kindNamed("rollouts.argoproj.io", "Rollout"), kinds.Source{}, "Reported Total ChangeNotSeen", "NotSeen ReadyWhen", ".spec.restartAt"},
 	} {
 		facts, err := New(test.kind, test.source, nil)
 		if err != nil {
@@ -399,6 +402,9 @@ func TestRulesOfAType(t *testing.T) {
 		rules := sets.New(facts.Rules()...)
 		if !rules.HasAll(strings.Fields(test.has)...) || rules.HasAny(strings.Fields(test.hasNot)...) {
 			t.Errorf("%s, %+v: the rules are %q, want %s, and not %s", test.kind, test.source, facts.Rules(), test.has, test.hasNot)
+		}
+		if facts.Restart != test.restart {
+			t.Errorf("%s, %+v: a restart sets %q, want %q", test.kind, test.source, facts.Restart, test.restart)
 		}
 	}
 }

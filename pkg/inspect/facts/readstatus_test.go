@@ -247,22 +247,3 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
-
-// A profile or an annotation can name the field for a restart.
-func TestRestartFacts(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		crd         string
-		annotations map[string]string
-		want        string
-	}{
-		"by a profile":     {"rollouts.argoproj.io", nil, ".spec.restartAt"},
-		"by an annotation": {"lamps.example.com", map[string]string{annotationRestartPath: ".spec.restart.at"}, ".spec.restart.at"},
-		"none":             {"lamps.example.com", nil, ""},
-	} {
-		facts, err := New(kindNamed(test.crd, "It"), kinds.Source{Annotations: test.annotations}, nil)
-		if err != nil || facts.Restart != test.want {
-			t.Errorf("%s: %q (%v), want %q", name, facts.Restart, err, test.want)
-		}
-	}
-}

@@ -25,7 +25,10 @@ func TestFacts(t *testing.T) {
 		"spec": map[string]any{"replicas": int64(3)},
 		"status": map[string]any{
 			"observedGeneration": int64(3), "replicas": int64(2), "readyReplicas": int64(1),
-			"conditions": []any{map[string]any{"type": "Ready", "status": "False"}},
+			"conditions": []any{
+				map[string]any{"type": "Theirs", "status": "True", "message": "why", "lastTransitionTime": ""}, "none",
+				map[string]any{"type": "Ready", "status": "False", "reason": "PodsNotReady"},
+			},
 		},
 	}}
 	facts, err := Of(kinds.ImoocPod(), obj)
@@ -33,7 +36,8 @@ func TestFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if facts.Type != "imoocpod.batch.tutorial.kubebuilder.io" || facts.Kind != "ImoocPod" || facts.Namespace != "ns" || facts.Name != "foo" || facts.UID != "u" || facts.Deleted.IsZero() ||
-		facts.Generation != 4 || facts.ObservedGeneration != 3 || facts.Desired != 3 || facts.Current != 2 || facts.Ready != 1 || len(facts.Conditions) != 1 || !facts.UserPause.Forever {
+		facts.Generation != 4 || facts.ObservedGeneration != 3 || facts.Desired != 3 || facts.Current != 2 || facts.Ready != 1 || !facts.UserPause.Forever ||
+		len(facts.Conditions) != 2 || facts.Conditions[0].Message != "why" || facts.Conditions[1].Reason != "PodsNotReady" {
 		t.Errorf("got %+v", facts)
 	}
 	obj.Object["status"] = "what"
@@ -75,7 +79,8 @@ func TestFactsOfOtherKinds(t *testing.T) {
 	}
 }
 
-// The status of shipped kinds is read from the fields that their mappings name.
+// The status of shipped kinds is read from the fields that their mappings name. Counts are clamped to the range 0
+// to math.MaxInt32.
 func TestFactsOfShippedKinds(t *testing.T) {
 	t.Parallel()
 	type told struct{ desired, current, ready, updated int32 }
@@ -86,6 +91,7 @@ func TestFactsOfShippedKinds(t *testing.T) {
 		pruned bool
 	}{
 		"ImoocPod":              {kinds.ImoocPod(), map[string]any{"replicas": int64(3), "readyReplicas": int64(2), "updatedReplicas": int64(1)}, told{4, 3, 2, 1}, false},
+		"no counts of pods":     {kinds.ImoocPod(), map[string]any{"replicas": int64(4294967296), "readyReplicas": int64(-1)}, told{4, 2147483647, 0, -1}, false},
 		"an older ImoocPod":     {kinds.ImoocPod(), map[string]any{"replicas": int64(3), "readyReplicas": int64(2)}, told{4, 3, 2, -1}, false},
 		"AppService":            {kinds.AppService(), map[string]any{"replicas": int64(3), "availableReplicas": int64(2)}, told{4, 3, 2, -1}, false},
 		"HelloWorld":            {kinds.HelloWorld(), map[string]any{"replicas": int64(3), "availableReplicas": int64(2), "nodes": []any{"a"}}, told{5, 3, 2, -1}, false},
@@ -143,26 +149,6 @@ func TestChild(t *testing.T) {
 	}
 	if none := Child(&unstructured.Unstructured{Object: map[string]any{"status": "what"}}); none.Desired != nil || none.Controller != "" {
 		t.Errorf("got %+v", none)
-	}
-}
-
-// An invalid field in a status does not affect others. Counts are clamped to the range 0 to math.MaxInt32.
-func TestFactsOfAStatusThatOthersWrote(t *testing.T) {
-	t.Parallel()
-	obj := &unstructured.Unstructured{Object: map[string]any{
-		"metadata": map[string]any{"name": "foo", "generation": int64(1)},
-		"spec":     map[string]any{"replicas": int64(2)},
-		"status": map[string]any{
-			"observedGeneration": int64(1), "replicas": int64(4294967296), "readyReplicas": int64(-1),
-			"conditions": []any{
-				map[string]any{"type": "Theirs", "status": "True", "message": "why", "lastTransitionTime": ""}, "none",
-				map[string]any{"type": "Ready", "status": "False", "reason": "PodsNotReady"},
-			},
-		},
-	}}
-	o, err := Of(kinds.ImoocPod(), obj)
-	if err != nil || len(o.Conditions) != 2 || o.Conditions[0].Message != "why" || o.Conditions[1].Reason != "PodsNotReady" || o.Current != 2147483647 || o.Ready != 0 {
-		t.Errorf("read %+v (%v)", o, err)
 	}
 }
 

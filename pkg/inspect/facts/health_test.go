@@ -2,9 +2,8 @@ package facts
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
-	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,13 +14,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
+	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
 // reportOf returns the report on a new object of a kind without a schema. If the object has a status, a
@@ -59,32 +58,26 @@ func reportOf(t *testing.T, resource string, content map[string]any) status.Repo
 	return status.NewReport(status.Snapshot{Object: o, Pods: problem.Pods{}, Now: made.Add(15 * time.Second)})
 }
 
+// healthRow is an object, and the verdict that it gets. Reason is part of the reason.
+type healthRow struct {
+	Name, Kind, Reason string
+	Verdict            status.Verdict
+	Object             json.RawMessage
+}
+
 // If an object has no count and no pods, the verdict follows from the reported state.
 func TestReportedHealth(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("testdata/health.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for document := range bytes.SplitSeq(data, []byte("\n---\n")) {
-		var test struct {
-			Verdict status.Verdict `json:"verdict"`
-			Reason  string         `json:"reason"`
-			Kind    string         `json:"kind"`
-			Object  map[string]any `json:"object"`
-		}
-		asJSON, err := yaml.YAMLToJSONStrict(document)
-		if err != nil {
+	rows.Run(t, "testdata/health.yaml", time.Time{}, func(t *testing.T, row healthRow) {
+		var content map[string]any
+		if err := utiljson.Unmarshal(row.Object, &content); err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal(asJSON, &test); err != nil {
-			t.Fatal(err)
+		content["apiVersion"], content["kind"] = "example.com/v1", row.Kind
+		if r := reportOf(t, "lamps.example.com", content); r.Verdict != row.Verdict || !strings.Contains(r.Reason, row.Reason) {
+			t.Errorf("it is %s: %s\nwant %s: %s", r.Verdict, r.Reason, row.Verdict, row.Reason)
 		}
-		test.Object["apiVersion"], test.Object["kind"] = "example.com/v1", test.Kind
-		if r := reportOf(t, "lamps.example.com", test.Object); r.Verdict != test.Verdict || !strings.Contains(r.Reason, test.Reason) {
-			t.Errorf("it is %s: %s\nwant %s: %s\nof %s", r.Verdict, r.Reason, test.Verdict, test.Reason, document)
-		}
-	}
+	})
 }
 
 var health = flag.String("health", "", "a directory with objects.jsonl, whose health others have judged")
@@ -107,8 +100,6 @@ func TestHealthOfOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verdicts := []status.Verdict{status.Ready, status.Progressing, status.Failed, status.Paused, status.NotReconciled, status.Unknown}
-	count := map[string]map[status.Verdict]int{}
 	for line := range bytes.Lines(data) {
 		var other struct {
 			Resource string         `json:"resource"`
@@ -116,14 +107,10 @@ func TestHealthOfOthers(t *testing.T) {
 			Source   string         `json:"source"`
 			Object   map[string]any `json:"object"`
 		}
-		if err := json.Unmarshal(line, &other); err != nil {
+		if err := utiljson.Unmarshal(line, &other); err != nil {
 			t.Fatal(err)
 		}
 		r := reportOf(t, other.Resource, other.Object)
-		if count[other.Health] == nil {
-			count[other.Health] = map[status.Verdict]int{}
-		}
-		count[other.Health][r.Verdict]++
 		say, name := t.Logf, other.Resource+" "+filepath.Base(other.Source)
 		if slices.Contains(disputed(), name) {
 			name = "disputed: " + name
@@ -132,15 +119,4 @@ func TestHealthOfOthers(t *testing.T) {
 		}
 		say("%s: %s: %s: %s", other.Health, r.Verdict, name, r.Reason)
 	}
-	table := "EXPECTED       "
-	for _, v := range verdicts {
-		table += fmt.Sprintf("%-17s", strings.ToUpper(string(v)))
-	}
-	for _, expected := range slices.Sorted(maps.Keys(count)) {
-		table += fmt.Sprintf("\n%-15s", expected)
-		for _, v := range verdicts {
-			table += fmt.Sprintf("%-17d", count[expected][v])
-		}
-	}
-	t.Log("\n" + table)
 }

@@ -156,24 +156,14 @@ func Replaced(old []problem.Pod) Condition {
 	return g
 }
 
-func terminating(s Observation) int {
-	n := 0
-	for _, pod := range s.Report.Pods {
-		if pod.Ending {
-			n++
-		}
-	}
-	return n
+func terminating(s Observation) int32 {
+	return problem.Count(s.Report.Pods, func(pod problem.Pod) bool { return pod.Ending })
 }
 
-func left(old []problem.Pod, s Observation) int {
-	n := 0
-	for _, pod := range s.Report.Pods {
-		if slices.ContainsFunc(old, func(o problem.Pod) bool { return o.UID == pod.UID }) {
-			n++
-		}
-	}
-	return n
+func left(old []problem.Pod, s Observation) int32 {
+	return problem.Count(s.Report.Pods, func(pod problem.Pod) bool {
+		return slices.ContainsFunc(old, func(o problem.Pod) bool { return o.UID == pod.UID })
+	})
 }
 
 // Gone returns the condition that an object no longer exists.

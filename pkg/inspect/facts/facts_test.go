@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -288,28 +287,6 @@ func TestSetsImage(t *testing.T) {
 	} {
 		if got := setsImage(test.kind); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
-		}
-	}
-}
-
-// pausedBy uses the hint of the kind. Without a hint, it asks the user to unset the spec field that pauses
-// the object or, if a status field reports the pause, to find out the reason.
-func TestPausedBy(t *testing.T) {
-	t.Parallel()
-	o := status.Object{Identity: status.Identity{Type: "lamp.example.com", Name: "it", Namespace: "ns"}}
-	for want, test := range map[string]struct{ hint, path string }{
-		"kubectl lamp resume it -n ns --context=staging":         {"kubectl lamp resume NAME", "{.spec.paused}"},
-		"kubectl 'resume;' curl '$(id)' -n ns --context=staging": {"kubectl resume; curl $(id)", "{.spec.paused}"},
-		"ask the owner of it":                                    {"ask the owner of NAME", "{.spec.paused}"},
-		"unset .spec.paused of lamp.example.com/it to continue":  {"", "{.spec.paused}"},
-		"find out what lamp.example.com/it is waiting for":       {"", "{.status.paused}"},
-	} {
-		got, command := pausedBy(Facts{PausedHint: test.hint}, o, fieldpath.Expression{Path: test.path})
-		if command != nil {
-			got += commandline.Context{"--context=staging"}.Line(*command)
-		}
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -76,12 +77,6 @@ func settled(t *testing.T, kind kinds.Kind, source kinds.Source, path string, ob
 	return o
 }
 
-// reported returns the report on the object that settled returns. The report includes no pods.
-func reported(t *testing.T, kind kinds.Kind, source kinds.Source, path string, obj *unstructured.Unstructured) status.Report {
-	t.Helper()
-	return status.NewReport(status.Snapshot{Object: settled(t, kind, source, path, obj), Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
-}
-
 // Each file in testdata/statuses lists objects with the reports that they get.
 func TestStatuses(t *testing.T) {
 	t.Parallel()
@@ -115,7 +110,9 @@ func (row statusRow) check(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := reported(t, kindNamed(row.Resource, row.Kind), row.Source, ptr.Deref(row.Count, ".spec.replicas"), obj)
+	o := settled(t, kindNamed(row.Resource, row.Kind), row.Source, ptr.Deref(row.Count, ".spec.replicas"), obj)
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	r := status.NewReport(status.Snapshot{Object: o, Now: now, Commands: commandline.Context{"--context=staging"}})
 	report := fmt.Sprintf("%s (%s): %s", r.Verdict, r.ReasonCode, r.Reason)
 	if report != row.Report || r.Hint != row.Hint {
 		t.Errorf("%s\nhint: %s\nwant %s\nhint: %s", report, r.Hint, row.Report, row.Hint)

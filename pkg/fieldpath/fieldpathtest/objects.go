@@ -23,6 +23,14 @@ func Object(t testing.TB, text string) map[string]any {
 	return obj
 }
 
+// Content is the content of an object in a row of a table. Whole numbers are int64, as in Object.
+type Content map[string]any
+
+// UnmarshalJSON parses JSON like the API machinery.
+func (c *Content) UnmarshalJSON(data []byte) error {
+	return utiljson.Unmarshal(data, (*map[string]any)(c))
+}
+
 // Names returns a generator of field names: usual names, the empty name, and names that need quotes.
 func Names() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.SampledFrom([]string{"replicas", "name", "", "a.b", "c/d", "~1", "~", "it's", `"`, `\`, "[0]", "é", "-", "0", "*", "…"}), rapid.StringN(1, 4, -1))

@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
+	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
 func (c Field) text() string {
@@ -33,105 +34,22 @@ func (c Field) text() string {
 	return b.String()
 }
 
-// Some of these schemas are from real operators.
 func TestCandidates(t *testing.T) {
 	t.Parallel()
-	const one = `properties: {spec: {type: object, properties: {replicas: {type: integer, format: int32}}}}`
-	for name, test := range map[string]struct {
-		schema, obj string
-		want        []string
-	}{
-		"plain": {`
-properties:
-  status: {properties: {replicas: {type: integer}}}
-  spec:
-    type: object
-    properties:
-      replicas: {type: integer, default: 1, minimum: 0, maximum: 9, description: "How many, e.g. three. More\ncost more."}
-      minReplicas: {type: integer}
-      maxReplicas: {type: integer}
-      revisionHistoryLimit: {type: integer}
-      minReadySeconds: {type: integer}
-      port: {type: integer}`, "spec: {replicas: 4, port: 80}", []string{".spec.replicas value=4 min=0 max=9 # How many, e.g. three."}},
-		"odd name":       {`properties: {spec: {properties: {clusterSize: {type: integer, minimum: 0, exclusiveMinimum: true}}}}`, "", []string{".spec.clusterSize min=1"}},
-		"odd status":     {`properties: {spec: {properties: {replicas: {type: integer}}}, status: {properties: {currentWorkers: {type: integer}}}}`, "", []string{".spec.replicas"}},
-		"no selector":    {one, "{spec: {}}", []string{".spec.replicas"}},
-		"cluster-scoped": {one, "spec: {replicas: null}", []string{".spec.replicas"}},
-		"name clash":     {one, `spec: {replicas: "2"}`, []string{".spec.replicas"}},
-		"not pods":       {`properties: {spec: {properties: {tasksMax: {type: integer}, replicas: {type: integer}}}}`, "", []string{".spec.replicas"}},
-		"nested":         {`properties: {spec: {properties: {gateway: {properties: {replicas: {type: integer}}}}}}`, "spec: {gateway: {replicas: 2}}", []string{".spec.gateway.replicas value=2"}},
-		"not replicas": {`properties: {spec: {properties: {shardCount: {type: integer}, replicaCount: {type: integer}}}}`, "",
-			[]string{".spec.replicaCount", ".spec.shardCount"}},
-		"schemaless": {`
-properties:
-  spec:
-    type: object
-    x-kubernetes-preserve-unknown-fields: true
-    properties: {replicas: {type: integer}}`,
-			"spec: {size: 2, source: {workers: 3, port: 4, groups: [{name: a, count: 5}]}, template: {spec: {containers: [], replicas: 6}}, storage: {size: 7}}",
-			[]string{".spec.replicas", ".spec.size value=2", ".spec.source.workers value=3", `.spec.source.groups[?(@.name=="a")].count value=5`}},
-		"a field": {`properties: {spec: {properties: {nodes: {type: integer, minimum: 3}, grpcPort: {type: integer}, maxUnavailable: {type: integer}}}}`, "", []string{".spec.nodes min=3"}},
-		"several: shallow first": {`
-properties:
-  spec:
-    properties:
-      storage: {properties: {replicaCount: {type: integer}, size: {type: integer}}}
-      insert: {properties: {replicaCount: {type: integer}, hpa: {properties: {maxReplicas: {type: integer}}}}}
-      select: {properties: {instances: {type: integer}, replicas: {type: integer}}}
-      a: {properties: {b: {properties: {replicas: {type: integer}}}}}`, "",
-			[]string{".spec.select.replicas", ".spec.insert.replicaCount", ".spec.storage.replicaCount", ".spec.select.instances", ".spec.a.b.replicas"}},
-		"a list, empty": {`
-properties: {spec: {properties: {tasks: {type: array, items: {properties: {name: {type: string}, replicas: {type: integer}, template: {
-  properties: {spec: {properties: {containers: {type: array}, nodes: {type: integer}}}}}}}}}}}`, "spec: {tasks: []}",
-			[]string{`.spec.tasks[?(@.name=="<NAME>")].replicas pattern`}},
-		"a list": {`properties: {spec: {properties: {tasks: {items: {properties: {name: {type: string}, replicas: {type: integer}}}}}}}`,
-			`spec: {tasks: [{name: b, replicas: 2}, {name: "a\"", replicas: 1}, {name: c}]}`,
-			[]string{`.spec.tasks[?(@.name=="b")].replicas value=2`, `.spec.tasks[?(@.name=="a\"")].replicas value=1`, `.spec.tasks[?(@.name=="c")].replicas`}},
-		"a list without keys": {`properties: {spec: {properties: {tasks: {items: {properties: {replicas: {type: integer}}}}}}}`,
-			`spec: {tasks: [{id: 1, name: x}, {name: x, replicas: 1, key: k}, {name: x}]}`,
-			[]string{`.spec.tasks[?(@.id==1)].replicas`, `.spec.tasks[?(@.key=="k")].replicas value=1`, `.spec.tasks[2].replicas`}},
-		"a list that is empty and has no keys": {`properties: {spec: {properties: {tasks: {items: {properties: {replicas: {type: integer}}}}}}}`, "",
-			[]string{`.spec.tasks[0].replicas pattern`}},
-		"lists in lists, with the keys of the schema": {`
-properties:
-  spec:
-    properties:
-      cells: {items: {properties: {name: {type: string}, pools: {x-kubernetes-list-map-keys: [type, cell], items: {properties: {replicas: {type: integer}}}}}}}`,
-			"spec: {cells: [{name: a, pools: [{type: x, cell: 1, replicas: 2}]}, {name: b}]}",
-			[]string{`.spec.cells[?(@.name=="a")].pools[?(@.type=="x" && @.cell==1)].replicas value=2`, `.spec.cells[?(@.name=="b")].pools[?(@.type=="<NAME>" && @.cell=="<NAME>")].replicas pattern`}},
-		"a map": {`properties: {spec: {properties: {pools: {type: object, additionalProperties: {properties: {size: {type: integer}}}}}}}`,
-			"spec: {pools: {a.b: {size: 1}}}", []string{`.spec.pools["a.b"].size value=1`}},
-		"a map, empty": {`properties: {spec: {properties: {pools: {type: object, additionalProperties: {properties: {size: {type: integer}}}}}}}`,
-			"", []string{`.spec.pools["<NAME>"].size pattern`}},
-		"the trap: a guess is a guess": {`properties: {spec: {properties: {partitions: {type: integer}, replicas: {type: integer, maximum: 32767}}}}`, "", []string{".spec.replicas max=32767"}},
-		"negative: parallelism":        {`properties: {spec: {properties: {parallelism: {x-kubernetes-int-or-string: true}, completionPolicy: {properties: {activeDeadlineSeconds: {type: integer}}}}}}`, "spec: {parallelism: 3}", nil},
-		"negative: a list of pods":     {`properties: {spec: {properties: {pods: {items: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}`, "spec: {pods: [{kind: Pod, spec: {containers: [], size: 1}}]}", nil},
-		"parts with numbers of their own": {`
-properties:
-  spec:
-    properties:
-      podTemplate: {properties: {size: {type: integer}}}
-      volumeClaimTemplates: {items: {properties: {size: {type: integer}}}}
-      livenessProbe: {properties: {count: {type: integer}}}
-      podSecurityContext: {properties: {count: {type: integer}}}
-      podAntiAffinity: {properties: {count: {type: integer}}}
-      updateStrategy: {properties: {rollingUpdate: {properties: {replicas: {type: integer}}}}}
-      resources: {properties: {nodes: {type: integer}}}`, "", nil},
-		"no types":        {`properties: {spec: {$ref: "#/x", allOf: [{$ref: "#/y"}]}}`, "spec: {replicas: 2, text: a}", []string{".spec.replicas value=2"}},
-		"no schema":       {"", "{replicas: 1, metadata: {generation: 1, count: 3}, spec: {members: 2.0, size: 1.5}, status: {replicas: 1}}", []string{".spec.members value=2"}},
-		"nothing":         {"", "", nil},
-		"a strange one":   {`{properties: {spec: {properties: [1], items: 3, additionalProperties: "x", type: [integer]}}}`, "spec: {replicas: {a: 1}, b: [1, [2], null]}", nil},
-		"another":         {`{properties: {spec: {properties: {replicas: 3, size: null, a: {items: [], type: array, x-kubernetes-list-map-keys: [1]}}}}}`, "spec: 3", nil},
-		"a strange value": {`{properties: {spec: {properties: {a: {items: {properties: {size: {type: integer}}}}}}}}`, "spec: {a: [3, null, {size: x}]}", []string{".spec.a[0].size", ".spec.a[1].size", ".spec.a[2].size"}},
-	} {
+	type row struct {
+		Name           string
+		Schema, Object fieldpathtest.Content
+		Want           []string
+	}
+	rows.Run(t, "testdata/fields.yaml", time.Time{}, func(t *testing.T, row row) {
 		var got []string
-		for _, c := range Fields(fieldpathtest.Object(t, test.schema), fieldpathtest.Object(t, test.obj)) {
+		for _, c := range Fields(row.Schema, row.Object) {
 			got = append(got, c.text())
 		}
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%s: got\n\t%s\nwant\n\t%s", name, strings.Join(got, "\n\t"), strings.Join(test.want, "\n\t"))
+		if !slices.Equal(got, row.Want) {
+			t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(row.Want, "\n\t"))
 		}
-	}
+	})
 }
 
 // Fields stops at its limits, even if a schema refers to itself or a list is very long.

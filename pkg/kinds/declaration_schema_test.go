@@ -41,7 +41,7 @@ func TestDeclarationsAreDocumented(t *testing.T) {
 		all = append(all, declares+m[1])
 	}
 	problems := func(annotations map[string]string) string {
-		if _, err := Declared(crdWith(t, annotations, nil)); err != nil {
+		if _, err := Declared(crdWith(t, annotations)); err != nil {
 			return err.Error()
 		}
 		return ""

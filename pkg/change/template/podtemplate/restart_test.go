@@ -21,50 +21,58 @@ func parsed(t *testing.T, text string) map[string]any {
 	return fields
 }
 
-func TestRestartPath(t *testing.T) {
+// A kind's own field takes precedence over the template. An annotation does not restart pods that are
+// updated in place.
+func TestRestartField(t *testing.T) {
 	t.Parallel()
 	const (
-		inTemplate = "spec.template.metadata.annotations"
-		pod        = "{spec: {template: {spec: {containers: [{name: main, image: web}]}}}}"
+		pod        = "spec: {template: {spec: {containers: [{name: main, image: web}]}}}"
 		open       = "{properties: {spec: {properties: {template: {x-kubernetes-preserve-unknown-fields: true}}}}}"
+		ofObject   = "metadata.annotations.kubectl.kubernetes.io/restartedAt"
+		inTemplate = "spec.template." + ofObject
 	)
-	other := func(group, resource string) kinds.Kind {
-		return kinds.Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}}
+	other := func(resource string) kinds.Kind {
+		return kinds.Kind{Resource: schema.ParseGroupResource(resource).WithVersion("v1")}
 	}
-	app := other("example.com", "apps")
+	app := other("apps.example.com")
 	for name, test := range map[string]struct {
 		kind             kinds.Kind
-		obj, schema, yes string
+		obj, schema, own string
+		want             string
 		no               error
 	}{
-		"ImoocPod":                      {kinds.ImoocPod(), "{}", "{}", inTemplate, nil},
-		"AppService":                    {kinds.AppService(), "{}", "{}", "metadata.annotations", nil},
-		"HelloWorld":                    {kinds.HelloWorld(), "{}", "{}", "metadata.annotations", nil},
-		"MyDaemonSet":                   {kinds.MyDaemonSet(), "{}", "{}", "metadata.annotations", nil},
-		"Deployment":                    {other("apps", "deployments"), pod, "{}", inTemplate, nil},
-		"paused Deployment":             {other("apps", "deployments"), "{spec: {paused: true}}", "{}", "", ErrPaused},
-		"not known to be paused":        {other("apps", "deployments"), "{spec: {paused: maybe}}", "{}", inTemplate, nil},
-		"Deployment of long ago":        {other("extensions", "deployments"), pod, "{}", "", errNoRollOut},
-		"StatefulSet":                   {other("apps", "statefulsets"), pod, "{}", inTemplate, nil},
-		"DaemonSet":                     {other("apps", "daemonsets"), pod, "{}", inTemplate, nil},
-		"ReplicaSet":                    {other("apps", "replicasets"), pod, "{}", "", errNoRollOut},
-		"ReplicationController":         {other("", "replicationcontrollers"), pod, "{}", "", errNoRollOut},
-		"ConfigMap":                     {other("", "configmaps"), "{data: {}}", "{}", "", errNoTemplate},
-		"unknown, template is a word":   {other("batch", "jobs"), "{spec: {template: small}}", "{}", "", errNoRollOut},
-		"Job":                           {other("batch", "jobs"), pod, "{}", "", errNoRollOut},
-		"custom, any template":          {app, pod, open, inTemplate, nil},
-		"custom, annotations":           {app, pod, "{properties: {spec: {properties: {template: {properties: {metadata: {properties: {annotations: {}}}}}}}}}", inTemplate, nil},
-		"custom, no annotations":        {app, pod, "{properties: {spec: {properties: {template: {properties: {metadata: {type: object}}}}}}}", "", errAnnotations},
-		"custom, no metadata":           {app, pod, "{properties: {spec: {properties: {template: {properties: {spec: {}}}}}}}", "", errAnnotations},
-		"custom, no template":           {app, "{spec: {replicas: 1}}", open, "", errNoTemplate},
-		"custom, template of no pod":    {app, "{spec: {template: {spec: {size: 1}}}}", open, "", errNoTemplate},
-		"custom, template is a word":    {app, "{spec: {template: small}}", open, "", errNoTemplate},
-		"custom, template without pods": {app, "{spec: {template: {spec: {containers: []}}}}", open, "", errNoTemplate},
+		"ImoocPod":                      {kinds.ImoocPod(), "{}", "{}", "", inTemplate, nil},
+		"AppService":                    {kinds.AppService(), "{}", "{}", "", ofObject, nil},
+		"HelloWorld":                    {kinds.HelloWorld(), "{}", "{}", "", ofObject, nil},
+		"MyDaemonSet":                   {kinds.MyDaemonSet(), "{}", "{}", "", ofObject, nil},
+		"Deployment":                    {other(kinds.Deployments), pod, "{}", "", inTemplate, nil},
+		"paused Deployment":             {other(kinds.Deployments), "spec: {paused: true}", "{}", "", "", ErrPaused},
+		"not known to be paused":        {other(kinds.Deployments), "spec: {paused: maybe}", "{}", "", inTemplate, nil},
+		"Deployment of long ago":        {other("deployments.extensions"), pod, "{}", "", "", errNoRollOut},
+		"StatefulSet":                   {other(kinds.StatefulSets), pod, "{}", "", inTemplate, nil},
+		"DaemonSet":                     {other(kinds.DaemonSets), pod, "{}", "", inTemplate, nil},
+		"ReplicaSet":                    {other(kinds.ReplicaSets), pod, "{}", "", "", errNoRollOut},
+		"ReplicationController":         {other(kinds.ReplicationControllers), pod, "{}", "", "", errNoRollOut},
+		"ConfigMap":                     {other("configmaps"), "data: {}", "{}", "", "", errNoTemplate},
+		"unknown, template is a word":   {other(kinds.Jobs), "spec: {template: small}", "{}", "", "", errNoRollOut},
+		"Job":                           {other(kinds.Jobs), pod, "{}", "", "", errNoRollOut},
+		"custom, any template":          {app, pod, open, "", inTemplate, nil},
+		"custom, annotations":           {app, pod, "{properties: {spec: {properties: {template: {properties: {metadata: {properties: {annotations: {}}}}}}}}}", "", inTemplate, nil},
+		"custom, no annotations":        {app, pod, "{properties: {spec: {properties: {template: {properties: {metadata: {type: object}}}}}}}", "", "", errAnnotations},
+		"custom, no metadata":           {app, pod, "{properties: {spec: {properties: {template: {properties: {spec: {}}}}}}}", "", "", errAnnotations},
+		"custom, no template":           {app, "spec: {replicas: 1}", open, "", "", errNoTemplate},
+		"custom, template of no pod":    {app, "spec: {template: {spec: {size: 1}}}", open, "", "", errNoTemplate},
+		"custom, template is a word":    {app, "spec: {template: small}", open, "", "", errNoTemplate},
+		"custom, template without pods": {app, "spec: {template: {spec: {containers: []}}}", open, "", "", errNoTemplate},
+		"its own field":                 {other("rollouts.argoproj.io"), pod, open, ".spec.restartAt", "spec.restartAt", nil},
+		"its own field, no template":    {other("rollouts.argoproj.io"), "spec: {replicas: 1}", open, ".spec.restartAt", "spec.restartAt", nil},
+		"in place":                      {app, "spec: {updateStrategy: {type: InPlaceIfPossible}}", open, "", "", errInPlace},
+		"in place, advanced":            {app, "spec: {updateStrategy: {rollingUpdate: {podUpdatePolicy: InPlaceOnly}}}", open, "", "", errInPlace},
+		"recreated":                     {app, "spec: {updateStrategy: {type: ReCreate}, template: {spec: {containers: [{}]}}}", open, "", inTemplate, nil},
 	} {
-		obj := &unstructured.Unstructured{Object: parsed(t, test.obj)}
-		path, err := restartPath(test.kind, obj, parsed(t, test.schema))
-		if got := strings.Join(path, "."); got != test.yes || err != test.no { //nolint:errorlint // it is this very one
-			t.Errorf("%s: %q, %v, want %q, %v", name, got, err, test.yes, test.no)
+		path, err := RestartField(test.kind, &unstructured.Unstructured{Object: parsed(t, test.obj)}, parsed(t, test.schema), test.own)
+		if got := strings.Join(path, "."); got != test.want || err != test.no { //nolint:errorlint // it is this very one
+			t.Errorf("%s: %q, %v, want %q, %v", name, got, err, test.want, test.no)
 		}
 	}
 }
@@ -90,37 +98,5 @@ func TestRestartTime(t *testing.T) {
 	odd := &unstructured.Unstructured{Object: parsed(t, "{spec: {template: small}}")}
 	if _, err := RestartTime(odd, path, at); err == nil {
 		t.Error("a template that is a word can be restarted")
-	}
-}
-
-// A kind's own field takes precedence over the template. An annotation does not restart pods that are
-// updated in place.
-func TestRestartField(t *testing.T) {
-	t.Parallel()
-	const (
-		pod    = "template: {spec: {containers: [{name: main, image: web}]}}"
-		open   = "{properties: {spec: {properties: {template: {x-kubernetes-preserve-unknown-fields: true}}}}}"
-		inside = "spec.template.metadata.annotations.kubectl.kubernetes.io/restartedAt"
-	)
-	for what, test := range map[string]struct {
-		crd, obj string
-		own      string
-		want     string
-		no       error
-	}{
-		"its own field":                   {"rollouts.argoproj.io", "{spec: {" + pod + "}}", ".spec.restartAt", "spec.restartAt", nil},
-		"without a template, too":         {"rollouts.argoproj.io", "{spec: {replicas: 1}}", ".spec.restartAt", "spec.restartAt", nil},
-		"a template":                      {"lamps.example.com", "{spec: {" + pod + "}}", "", inside, nil},
-		"in place":                        {"clonesets.apps.kruise.io", "{spec: {updateStrategy: {type: InPlaceIfPossible}, " + pod + "}}", "", "", errInPlace},
-		"in place, an advanced one":       {"statefulsets.apps.kruise.io", "{spec: {updateStrategy: {rollingUpdate: {podUpdatePolicy: InPlaceOnly}}, " + pod + "}}", "", "", errInPlace},
-		"a clone set that makes anew":     {"clonesets.apps.kruise.io", "{spec: {updateStrategy: {type: ReCreate}, " + pod + "}}", "", inside, nil},
-		"nothing that could be restarted": {"lamps.example.com", "{spec: {replicas: 1}}", "", "", errNoTemplate},
-	} {
-		name, group, _ := strings.Cut(test.crd, ".")
-		kind := kinds.Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: name}}
-		path, err := RestartField(kind, &unstructured.Unstructured{Object: parsed(t, test.obj)}, parsed(t, open), test.own)
-		if got := strings.Join(path, "."); got != test.want || err != test.no { //nolint:errorlint // it is this very one
-			t.Errorf("%s: %q (%v), want %q (%v)", what, got, err, test.want, test.no)
-		}
 	}
 }

@@ -2,15 +2,19 @@ package edit
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
 func parse(t *testing.T, text string) *unstructured.Unstructured {
@@ -22,83 +26,43 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// Check returns no error if the object still has the written values. Other fields do not matter.
-func TestCheck(t *testing.T) {
-	t.Parallel()
-	const before = "spec: {template: {spec: {containers: [{name: a, image: a:1, env: [{name: X, value: x}]}, {name: b, image: b:1}]}}}"
-	const after = "spec: {template: {spec: {containers: [{name: a, image: a:2, env: [{name: X, value: x}, {name: V, value: w}]}, {name: b, image: b:1}]}}}"
-	for _, test := range []struct{ what, before, after, now, lost string }{
-		{"nothing happened", before, after, after, ""},
-		{"another container has changed", before, after, "spec: {template: {spec: {containers: [{name: a, image: a:2, env: [{name: X, value: x}, {name: V, value: w}]}, {name: b, image: b:9}]}}}", ""},
-		{"a container and an annotation were added", before, after, "spec: {template: {metadata: {annotations: {at: now}}, spec: {containers: [{name: c}, {name: a, image: a:2, env: [{name: V, value: w}]}]}}}", ""},
-		{"another image", before, after, "spec: {template: {spec: {containers: [{name: a, image: a:3, env: [{name: V, value: w}]}, {name: b, image: b:1}]}}}", `.spec.template.spec.containers[?(@.name=="a")].image was set to a:2, and the field manager "kubectl-edit" set it to a:3`},
-		{"the variable is gone", before, after, "spec: {template: {spec: {containers: [{name: a, image: a:2}, {name: b, image: b:1}]}}}", `.spec.template.spec.containers[?(@.name=="a")].env was set to [{"name":"X","value":`},
-		{"as before", before, after, before, `.spec.template.spec.containers[?(@.name=="a")].env[?(@.name=="V")] was set to {"name":"V","value":"w"}`},
-		{"nothing was changed, and nothing is", after, after, after, ""},
-		{"nothing was changed, and something was added", after, after, "spec: {template: {metadata: {annotations: {at: now}}, spec: {containers: [{name: a, image: a:2, env: [{name: X, value: x}, {name: V, value: w}]}, {name: b, image: b:1}]}}}", ""},
-		{"nothing was changed, and an image is", after, after, before, `.spec.template.spec.containers[?(@.name=="a")]`},
-		{"a removed field is back", before, "spec: {}", before, ".spec.template was removed, and the field manager"},
-		{"all is gone", before, after, "spec: odd", ".spec.template was set to "},
-	} {
-		now := parse(t, test.now)
-		now.SetManagedFields(parse(t, `metadata: {managedFields: [{manager: kubectl-edit, operation: Update, time: "2024-05-06T07:08:09Z", fieldsType: FieldsV1, fieldsV1: {'f:spec': {}}}]}`).GetManagedFields())
-		w := Written{Fields: []Field{{Path: fieldpath.Fields("spec", "template")}}}
-		var err error
-		if w.Fields[0].Before, err = w.Fields[0].Path.Value(parse(t, test.before).Object); err != nil {
-			t.Fatal(err)
-		}
-		if w.Fields[0].After, err = w.Fields[0].Path.Value(parse(t, test.after).Object); err != nil {
-			t.Fatal(err)
-		}
-		err = w.Check(now)
-		if errors.Is(err, outcome.ErrOverwritten) != (test.lost != "") || err != nil && !strings.HasPrefix(err.Error(), test.lost) {
-			t.Errorf("%s: %v, want %q", test.what, err, test.lost)
-		}
-	}
-}
-
-// A revert undoes the whole change if the change is still in place. It keeps all other changes.
+// A revert undoes the whole change if the change is still in place. It keeps all other changes. Check returns the
+// same error as a revert.
 func TestReverse(t *testing.T) {
 	t.Parallel()
-	const before = "spec: {labels: {a: '1'}, containers: [{name: a, image: a:1, env: [{name: W, value: w}, {name: X, value: x}]}, {name: b, image: b:1}]}"
-	const after = "spec: {labels: {b: '2'}, containers: [{name: a, image: a:2, env: [{name: X, value: x}, {name: V, value: v}]}, {name: b, image: b:1}]}"
-	for _, test := range []struct{ what, before, after, now, want, lost string }{
-		{"nothing happened", before, after, after, before, ""},
-		{"nothing was changed, and nothing is", after, after, after, after, ""},
-		{"nothing was changed, and something was added", after, after, strings.Replace(after, "{labels", "{n: 1, labels", 1), strings.Replace(after, "{labels", "{n: 1, labels", 1), ""},
-		{"nothing was changed, and something is", after, after, before, "", `.spec.containers[?(@.name=="a")].env[?(@.name=="V")] was set to`},
-		{"fields beside it have changed", before, after,
-			"spec: {n: 1, labels: {b: '2', c: '3'}, containers: [{name: c}, {name: a, image: a:2, tty: true, env: [{name: X, value: z}, {name: V, value: v}, {name: Z}]}, {name: b, image: b:9}]}",
-			"spec: {n: 1, labels: {a: '1', c: '3'}, containers: [{name: c}, {name: a, image: a:1, tty: true, env: [{name: W, value: w}, {name: X, value: z}, {name: Z}]}, {name: b, image: b:9}]}", ""},
-		{"it is undone", before, after, before, "", `.spec.containers[?(@.name=="a")].env[?(@.name=="V")] was set to`},
-		{"another image", before, after, "spec: {labels: {b: '2'}, containers: [{name: a, image: a:3, env: [{name: X, value: x}, {name: V, value: v}]}]}", "", `.spec.containers[?(@.name=="a")].image was set to a:2, and someone else set it to a:3`},
-		{"its container is gone", before, after, "spec: {labels: {b: '2'}, containers: [{name: b, image: b:1}]}", "", `.spec.containers[?(@.name=="a")] was set to`},
-		{"what it removed is back", before, after, "spec: {labels: {a: '7', b: '2'}, containers: [{name: a, image: a:2, env: [{name: X, value: x}, {name: V, value: v}]}]}", "", `.spec.labels.a was removed, and someone else set it to 7`},
-		{"a field that was new", "{}", "spec: {at: {a: 1}}", "spec: {at: {a: 1}}", "{}", ""},
-		{"a field that was new and has more now", "{}", "spec: {at: {a: 1}}", "spec: {at: {a: 1, b: 2}}", "spec: {at: {b: 2}}", ""},
-		{"a container that was new and has more now", "spec: {c: [{name: a}]}", "spec: {c: [{name: a}, {name: b}]}", "spec: {c: [{name: a, tty: true}, {name: b, tty: true}]}", "spec: {c: [{name: a, tty: true}]}", ""},
-		{"a list without names", "spec: {l: [1]}", "spec: {l: [1, 2]}", "spec: {m: 1, l: [1, 2]}", "spec: {m: 1, l: [1]}", ""},
-		{"another list without names", "spec: {l: [1]}", "spec: {l: [1, 2]}", "spec: {l: [3]}", "", ".spec.l was set to [1,2]"},
-	} {
-		path := fieldpath.Fields("spec")
-		w := Written{Fields: []Field{{Path: path, Before: parse(t, test.before).Object["spec"], After: parse(t, test.after).Object["spec"]}}}
-		now := parse(t, test.now)
+	type row struct {
+		Name string
+		// Path is the path of the change within the spec.
+		Path                     []string
+		Before, After, Now, Want any
+		// Manager is the field manager of the spec now.
+		Manager, Lost string
+	}
+	rows.Run(t, "testdata/written.yaml", time.Time{}, func(t *testing.T, row row) {
+		w := Written{Fields: []Field{{Path: fieldpath.Fields(append([]string{"spec"}, row.Path...)...), Before: row.Before, After: row.After}}}
+		now := &unstructured.Unstructured{Object: map[string]any{"spec": row.Now}}
+		if row.Manager != "" {
+			now.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: row.Manager, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)}})
+		}
 		edits, err := w.reverse(now)
-		if errors.Is(err, outcome.ErrOverwritten) != (test.lost != "") || err != nil && !strings.HasPrefix(err.Error(), test.lost) {
-			t.Errorf("%s: %v, want %q", test.what, err, test.lost)
+		if errors.Is(err, outcome.ErrOverwritten) != (row.Lost != "") || err != nil && !strings.HasPrefix(err.Error(), row.Lost) {
+			t.Errorf("%v, want %q", err, row.Lost)
+		}
+		if checked := w.Check(now); fmt.Sprint(checked) != fmt.Sprint(err) {
+			t.Errorf("%v, and the check says %v", err, checked)
 		}
 		if err != nil {
-			continue
+			return
 		}
 		for _, e := range edits {
 			if err := e.Apply(now.Object); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if want := parse(t, test.want); !reflect.DeepEqual(now.Object, want.Object) {
-			t.Errorf("%s: %v, want %v", test.what, now.Object, want.Object)
+		if got := now.Object["spec"]; !reflect.DeepEqual(got, row.Want) {
+			t.Errorf("%v, want %v", got, row.Want)
 		}
-	}
+	})
 }
 
 // A revert also removes the parent objects that the write created, if they are empty.

@@ -28,7 +28,7 @@ func TestParsePath(t *testing.T) {
 		" { $.spec.size } ":                          ".spec.size",
 		"$['spec']['size']":                          ".spec.size",
 		".spec.node-pools.count_2":                   ".spec.node-pools.count_2",
-		".spec.AtoZ.A.Z":                             ".spec.AtoZ.A.Z",
+		".spec.AtoZ.A.Z.0to9.0.9":                    ".spec.AtoZ.A.Z.0to9.0.9",
 		`.spec.a[? (@.on==false)].n`:                 `.spec.a[?(@.on==false)].n`,
 		".spec['a.b'].c":                             `.spec["a.b"].c`,
 		`.spec["a.b"].c`:                             `.spec["a.b"].c`,

@@ -104,9 +104,10 @@ func TestSend(t *testing.T) {
 
 func TestRefusal(t *testing.T) {
 	t.Parallel()
-	kind := schema.GroupKind{Group: "apps", Kind: "Deployment"}
+	kind, web := schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupResource{Group: "apps", Resource: "deployments"}
 	invalid := apierrors.NewInvalid(kind, "web", field.ErrorList{field.Invalid(field.NewPath("spec", "replicas"), 0, "should be\x1b[2J 1")})
 	webhook := apierrors.NewForbidden(web, "web", errors.New(`admission webhook "a" denied the request: no`))
+	forbidden, notFound := apierrors.NewForbidden(web, "web", errors.New("no")), apierrors.NewNotFound(web, "web")
 	noAnswer := errors.New("the server denied the request")
 	const zero = "deployment/web cannot be parked: the server refuses a count of zero in .spec.replicas: "
 	for _, test := range []struct {
@@ -117,10 +118,10 @@ func TestRefusal(t *testing.T) {
 	}{
 		{"an invalid count", 0, invalid, zero + `Deployment.apps "web" is invalid: spec.replicas: Invalid value: 0: should be`},
 		{"a webhook", 0, webhook, zero},
-		{"no right", 0, forbidden(), forbidden().Error()},
+		{"no right", 0, forbidden, forbidden.Error()},
 		{"no answer", 0, noAnswer, noAnswer.Error()},
 		{"an invalid count, on the way back", 5, invalid, invalid.Error()},
-		{"an object that is not there", 0, notFound(), notFound().Error()},
+		{"an object that is not there", 0, notFound, notFound.Error()},
 	} {
 		err := refusal(ofWeb(), ParkPlan{After: test.after, path: specReplicas()}, test.err)
 		if !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "\x1b") && strings.HasPrefix(err.Error(), zero) {

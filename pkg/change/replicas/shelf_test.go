@@ -25,8 +25,6 @@ type shelf struct {
 	t       *testing.T
 	objects dynamic.Interface
 	pods    corev1client.CoreV1Interface
-	// versions contains the first resourceVersion of each object by name.
-	versions map[string]string
 	// others contains writes of other clients. The server executes one of them before each request.
 	others []func()
 	// writes contains all other changes to existing objects.
@@ -35,7 +33,7 @@ type shelf struct {
 
 func newShelf(t *testing.T) *shelf {
 	t.Helper()
-	s := &shelf{Server: apiserver.New(t), t: t, versions: map[string]string{}}
+	s := &shelf{Server: apiserver.New(t), t: t}
 	var err error
 	if s.objects, err = dynamic.NewForConfig(s.RESTConfig()); err != nil {
 		t.Fatal(err)
@@ -75,9 +73,7 @@ func (s *shelf) put(text string, owners ...*unstructured.Unstructured) *unstruct
 	for _, owner := range owners {
 		obj.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, owner.GroupVersionKind())})
 	}
-	created := s.Create(obj)
-	s.versions[obj.GetName()] = created.GetResourceVersion()
-	return created
+	return s.Create(obj)
 }
 
 const (

@@ -2,7 +2,6 @@ package replicas
 
 import (
 	"errors"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -28,54 +27,56 @@ func unparkIt(obj *unstructured.Unstructured) (ParkPlan, error) {
 	return Unpark(ofWeb(), obj, []string{".spec.replicas"})
 }
 
-func TestParkNothing(t *testing.T) {
+// If an object cannot be parked or restored, the error contains the command to run next. An object that needs no
+// change is left alone.
+func TestParkRefuses(t *testing.T) {
 	t.Parallel()
-	path := specReplicas()
-	obj := parse(t, deployment(0))
-	if p, err := Park(ofWeb(), obj, path, "alice", "", time.Now()); err != nil || p.Kept != "already scaled to zero" {
-		t.Errorf("%+v, %v", p, err)
-	}
-	_ = unstructured.SetNestedField(obj.Object, int64(2), "spec", "shards")
-	if p, err := Park(ofWeb(), obj, fieldpath.Fields("spec", "shards"), "alice", "", time.Now()); err == nil || told(err) != "deployment/web cannot be parked: .spec.shards counts shards, and zero may mean that it is not set" {
-		t.Errorf("%+v, %v", p, err)
-	}
-	obj = parse(t, deployment(3))
-	obj.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1000, 0)})
-	const want = "deployment/web is being deleted and cannot be scaled"
-	if _, err := Park(ofWeb(), obj, path, "alice", "", time.Now()); err == nil || told(err) != want {
-		t.Error(err)
-	}
-	obj.SetAnnotations(map[string]string{apis.AnnotationParked: `{"replicas":5,"path":".spec.replicas"}`})
-	if _, err := Unpark(ofWeb(), obj, []string{".spec.replicas"}); err == nil || told(err) != want {
-		t.Error(err)
-	}
-}
-
-func TestCountAt(t *testing.T) {
-	t.Parallel()
-	path := specReplicas()
-	obj := parse(t, deployment(0))
-	for value, want := range map[any]string{
-		int64(0): "", int64(math.MaxInt32): "", int64(math.MaxInt32 + 1): "deployment/web: .spec.replicas is 2147483648, which is no count",
-		int64(-1): "deployment/web: .spec.replicas is -1, which is no count", "many": "deployment/web: ",
+	const (
+		forget = "kubectl annotate deployments.apps/web -n shop imoocpod.dev/parked-" + pasted
+		since  = "overwritten: deployment/web was parked with 5 replicas and has been scaled to 3 since\nhint: to keep the count as it is: " + forget +
+			"\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5" + pasted
+		nonsense = "deployment/web: the annotation imoocpod.dev/parked is invalid: json: cannot unmarshal number into Go value of type apis.ParkedCount\nhint: to forget it: " + forget
+		none     = "deployment/web: the annotation imoocpod.dev/parked is invalid: it needs a positive number of replicas and a path\nhint: to forget it: " + forget
+		gone     = "overwritten: deployment/web was parked with 5 replicas and has changed since: precondition not met: expected the replicas of deployment/web to be set, but .spec.size is not set" +
+			"\nhint: to keep the count as it is: " + forget +
+			"\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5 --replicas-path .spec.size" + pasted
+		deleted = "deployment/web is being deleted and cannot be scaled"
+	)
+	for _, test := range []struct {
+		what, object, annotation string
+		path                     string
+		park, back               string // the errors of park and unpark, or the reasons why they change nothing
+	}{
+		{"zero", "spec: {replicas: 0}", "", "replicas", "already scaled to zero", "not parked"},
+		{"as many as there can be", "spec: {replicas: 2147483647}", "", "replicas", "", "not parked"},
+		{"more than there can be", "spec: {replicas: 2147483648}", "", "replicas", "deployment/web: .spec.replicas is 2147483648, which is no count", "not parked"},
+		{"below zero", "spec: {replicas: -1}", "", "replicas", "deployment/web: .spec.replicas is -1, which is no count", "not parked"},
+		{"a text", "spec: {replicas: many}", "", "replicas", `deployment/web: .spec.replicas is the string "many", not an integer`, "not parked"},
+		{"shards", "spec: {shards: 2}", "", "shards", "deployment/web cannot be parked: .spec.shards counts shards, and zero may mean that it is not set", "not parked"},
+		{"no field", "spec: {replicas: 3}", "", "more", "precondition not met: expected the replicas of deployment/web to be set, but .spec.more is not set", "not parked"},
+		{"being deleted", "{metadata: {deletionTimestamp: '2001-01-01T00:00:00Z'}, spec: {replicas: 3}}", `{"replicas":5,"path":".spec.replicas"}`, "replicas", deleted, deleted},
+		{"scaled since", "spec: {replicas: 3}", `{"replicas":5,"path":".spec.replicas","by":"alice"}`, "replicas", since, since},
+		{"nonsense", "spec: {replicas: 0}", `5`, "replicas", nonsense, nonsense},
+		{"no count", "spec: {replicas: 0}", `{"replicas":-5,"path":".spec.replicas"}`, "replicas", none, none},
+		{"a field that is not there", "spec: {replicas: 0}", `{"replicas":5,"path":".spec.size"}`, "replicas", gone, gone},
+		{"another count", "spec: {replicas: 0}", `{"replicas":5,"path":".spec.replicas"}`, "more", "deployment/web cannot be parked: it is parked already, by its count .spec.replicas", ""},
 	} {
-		_ = unstructured.SetNestedField(obj.Object, value, "spec", "replicas")
-		n, err := countAt(ofWeb(), obj, path)
-		if want == "" && (err != nil || int64(n) != value) || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
-			t.Errorf("of %v: %d, %v, want %s", value, n, err, want)
+		obj := parse(t, test.object)
+		if test.annotation != "" {
+			obj.SetAnnotations(map[string]string{apis.AnnotationParked: test.annotation})
 		}
-	}
-}
-
-// If an object has no namespace, the command that removes its parked count has no namespace flag.
-func TestUnparkClusterwide(t *testing.T) {
-	t.Parallel()
-	obj := parse(t, deployment(3))
-	obj.SetAnnotations(map[string]string{apis.AnnotationParked: `{"replicas":5,"path":".spec.replicas"}`})
-	clusterwide := ofWeb()
-	clusterwide.Namespace = ""
-	if _, err := Unpark(clusterwide, obj, []string{".spec.replicas"}); err == nil || !strings.Contains(told(err), "kubectl annotate deployments.apps/web imoocpod.dev/parked-"+pasted+"\n") {
-		t.Error(err)
+		said := func(p ParkPlan, err error) string {
+			if err == nil {
+				return p.Kept
+			}
+			return told(err)
+		}
+		if got := said(Park(ofWeb(), obj, fieldpath.Fields("spec", test.path), "bob", "", time.Now())); got != test.park {
+			t.Errorf("%s: to park it: %q, want %q", test.what, got, test.park)
+		}
+		if got := said(Unpark(ofWeb(), obj, []string{".spec.replicas"})); got != test.back {
+			t.Errorf("%s: to restore it: %q, want %q", test.what, got, test.back)
+		}
 	}
 }
 

@@ -2,16 +2,13 @@ package replicas
 
 import (
 	"errors"
-	"reflect"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"pgregory.net/rapid"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -96,96 +93,4 @@ func TestParkingNeverOverwrites(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestParkAndUnparkIsTheIdentity(t *testing.T) {
-	t.Parallel()
-	for _, annotations := range []map[string]string{nil, {}, {"note": "kept", "a/b": "d"}} {
-		s := newShelf(t)
-		s.put(deployment(5))
-		objects := ofWeb().Resource(s.objects)
-		s.Update("deployments", "shop", "web", func(obj *unstructured.Unstructured) { obj.SetAnnotations(annotations) })
-		before := s.stored(ofWeb())
-		done, parked, err := Send(t.Context(), objects, ofWeb(), parkIt, edit.Options{})
-		if err != nil || done.Before != 5 || done.After != 0 || s.count(ofWeb()) != 0 {
-			t.Fatalf("%+v left %d (%v)", done, s.count(ofWeb()), err)
-		}
-		if got, want := parked.Object.GetAnnotations()[apis.AnnotationParked], `{"replicas":5,"path":".spec.replicas","by":"alice","at":"2001-09-09T01:46:40Z"}`; got != want {
-			t.Errorf("the annotation is %s, want %s", got, want)
-		}
-		again, _, err := Send(t.Context(), objects, ofWeb(), func(obj *unstructured.Unstructured) (ParkPlan, error) {
-			return Park(ofWeb(), obj, specReplicas(), "bob", "", time.Unix(1e9+3*3600, 0))
-		}, edit.Options{})
-		if err != nil || again.Kept != "already parked by alice 3h ago (5 replicas)" {
-			t.Errorf("parked again: %+v (%v)", again, err)
-		}
-		if done, _, err = Send(t.Context(), objects, ofWeb(), unparkIt, edit.Options{}); err != nil || done.Before != 0 || done.After != 5 {
-			t.Fatalf("%+v (%v)", done, err)
-		}
-		after := s.stored(ofWeb())
-		for _, obj := range []*unstructured.Unstructured{before, after} {
-			obj.SetResourceVersion("")
-			obj.SetGeneration(0)
-			obj.SetManagedFields(nil)
-			if len(obj.GetAnnotations()) == 0 {
-				obj.SetAnnotations(nil)
-			}
-		}
-		if !reflect.DeepEqual(before.Object, after.Object) {
-			t.Errorf("it was %v and is %v", before.Object, after.Object)
-		}
-		if done, _, err = Send(t.Context(), objects, ofWeb(), unparkIt, edit.Options{}); err != nil || done.Kept != "not parked" {
-			t.Errorf("restored again: %+v (%v)", done, err)
-		}
-	}
-}
-
-// If an object cannot be parked or restored, the error contains the command to run next.
-func TestParkRefuses(t *testing.T) {
-	t.Parallel()
-	const (
-		forget = "kubectl annotate deployments.apps/web -n shop imoocpod.dev/parked-" + pasted
-		since  = "overwritten: deployment/web was parked with 5 replicas and has been scaled to 3 since\nhint: to keep the count as it is: " + forget +
-			"\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5" + pasted
-		invalid = "deployment/web: the annotation imoocpod.dev/parked is invalid: "
-		gone    = "overwritten: deployment/web was parked with 5 replicas and has changed since: precondition not met: expected the replicas of deployment/web to be set, but .spec.size is not set" +
-			"\nhint: to keep the count as it is: " + forget +
-			"\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5 --replicas-path .spec.size" + pasted
-	)
-	path, other := specReplicas(), fieldpath.Fields("spec", "more")
-	for _, test := range []struct {
-		what       string
-		count      int64
-		annotation string
-		path       fieldpath.Path
-		park, back string // the errors of park and unpark
-	}{
-		{"scaled since", 3, `{"replicas":5,"path":".spec.replicas","by":"alice"}`, path, since, since},
-		{"nonsense", 0, `5`, path,
-			invalid + "json: cannot unmarshal number into Go value of type apis.ParkedCount\nhint: to forget it: " + forget,
-			invalid + "json: cannot unmarshal number into Go value of type apis.ParkedCount\nhint: to forget it: " + forget},
-		{"no count", 0, `{"replicas":-5,"path":".spec.replicas"}`, path,
-			invalid + "it needs a positive number of replicas and a path\nhint: to forget it: " + forget,
-			invalid + "it needs a positive number of replicas and a path\nhint: to forget it: " + forget},
-		{"a field that is not there", 0, `{"replicas":5,"path":".spec.size"}`, path, gone, gone},
-		{"another count", 0, `{"replicas":5,"path":".spec.replicas"}`, other, "deployment/web cannot be parked: it is parked already, by its count .spec.replicas", ""},
-		{"no field", 3, "", other, "precondition not met: expected the replicas of deployment/web to be set, but .spec.more is not set", ""},
-	} {
-		obj := parse(t, deployment(test.count))
-		if test.annotation != "" {
-			obj.SetAnnotations(map[string]string{apis.AnnotationParked: test.annotation})
-		}
-		said := func(err error) string {
-			if err == nil {
-				return ""
-			}
-			return told(err)
-		}
-		if _, err := Park(ofWeb(), obj, test.path, "bob", "", time.Now()); said(err) != test.park {
-			t.Errorf("%s: to park it: %q, want %q", test.what, said(err), test.park)
-		}
-		if _, err := Unpark(ofWeb(), obj, []string{".spec.replicas"}); said(err) != test.back {
-			t.Errorf("%s: to restore it: %q, want %q", test.what, said(err), test.back)
-		}
-	}
 }

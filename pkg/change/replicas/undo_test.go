@@ -1,7 +1,6 @@
 package replicas
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,8 +10,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape/escapetest"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -76,70 +73,27 @@ func TestUndone(t *testing.T) {
 	}
 }
 
-// Any client can write the annotation with the recorded count, so errors escape its text.
-func TestUndoneEscapes(t *testing.T) {
+// An undo never overwrites a count that another client sets between the read and the write.
+func TestUndoRaces(t *testing.T) {
 	t.Parallel()
-	hostile, err := json.Marshal(map[string]any{"from": 3, "to": 5, "path": escapetest.Hostile})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for what, text := range map[string]string{
-		"escapetest": string(hostile), "no JSON": escapetest.Hostile, "a megabyte": strings.Repeat("x", 1<<20),
-		"a long path": `{"from":3,"to":5,"path":"` + strings.Repeat(`\u001b[2J`, 1<<16) + `"}`,
-	} {
-		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(5)}}}
-		obj.SetAnnotations(map[string]string{apis.AnnotationLastScale: text})
-		_, err := Undone(ofFoo(), obj, specReplicas())
-		if err == nil || len(err.Error()) > 8192 {
-			t.Fatalf("%s: the error has %d bytes", what, len(err.Error()))
-		}
-		if said := told(err); said != escape.Text(said) || strings.Count(said, "\n") != 1 {
-			t.Errorf("%s: %q", what, said)
-		}
-		if what == "escapetest" {
-			escapetest.MustBeHarmless(t, "an error", err.Error())
-		}
-	}
-}
-
-// A scale writes the new count and the record of the earlier count together. An undo restores the
-// earlier count, and a second undo reverts the first. An undo never overwrites a count that another
-// client has set.
-func TestScaleRemembers(t *testing.T) {
-	t.Parallel()
-	path := specReplicas()
-	field := discover.Field{Scale: true, Path: &path}
 	s := newShelf(t)
 	s.CreateCRDs()
 	s.put(imoocPod(3))
 	set := func(c Request) (Result, error) {
 		c.Current = AnyCount
 		to := ofFoo()
-		to.Object = s.stored(to) // an earlier version
-		return Set(t.Context(), to.Resource(s.objects), to, field, c)
+		to.Object = s.stored(to)
+		return Set(t.Context(), to.Resource(s.objects), to, discover.Field{Scale: true, Path: new(specReplicas())}, c)
 	}
-	if done, err := set(Request{Replicas: 5}); err != nil || done.String() != "3 → 5" || len(s.writes) != 1 {
-		t.Fatalf("%s, %v, %d writes", done, err, len(s.writes))
-	}
-	// Setting the same count is not a change, so the recorded count does not change.
 	if _, err := set(Request{Replicas: 5}); err != nil {
 		t.Fatal(err)
 	}
 	s.others = []func(){s.noted(ofFoo())} // a change of another field does not prevent an undo
-	for _, want := range []string{"5 → 3", "3 → 5", "5 → 3"} {
-		if done, err := set(Request{Undo: true}); err != nil || done.String() != want {
-			t.Fatalf("%s, %v, want %s", done, err, want)
-		}
-	}
-	began := int32(1)
-	if _, err := set(Request{Replicas: 7, Began: &began}); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := Undone(ofFoo(), s.stored(ofFoo()), path); n != 1 || err != nil {
-		t.Errorf("of a change in steps %d is remembered, %v", n, err)
+	if done, err := set(Request{Undo: true}); err != nil || done.String() != "5 → 3" {
+		t.Fatalf("%s, %v", done, err)
 	}
 	before := len(s.writes)
-	s.others = []func(){s.scaled(ofFoo(), 9)} // between the read and the write
+	s.others = []func(){s.scaled(ofFoo(), 9)}
 	if _, err := set(Request{Undo: true}); !errors.Is(err, outcome.ErrOverwritten) || s.count(ofFoo()) != 9 || len(s.writes) != before {
 		t.Errorf("%v, and the count is %d", err, s.count(ofFoo()))
 	}
@@ -185,17 +139,4 @@ const pasted = " --context=staging --as=alice"
 // told formats an error with its hints, like main.
 func told(err error) string {
 	return err.Error() + outcome.HintLines(err, commandline.Context{"--context=staging", "--as=alice"})
-}
-
-// Objects that other controllers reconcile never record a count. An undo fails without sending a
-// request.
-func TestUndoOfAKindOfOthers(t *testing.T) {
-	t.Parallel()
-	err := Request{Undo: true}.Check(ofWeb())
-	if !errors.Is(err, outcome.ErrRefused) || !strings.HasSuffix(told(err), "hint: to set a count: kubectl imoocpod scale deployments.apps/web -n shop --replicas COUNT"+pasted) {
-		t.Error(err)
-	}
-	if err := (Request{Undo: true}).Check(ofFoo()); err != nil {
-		t.Error(err)
-	}
 }

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
@@ -289,7 +288,7 @@ func TestFeedThatMayNotList(t *testing.T) {
 		lists  int
 	}{
 		"from the first": {script{lists: []error{errForbidden}}, 1},
-		"any more":       {script{lists: []error{nil, nil, errAway, errForbidden}, watches: []func(chan<- watch.Event) error{refuses(errForbidden)}}, 4},
+		"any more":       {script{lists: []error{nil, nil, errAway, errForbidden}, watches: []watched{refuses(errForbidden)}}, 4},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			f := newFeed()

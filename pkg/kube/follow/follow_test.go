@@ -87,9 +87,16 @@ func TestItemsOf(t *testing.T) {
 // given result, lists are empty, and watches stay open.
 type script struct {
 	lists   []error
-	watches []func(chan<- watch.Event) error
-	listed  int
-	watched int
+	watches []watched
+	// listed and watched are the numbers of requests.
+	listed, watched int
+}
+
+// watched is the result of a watch: an error, or events after which the watch ends or stays open.
+type watched struct {
+	err    error
+	events []watch.Event
+	ends   bool
 }
 
 func (s *script) source() Source {
@@ -101,32 +108,25 @@ func (s *script) source() Source {
 			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
 		},
 		Watch: func(_ context.Context, _ metav1.ListOptions) (watch.Interface, error) {
-			s.watched++
-			events := make(chan watch.Event, 10)
-			w := watch.NewProxyWatcher(events)
-			if s.watched <= len(s.watches) {
-				if err := s.watches[s.watched-1](events); err != nil {
-					return nil, err
-				}
+			var result watched
+			if s.watched++; s.watched <= len(s.watches) {
+				result = s.watches[s.watched-1]
 			}
-			return w, nil
+			events := make(chan watch.Event, len(result.events))
+			for _, e := range result.events {
+				events <- e
+			}
+			if result.ends {
+				close(events)
+			}
+			return watch.NewProxyWatcher(events), result.err
 		},
 	}
 }
 
-// sends returns a watch result that sends events and stays open.
-func sends(all ...watch.Event) func(chan<- watch.Event) error {
-	return func(events chan<- watch.Event) error {
-		for _, e := range all {
-			events <- e
-		}
-		return nil
-	}
-}
+func sends(all ...watch.Event) watched { return watched{events: all} }
 
-func refuses(err error) func(chan<- watch.Event) error {
-	return func(chan<- watch.Event) error { return err }
-}
+func refuses(err error) watched { return watched{err: err} }
 
 func event(kind watch.EventType, obj runtime.Object) watch.Event {
 	if pod, is := obj.(*corev1.Pod); is {
@@ -158,17 +158,17 @@ func TestObjectsEnds(t *testing.T) {
 		{"what is there is odd", script{}, fails, no, errOdd, 1, 0, true},
 		{"it has seen enough, and that is odd", script{}, both, no, errOdd, 1, 0, true},
 		{"nothing changes", script{}, no, yes, nil, 1, 1, false},
-		{"a change is enough", script{watches: []func(chan<- watch.Event) error{sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 1, 1, true},
-		{"a change is odd", script{watches: []func(chan<- watch.Event) error{sends(event(watch.Added, aPod("a", 0)))}}, no, fails, errOdd, 1, 1, true},
-		{"a change is enough, and odd", script{watches: []func(chan<- watch.Event) error{sends(event(watch.Added, aPod("a", 0)))}}, no, both, errOdd, 1, 1, true},
-		{"a change of something else", script{watches: []func(chan<- watch.Event) error{sends(event(watch.Added, &corev1.Node{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "2"}}), event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 1, 1, true},
+		{"a change is enough", script{watches: []watched{sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 1, 1, true},
+		{"a change is odd", script{watches: []watched{sends(event(watch.Added, aPod("a", 0)))}}, no, fails, errOdd, 1, 1, true},
+		{"a change is enough, and odd", script{watches: []watched{sends(event(watch.Added, aPod("a", 0)))}}, no, both, errOdd, 1, 1, true},
+		{"a change of something else", script{watches: []watched{sends(event(watch.Added, &corev1.Node{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "2"}}), event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 1, 1, true},
 		{"no right to list", script{lists: []error{errForbidden}}, no, no, errForbidden, 1, 0, true},
 		{"the first list fails", script{lists: []error{errAway}}, no, no, errAway, 1, 0, true},
-		{"no right to watch", script{watches: []func(chan<- watch.Event) error{refuses(errForbidden)}}, no, no, errForbidden, 1, 1, true},
-		{"the watch has expired", script{watches: []func(chan<- watch.Event) error{refuses(errExpired), sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 2, 2, true},
-		{"the watch expires", script{watches: []func(chan<- watch.Event) error{sends(status(errExpired)), sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 2, 2, true},
-		{"a list fails after that", script{lists: []error{nil, errAway, errAway}, watches: []func(chan<- watch.Event) error{refuses(errExpired), sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 4, 2, true},
-		{"no right to list after that", script{lists: []error{nil, errForbidden}, watches: []func(chan<- watch.Event) error{refuses(errExpired)}}, no, no, errForbidden, 2, 1, true},
+		{"no right to watch", script{watches: []watched{refuses(errForbidden)}}, no, no, errForbidden, 1, 1, true},
+		{"the watch has expired", script{watches: []watched{refuses(errExpired), sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 2, 2, true},
+		{"the watch expires", script{watches: []watched{sends(status(errExpired)), sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 2, 2, true},
+		{"a list fails after that", script{lists: []error{nil, errAway, errAway}, watches: []watched{refuses(errExpired), sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 4, 2, true},
+		{"no right to list after that", script{lists: []error{nil, errForbidden}, watches: []watched{refuses(errExpired)}}, no, no, errForbidden, 2, 1, true},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())
@@ -193,26 +193,39 @@ func TestObjectsEnds(t *testing.T) {
 	}
 }
 
-// Objects stops retrying a list when the context ends.
-func TestObjectsStopsBetweenLists(t *testing.T) {
+// Objects pauses between the requests to a server that fails, even if the server rejects each watch as expired. It
+// stops when the context ends.
+func TestObjectsPauses(t *testing.T) {
 	t.Parallel()
-	bubble.Test(t, func(t *testing.T) {
-		s := script{lists: []error{nil, errAway, errAway, errAway}, watches: []func(chan<- watch.Event) error{refuses(errExpired)}}
-		ctx, stop := context.WithTimeoutCause(t.Context(), 2500*time.Millisecond, errOdd)
-		defer stop()
-		err := Objects(ctx, s.source(), metav1.ListOptions{}, nil, Handler[*corev1.Pod]{Listed: func([]*corev1.Pod) (bool, error) { return false, nil }})
-		if !errors.Is(err, errOdd) || s.listed != 3 {
-			t.Errorf("%v after %d lists", err, s.listed)
-		}
-	})
+	for _, test := range []struct {
+		what   string
+		script script
+		lists  int
+	}{
+		{"a list that fails", script{lists: append([]error{nil}, slices.Repeat([]error{errAway}, 100)...), watches: []watched{refuses(errExpired)}}, 3},
+		{"watches that expire", script{watches: slices.Repeat([]watched{refuses(errExpired)}, 100)}, 3},
+	} {
+		bubble.Test(t, func(t *testing.T) {
+			ctx, stop := context.WithTimeoutCause(t.Context(), 2500*time.Millisecond, errOdd)
+			defer stop()
+			err := Objects(ctx, test.script.source(), metav1.ListOptions{}, nil, Handler[*corev1.Pod]{Listed: func([]*corev1.Pod) (bool, error) { return false, nil }})
+			if !errors.Is(err, errOdd) || test.script.listed != test.lists {
+				t.Errorf("%s: %v after %d lists", test.what, err, test.script.listed)
+			}
+		})
+	}
 }
 
-// A response to a list shows that the server can be reached. If the first list fails, Objects
-// returns the error. If a later list fails, Objects records that the connection is lost.
+// A response to a list or a watch shows that the server can be reached, even an error unless it is transient. If
+// the first list fails, Objects returns the error. Otherwise, it records that the connection is lost.
 func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 	t.Parallel()
 	away := slices.Repeat([]error{errAway}, 5)
-	expires := []func(chan<- watch.Event) error{refuses(errExpired)}
+	expires := []watched{refuses(errExpired)}
+	// endsThen returns a watch that ends, and then an error for the next watches.
+	endsThen := func(err error) script {
+		return script{watches: append([]watched{{ends: true}}, slices.Repeat([]watched{{err: err}}, 5)...)}
+	}
 	for _, test := range []struct {
 		what   string
 		lost   bool // before the call
@@ -224,6 +237,14 @@ func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 		{"a first list that is refused", true, script{lists: []error{errForbidden}}, []bool{true}},
 		{"a list that is tried again", false, script{lists: slices.Concat([]error{nil}, away), watches: expires}, []bool{true, false}},
 		{"a list that is refused in the end", false, script{lists: slices.Concat([]error{nil}, away, []error{errForbidden}), watches: expires}, []bool{true, false}},
+		{"a watch that ends", false, endsThen(nil), nil},
+		{"a watch of a type that is gone", false, endsThen(apierrors.NewNotFound(corev1.Resource("pods"), "")), nil},
+		{"a watch that is not allowed any more", false, endsThen(errForbidden), nil},
+		{"a watch that is too old", false, endsThen(errExpired), nil},
+		{"a watch of a server that is starting", false, endsThen(errAway), []bool{true, false}},
+		{"a watch without a connection", false, endsThen(&url.Error{Op: "Get", URL: "https://server", Err: errors.New("connection refused")}), []bool{true, false}},
+		// The error does not show that there is a connection.
+		{"a watch of a program that ends", false, endsThen(context.Canceled), []bool{true, false}},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			var told []bool
@@ -232,12 +253,12 @@ func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 				connection.note(errAway)
 				pass(2 * lossTold)
 			}
-			_ = Objects(t.Context(), test.script.source(), metav1.ListOptions{}, connection, Handler[*corev1.Pod]{
-				Listed: func([]*corev1.Pod) (bool, error) {
-					return len(test.script.watches) == 0 || test.script.listed > 1, nil
-				},
-			})
-			if pass(2 * lossTold); !slices.Equal(told, test.want) {
+			go func() {
+				_ = Objects(t.Context(), test.script.source(), metav1.ListOptions{}, connection, Handler[*corev1.Pod]{
+					Listed: func([]*corev1.Pod) (bool, error) { return false, nil },
+				})
+			}()
+			if pass(time.Minute); !slices.Equal(told, test.want) {
 				t.Errorf("%s: it is told to be lost: %v, want %v", test.what, told, test.want)
 			}
 		})
@@ -288,21 +309,6 @@ func TestObjectsOfAnyType(t *testing.T) {
 			if query := r.Query; query.Get("fieldSelector") != "metadata.name=a" || query.Get("labelSelector") != "app!=web" {
 				t.Errorf("%s selects with %v", r, query)
 			}
-		}
-	})
-}
-
-// If the server rejects each watch as expired, Objects pauses between requests.
-func TestObjectsPausesWhenWatchesExpire(t *testing.T) {
-	t.Parallel()
-	bubble.Test(t, func(t *testing.T) {
-		watches := slices.Repeat([]func(chan<- watch.Event) error{refuses(errExpired)}, 100)
-		s := script{lists: make([]error, 100), watches: watches}
-		ctx, stop := context.WithTimeoutCause(t.Context(), 10*time.Second+time.Millisecond, errOdd)
-		defer stop()
-		err := Objects(ctx, s.source(), metav1.ListOptions{}, nil, Handler[*corev1.Pod]{Listed: func([]*corev1.Pod) (bool, error) { return false, nil }})
-		if !errors.Is(err, errOdd) || s.listed > 12 {
-			t.Errorf("%v after %d lists", err, s.listed)
 		}
 	})
 }

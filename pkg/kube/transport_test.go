@@ -21,16 +21,21 @@ import (
 // maxResponseBytes would make the tests too slow under the race detector.
 const maxBytes = 16 * partBytes
 
-// server is a transport that returns the response for a path. If the response is nil, it times out.
-type server func(path string) *http.Response
+// server is a transport that returns the response to a request. If the response is nil, it times out.
+type server func(*http.Request) *http.Response
 
 func (s server) RoundTrip(req *http.Request) (*http.Response, error) {
-	if resp := s(req.URL.Path); resp != nil {
+	if resp := s(req); resp != nil {
 		resp.Request = req
 		return resp, nil
 	}
 	<-req.Context().Done()
 	return nil, context.Cause(req.Context())
+}
+
+// bounded returns a transport with limits for a server.
+func bounded(s server) *boundedTransport {
+	return &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: s}
 }
 
 func response(code int, body io.Reader) *http.Response {
@@ -79,13 +84,13 @@ func TestTimeOfSilence(t *testing.T) {
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			sent := 0
-			transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: server(func(path string) *http.Response {
+			transport := bounded(func(req *http.Request) *http.Response {
 				sent++
-				if strings.HasSuffix(path, silent) {
+				if strings.HasSuffix(req.URL.Path, silent) {
 					return nil
 				}
 				return ok()
-			})}
+			})
 			transport.patient.Store(test.patient)
 			begun := time.Now()
 			for _, path := range test.paths {
@@ -158,12 +163,12 @@ func TestRetryAfter(t *testing.T) {
 		"in an hour, of what was created": {http.StatusCreated, "3600", time.Minute, 0, true},
 	} {
 		bubble.Test(t, func(t *testing.T) {
-			busy := func(string) *http.Response {
+			transport := bounded(func(*http.Request) *http.Response {
 				resp := response(test.code, strings.NewReader("{}"))
 				resp.Header.Set("Retry-After", test.seconds)
 				return resp
-			}
-			transport := &boundedTransport{connection: &connection{}, timeout: test.timeout, maxBytes: maxBytes, base: server(busy)}
+			})
+			transport.timeout = test.timeout
 			if test.since > 0 {
 				if _, err := ask(t, transport, "/api"); err != nil {
 					t.Fatal(err)
@@ -178,35 +183,37 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// endless is a reader that repeats a text forever, and pauses before each read.
+// endless is a reader that repeats a text, and pauses before each read. Like a body in net/http, it ends with the
+// context of its request.
 type endless struct {
+	req   *http.Request
 	piece string
 	pause time.Duration
 }
 
 func (e endless) Read(p []byte) (int, error) {
 	<-time.After(e.pause)
-	return copy(p, e.piece), nil
+	return copy(p, e.piece), e.req.Context().Err()
 }
 
 // Reading an endless response fails, and its bytes are released.
 func TestResponseWithoutEnd(t *testing.T) {
 	t.Parallel()
-	piece := strings.Repeat("x", 512)
 	for name, test := range map[string]struct {
-		body    io.Reader
+		pause   time.Duration
 		patient bool
 		says    string
 	}{
-		"fast":                      {endless{piece, 0}, false, "sent more than 16 MiB"},
-		"slow":                      {endless{piece, time.Second}, false, "no response within 1m0s"},
-		"slow, and somebody waits":  {endless{piece, time.Second}, true, "no response within 1m0s"},
-		"a part within the timeout": {endless{piece, 20 * time.Millisecond}, true, "sent more than 16 MiB"},
+		"fast":                      {0, false, "sent more than 16 MiB"},
+		"slow":                      {time.Second, false, "no response within 1m0s"},
+		"slow, and somebody waits":  {time.Second, true, "no response within 1m0s"},
+		"a part within the timeout": {20 * time.Millisecond, true, "sent more than 16 MiB"},
 	} {
 		bubble.Test(t, func(t *testing.T) {
-			transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: nil}
+			transport := bounded(func(req *http.Request) *http.Response {
+				return response(http.StatusOK, endless{req, strings.Repeat("x", 512), test.pause})
+			})
 			transport.patient.Store(test.patient)
-			transport.base = interrupted{server(func(string) *http.Response { return response(http.StatusOK, test.body) })}
 			if _, err := ask(t, transport, "/api"); err == nil || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("%s: got %v", name, err)
 			}
@@ -225,9 +232,8 @@ func TestManyValues(t *testing.T) {
 	} {
 		for _, path := range []string{"/api", "/api?watch=true"} {
 			body := bytes.Repeat([]byte(test.unit), maxValues+1)
-			transport := &boundedTransport{connection: &connection{}, maxBytes: 8 * maxValues, base: server(func(string) *http.Response {
-				return response(http.StatusOK, bytes.NewReader(body))
-			})}
+			transport := bounded(func(*http.Request) *http.Response { return response(http.StatusOK, bytes.NewReader(body)) })
+			transport.maxBytes = 8 * maxValues
 			resp, err := send(t, transport, path)
 			if err == nil {
 				_, err = io.Copy(io.Discard, resp.Body)
@@ -253,13 +259,14 @@ func TestJSONBounds(t *testing.T) {
 // The limit applies to the decompressed response.
 func TestCompressedResponse(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		zip := gzip.NewWriter(w)
-		_, _ = io.CopyN(zip, endless{strings.Repeat(" ", 4096), 0}, 2*maxBytes) // fails when the client closes the connection
+		_, _ = io.CopyN(zip, endless{req, strings.Repeat(" ", 4096), 0}, 2*maxBytes) // fails when the client closes the connection
 	}))
 	t.Cleanup(server.Close)
-	transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: http.DefaultTransport}
+	transport := bounded(nil)
+	transport.base = http.DefaultTransport
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api", nil)
 	req.RequestURI = ""
 	resp, err := transport.RoundTrip(req)
@@ -269,29 +276,6 @@ func TestCompressedResponse(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "sent more than 16 MiB") {
 		t.Errorf("got %v", err)
 	}
-}
-
-// interrupted is a transport whose response bodies end when the context of the request ends, as in net/http.
-type interrupted struct{ server }
-
-func (i interrupted) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := i.server.RoundTrip(req)
-	if err == nil {
-		resp.Body = contextBody{resp.Body, req.Context().Err}
-	}
-	return resp, err
-}
-
-type contextBody struct {
-	io.ReadCloser
-	ended func() error
-}
-
-func (b contextBody) Read(p []byte) (int, error) {
-	if err := b.ended(); err != nil {
-		return 0, err
-	}
-	return b.ReadCloser.Read(p)
 }
 
 // Container logs have no time or size limit. Responses to other paths, even similar ones, are
@@ -310,14 +294,13 @@ func TestLongStreams(t *testing.T) {
 		"one event without any end": {watch, strings.Repeat("x", 4<<10), true},
 	} {
 		bubble.Test(t, func(t *testing.T) {
-			transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes}
-			transport.base = interrupted{server(func(path string) *http.Response {
-				resp := response(http.StatusOK, endless{strings.Repeat(test.piece, 32<<10/len(test.piece)), time.Millisecond})
-				if strings.HasSuffix(path, "log") {
+			transport := bounded(func(req *http.Request) *http.Response {
+				resp := response(http.StatusOK, endless{req, strings.Repeat(test.piece, 32<<10/len(test.piece)), time.Millisecond})
+				if strings.HasSuffix(req.URL.Path, "log") {
 					resp.Header.Set("Content-Type", "text/plain")
 				}
 				return resp
-			})}
+			})
 			resp, err := send(t, transport, test.path)
 			if err == nil {
 				_, err = io.CopyN(io.Discard, resp.Body, maxBytes+partBytes)
@@ -345,14 +328,14 @@ func TestRedirects(t *testing.T) {
 		"of a write, as a write":          {http.MethodPatch, "http://server/b", http.StatusTemporaryRedirect, true},
 		"of a write, which would be lost": {http.MethodPatch, "http://server/b", http.StatusFound, false},
 	} {
-		transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: server(func(path string) *http.Response {
-			if path == "/a" {
+		transport := bounded(func(req *http.Request) *http.Response {
+			if req.URL.Path == "/a" {
 				resp := response(test.code, strings.NewReader(""))
 				resp.Header.Set("Location", test.to)
 				return resp
 			}
 			return ok()
-		})}
+		})
 		req, err := http.NewRequestWithContext(t.Context(), test.method, "http://server/a", strings.NewReader("{}"))
 		if err != nil {
 			t.Fatal(err)
@@ -389,12 +372,12 @@ func TestFormats(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			transport := &boundedTransport{connection: &connection{}, maxBytes: maxBytes, base: server(func(string) *http.Response {
+			transport := bounded(func(*http.Request) *http.Response {
 				resp := response(test.code, strings.NewReader(test.body))
 				resp.Status = http.StatusText(test.code)
 				resp.Header.Set("Content-Type", test.format)
 				return resp
-			})}
+			})
 			resp, err := send(t, transport, "/api")
 			if err != nil {
 				if _, is := errors.AsType[*BadResponseError](err); !is || test.want != "" {

@@ -64,7 +64,8 @@ func TestWriteWithoutAnAnswer(t *testing.T) {
 		}, false},
 	} {
 		bubble.Test(t, func(t *testing.T) {
-			base := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			transport := bounded(nil)
+			transport.base = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 				if test.serve == nil {
 					return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 				}
@@ -73,7 +74,6 @@ func TestWriteWithoutAnAnswer(t *testing.T) {
 				context.AfterFunc(t.Context(), func() { _ = server.Close() }) //nolint:contextcheck // it outlives the dialing
 				return client, nil
 			}}
-			transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: base}
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, test.url+"/api/v1/namespaces/default/pods/a", strings.NewReader("{}"))
 			if err != nil {
 				t.Fatal(err)

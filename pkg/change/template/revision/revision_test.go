@@ -151,68 +151,59 @@ func TestHistory(t *testing.T) {
 	image := func(number int64, image, by, cause string) Revision {
 		return Revision{Number: number, By: by, Cause: cause, Fields: []Field{{fieldpath.Fields("spec", "image"), image}}}
 	}
-	rows := func(h History) []string {
-		var all []string
-		for i := range h.Revisions {
-			all = append(all, h.By(i)+": "+h.Change(i))
-		}
-		return all
-	}
-	now := func(image string) []Field { return []Field{{fieldpath.Fields("spec", "image"), image}} }
-
-	// The object returned to revision 1, which has a new number and its old annotations.
-	h := NewHistory([]Revision{image(4, "a", "ann", "first"), image(2, "b", "bob", ""), image(3, "c", "bob", "why not")}, now("a"), "eve", "undo of 3")
-	if got, want := rows(h), []string{"eve: image c → a: undo of 3", "bob: image b → c: why not", "bob: image b"}; !slices.Equal(got, want) || h.Current() != 0 {
-		t.Errorf("the history is %q, want %q", got, want)
-	}
-	if r, err := h.Pick(0); err != nil || r.Number != 3 {
-		t.Errorf("the one before is %d, %v; want 3", r.Number, err)
-	}
-	if r, err := h.Pick(2); err != nil || r.Number != 2 {
-		t.Errorf("2 is %d, %v", r.Number, err)
-	}
-	if _, err := h.Pick(7); err == nil || err.Error() != "unable to find revision 7 in its history: it has 4, 3, 2" {
-		t.Errorf("7: %v", err)
-	}
-	if r, found := h.Find(now("b")); !found || r.Number != 2 {
-		t.Errorf("b is %d, %t", r.Number, found)
-	}
-
-	// The object had revisions a, b, and c. Then it returned to b, which got a new number.
 	made := func(r Revision, second int64) Revision {
 		r.first = time.Unix(second, 0)
 		return r
 	}
-	h = NewHistory([]Revision{made(image(1, "a", "", ""), 1), made(image(4, "b", "", ""), 2), made(image(3, "c", "", "image b → c"), 3)}, now("b"), "eve", "image c → b (undo to 2)")
-	if got, want := rows(h), []string{"eve: image c → b (undo to 2)", ": image b → c", ": image a"}; !slices.Equal(got, want) {
-		t.Errorf("the history is %q, want %q", got, want)
+	for _, test := range []struct {
+		what           string
+		revisions      []Revision
+		now, by, cause string   // of the object
+		want           []string // the author and the change of each revision
+		current        int
+		before         int64 // the number of the revision before the current one, or 0
+	}{
+		{"the object returned to revision 1, which has a new number and its old annotations",
+			[]Revision{image(4, "a", "ann", "first"), image(2, "b", "bob", ""), image(3, "c", "bob", "why not")}, "a", "eve", "undo of 3",
+			[]string{"eve: image c → a: undo of 3", "bob: image b → c: why not", "bob: image b"}, 0, 3},
+		{"the object returned to b, which got a new number",
+			[]Revision{made(image(1, "a", "", ""), 1), made(image(4, "b", "", ""), 2), made(image(3, "c", "", "image b → c"), 3)}, "b", "eve", "image c → b (undo to 2)",
+			[]string{"eve: image c → b (undo to 2)", ": image b → c", ": image a"}, 0, 3},
+		{"the object returned to the first revision, and the oldest came after it",
+			[]Revision{made(image(3, "a", "", ""), 1), made(image(2, "b", "", "INC-7"), 2)}, "a", "", "",
+			[]string{": image b → a", ": image a → b: INC-7"}, 0, 2},
+		{"the controller has not seen the last change, so the newest revision is the previous one",
+			[]Revision{image(1, "a", "", ""), image(2, "b", "", "")}, "c", "", "",
+			[]string{": image a → b", ": image a"}, -1, 2},
+		{"kubectl edit does not update the annotations, so they describe the previous change",
+			[]Revision{image(1, "a", "", ""), image(2, "b", "ann", "image a → b"), image(3, "c", "ann", "image a → b")}, "c", "ann", "image a → b",
+			[]string{": image b → c", "ann: image a → b", ": image a"}, 0, 2},
+		{"a cause that repeats all or part of the difference is not shown twice",
+			[]Revision{image(1, "a", "", ""), image(2, "b", "", "image a → b (undo to 1)"), image(3, "c", "", "b → c")}, "c", "", "",
+			[]string{": image b → c", ": image a → b (undo to 1)", ": image a"}, 0, 2},
+		{"one revision", []Revision{image(1, "a", "", "")}, "a", "", "", []string{": image a"}, 0, 0},
+	} {
+		h := NewHistory(test.revisions, image(0, test.now, "", "").Fields, test.by, test.cause)
+		var got []string
+		for i, r := range h.Revisions {
+			got = append(got, h.By(i)+": "+h.Change(i))
+			if found, is := h.Find(r.Fields); !is || found.Number != r.Number {
+				t.Errorf("%s: the revision with the fields of %d is %d, %t", test.what, r.Number, found.Number, is)
+			}
+			if picked, err := h.Pick(r.Number); err != nil || picked.Number != r.Number {
+				t.Errorf("%s: %d is %d, %v", test.what, r.Number, picked.Number, err)
+			}
+		}
+		if !slices.Equal(got, test.want) || h.Current() != test.current {
+			t.Errorf("%s: the history is %q, and %d is current, want %q", test.what, got, h.Current(), test.want)
+		}
+		if r, err := h.Pick(0); r.Number != test.before || (err == nil) != (test.before > 0) || err != nil && err.Error() != "it has no earlier revision" {
+			t.Errorf("%s: the one before is %d, %v; want %d", test.what, r.Number, err, test.before)
+		}
 	}
-	h = NewHistory([]Revision{made(image(3, "a", "", ""), 1), made(image(2, "b", "", "INC-7"), 2)}, now("a"), "", "")
-	if got, want := rows(h), []string{": image b → a", ": image a → b: INC-7"}; !slices.Equal(got, want) {
-		t.Errorf("the history is %q, want %q", got, want)
-	}
-
-	// The controller has not seen the last change, so the newest revision is the previous one.
-	h = NewHistory([]Revision{image(1, "a", "", ""), image(2, "b", "", "")}, now("c"), "", "")
-	if r, err := h.Pick(0); err != nil || r.Number != 2 || h.Current() != -1 {
-		t.Errorf("the one before is %d, %v; want 2", r.Number, err)
-	}
-
-	// kubectl edit does not update the annotations, so they describe the previous change.
-	h = NewHistory([]Revision{image(1, "a", "", ""), image(2, "b", "ann", "image a → b"), image(3, "c", "ann", "image a → b")}, now("c"), "ann", "image a → b")
-	if got, want := rows(h), []string{": image b → c", "ann: image a → b", ": image a"}; !slices.Equal(got, want) {
-		t.Errorf("the history is %q, want %q", got, want)
-	}
-
-	// A cause that repeats all or part of the difference is not shown twice.
-	h = NewHistory([]Revision{image(1, "a", "", ""), image(2, "b", "", "image a → b (undo to 1)"), image(3, "c", "", "b → c")}, now("c"), "", "")
-	if got, want := rows(h), []string{": image b → c", ": image a → b (undo to 1)", ": image a"}; !slices.Equal(got, want) {
-		t.Errorf("the history is %q, want %q", got, want)
-	}
-
-	h = NewHistory([]Revision{image(1, "a", "", "")}, now("a"), "", "")
-	if _, err := h.Pick(0); err == nil || err.Error() != "it has no earlier revision" {
-		t.Errorf("of one: %v", err)
+	h := NewHistory([]Revision{image(4, "a", "", ""), image(2, "b", "", ""), image(3, "c", "", "")}, nil, "", "")
+	if _, err := h.Pick(7); err == nil || err.Error() != "unable to find revision 7 in its history: it has 4, 3, 2" {
+		t.Errorf("7: %v", err)
 	}
 }
 

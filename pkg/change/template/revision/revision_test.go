@@ -14,6 +14,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
+	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
 func object(t *testing.T, text string) *unstructured.Unstructured {
@@ -21,51 +22,34 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
 }
 
-// The revisions are in the form in which controllers write them.
 func TestRead(t *testing.T) {
 	t.Parallel()
-	template := fieldpath.Fields("spec", "template")
-	ofTemplate := []fieldpath.Path{template}
-	ofFields := []fieldpath.Path{fieldpath.Fields("spec", "image"), fieldpath.Fields("spec", "env"), fieldpath.Fields("metadata", "annotations", "kubectl.kubernetes.io/restartedAt")}
-	for name, row := range map[string]struct {
-		obj   string
-		paths []fieldpath.Path
-		want  string
-		err   string
-	}{
-		"Deployment": {`{kind: ReplicaSet, metadata: {annotations: {deployment.kubernetes.io/revision: "3"}, labels: {pod-template-hash: x}},
-			spec: {template: {metadata: {creationTimestamp: null, labels: {app: a, pod-template-hash: x}}, spec: {containers: [{name: c, resources: {}}]}}}}`, nil,
-			`{spec: {template: {metadata: {labels: {app: a}}, spec: {containers: [{name: c}]}}}}`, ""},
-		"Rollout": {`{kind: ReplicaSet, metadata: {annotations: {rollout.argoproj.io/revision: "3"}},
-			spec: {template: {metadata: {labels: {app: a, rollouts-pod-template-hash: x}}, spec: {containers: [{name: c}]}}}}`, nil,
-			`{spec: {template: {metadata: {labels: {app: a}}, spec: {containers: [{name: c}]}}}}`, ""},
-		"StatefulSet": {`{revision: 3, data: {spec: {template: {$patch: replace, metadata: {labels: {app: a}}, spec: {containers: [{name: c}]}}}}}`, nil,
-			`{spec: {template: {metadata: {labels: {app: a}}, spec: {containers: [{name: c}]}}}}`, ""},
-		"CloneSet": {`{revision: 3, data: {spec: {template: {$patch: replace, metadata: {creationTimestamp: null}, spec: {containers: [{name: c, resources: {}}], initContainers: [{name: i, resources: {limits: {cpu: 1}}}]}}, volumeClaimTemplates: [{}]}}}`, nil,
-			`{spec: {template: {metadata: {}, spec: {containers: [{name: c}], initContainers: [{name: i, resources: {limits: {cpu: 1}}}]}}}}`, ""},
-		"ours":             {`{revision: 3, data: {spec: {template: {metadata: {creationTimestamp: null}, spec: {containers: [{name: c, resources: {}}]}}}}}`, ofTemplate, `{spec: {template: {metadata: {creationTimestamp: null}, spec: {containers: [{name: c, resources: {}}]}}}}`, ""},
-		"ours, of fields":  {`{revision: 3, data: {spec: {image: a}, metadata: {annotations: {kubectl.kubernetes.io/restartedAt: x}}}}`, ofFields, `{spec: {image: a}, metadata: {annotations: {kubectl.kubernetes.io/restartedAt: x}}}`, ""},
-		"ours, empty":      {`{revision: 3, data: {}}`, ofFields, `{}`, ""},
-		"not numbered":     {`{kind: ReplicaSet, spec: {template: {}}}`, nil, "", "no revision number"},
-		"odd number":       {`{kind: ReplicaSet, metadata: {annotations: {deployment.kubernetes.io/revision: x}}, spec: {template: {}}}`, nil, "", "no revision number"},
-		"no template":      {`{kind: ReplicaSet, metadata: {annotations: {deployment.kubernetes.io/revision: "3"}}, spec: {}}`, nil, "", "no pod template"},
-		"unknown data":     {`{revision: 3, data: {spec: {size: 1}}}`, nil, "", "no pod template"},
-		"no data":          {`{revision: 3}`, ofTemplate, "", "no pod template"},
-		"no number":        {`{data: {}}`, ofTemplate, "", "no revision number"},
-		"field in the way": {`{revision: 3, data: {spec: 1}}`, ofTemplate, "", "not an object"},
-	} {
-		obj := object(t, row.obj)
-		r, err := Read(obj, row.paths)
-		if row.err != "" {
-			if err == nil || !strings.Contains(err.Error(), row.err) {
-				t.Errorf("%s: %v, want %q", name, err, row.err)
-			}
-			continue
-		}
-		if err != nil || r.Number != 3 || !reflect.DeepEqual(Object(r.Fields), fieldpathtest.Object(t, row.want)) {
-			t.Errorf("%s: revision %d has %v, %v; want %s", name, r.Number, Object(r.Fields), err, row.want)
-		}
+	type row struct {
+		Name         string
+		Object, Want fieldpathtest.Content
+		Paths        []string
+		Error        string
 	}
+	rows.Run(t, "testdata/read.yaml", time.Time{}, func(t *testing.T, row row) {
+		var paths []fieldpath.Path
+		for _, word := range row.Paths {
+			path, err := fieldpath.ParseSteps(word)
+			if err != nil {
+				t.Fatal(err)
+			}
+			paths = append(paths, path)
+		}
+		r, err := Read(&unstructured.Unstructured{Object: row.Object}, paths)
+		if row.Error != "" {
+			if err == nil || !strings.Contains(err.Error(), row.Error) {
+				t.Errorf("%v, want %q", err, row.Error)
+			}
+			return
+		}
+		if err != nil || r.Number != 3 || !reflect.DeepEqual(Object(r.Fields), map[string]any(row.Want)) {
+			t.Errorf("revision %d has %v, %v; want %v", r.Number, Object(r.Fields), err, row.Want)
+		}
+	})
 }
 
 func TestMade(t *testing.T) {
@@ -230,38 +214,17 @@ func TestReusedReplicaSet(t *testing.T) {
 
 func TestOverwriters(t *testing.T) {
 	t.Parallel()
-	entry := func(manager, operation string) string {
-		return "managedFields: [{manager: " + manager + ", operation: " + operation + `, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:image": {}}}}]`
+	type row struct {
+		Name     string
+		Metadata map[string]any
+		Want     string
 	}
-	const applied = `kubectl.kubernetes.io/last-applied-configuration: '{"spec":{"image":"a"}}'`
-	for metadata, want := range map[string]string{
-		"{}":                                                  "",
-		entry("kubectl-edit", "Update"):                       "",
-		entry("kubectl-imoocpod", "Apply"):                    "",
-		entry("alice", "Apply"):                               `the field manager "alice" (server-side apply) manages .spec.image, and its next run restores the old value`,
-		entry("argocd-controller", "Apply"):                   "Argo CD manages .spec.image, and its next run restores the old value",
-		entry("kustomize-controller", "Apply"):                "Flux manages .spec.image, and its next run restores the old value",
-		entry("helm", "Update"):                               "Helm manages .spec.image, and its next run restores the old value",
-		"labels: {app.kubernetes.io/managed-by: Helm}":        "", // Helm might not set the field
-		"annotations: {argocd.argoproj.io/tracking-id: 'x:'}": "",
-		"annotations: {" + applied + "}":                      "",
-		"labels: {app.kubernetes.io/managed-by: Helm}, annotations: {" + applied + "}":                                 "Helm manages .spec.image, and its next run restores the old value",
-		"labels: {app.kubernetes.io/managed-by: Helm, helm.toolkit.fluxcd.io/name: x}, annotations: {" + applied + "}": "Flux manages .spec.image, and its next run restores the old value",
-		"annotations: {argocd.argoproj.io/tracking-id: 'x:apps/Deployment:a/b', " + applied + "}":                      "Argo CD manages .spec.image, and its next run restores the old value",
-		"ownerReferences: [{kind: AppService, name: foo, controller: true}]":                                           "AppService/foo owns it and may undo the change",
-	} {
-		if !strings.HasPrefix(metadata, "{") {
-			metadata = "{" + metadata + "}"
+	rows.Run(t, "testdata/overwriters.yaml", time.Time{}, func(t *testing.T, row row) {
+		obj := &unstructured.Unstructured{Object: map[string]any{"metadata": row.Metadata, "spec": map[string]any{"image": "a", "size": "b"}}}
+		if got := strings.Join(Overwriters(obj, []fieldpath.Path{fieldpath.Fields("spec", "image")}), "|"); got != row.Want {
+			t.Errorf("%q, want %q", got, row.Want)
 		}
-		obj := object(t, "{metadata: "+metadata+", spec: {image: a}}")
-		if got := strings.Join(Overwriters(obj, []fieldpath.Path{fieldpath.Fields("spec", "image")}), "|"); got != want {
-			t.Errorf("%s: %q, want %q", metadata, got, want)
-		}
-	}
-	other := object(t, "{metadata: {"+entry("alice", "Apply")+"}, spec: {image: a, size: 1}}")
-	if got := Overwriters(other, []fieldpath.Path{fieldpath.Fields("spec", "size")}); len(got) > 0 {
-		t.Errorf("of another field: %q", got)
-	}
+	})
 }
 
 // An undo restores all fields of the revision, and changes nothing else.

@@ -3,13 +3,12 @@ package template
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
@@ -100,33 +99,31 @@ func TestWrite(t *testing.T) {
 
 func TestWriteRefuses(t *testing.T) {
 	t.Parallel()
-	odd := errors.New("it is odd")
-	away := apiserver.Fault{Err: apierrors.NewServiceUnavailable("the server is away")}
 	for _, test := range []struct {
 		what   string
-		change func(*apiserver.Server, *observe.Target)
-		want   func(*unstructured.Unstructured) ([]revision.Field, string, error)
+		fields string // replace those of the object that was read
+		fails  string // the request that fails; without a failing get, the object was read before
+		want   error
 		says   string
 	}{
-		{"an object that is being deleted", func(_ *apiserver.Server, target *observe.Target) {
-			target.Object.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1000, 0)})
-		}, wanted(t, "b", ""), "deployments/web is being deleted and cannot be changed"},
-		{"what cannot be computed", func(*apiserver.Server, *observe.Target) {}, func(*unstructured.Unstructured) ([]revision.Field, string, error) { return nil, "", odd }, "it is odd"},
-		{"an object that cannot be read", func(s *apiserver.Server, target *observe.Target) {
-			s.Fail(apiserver.On("get", "deployments"), away)
-			target.Object = nil
-		}, wanted(t, "b", ""), "the server is away"},
-		{"fields that are not there", func(_ *apiserver.Server, target *observe.Target) { target.Object.Object["spec"] = "odd" }, wanted(t, "b", ""), ".spec"},
-		{"annotations that are none", func(_ *apiserver.Server, target *observe.Target) {
-			_ = unstructured.SetNestedField(target.Object.Object, "odd", "metadata", "annotations")
-		}, wanted(t, "b", ""), "annotations"},
-		{"what the server refuses", func(s *apiserver.Server, _ *observe.Target) {
-			s.Fail(apiserver.On("patch", "deployments"), away)
-		}, wanted(t, "b", ""), "the server is away"},
+		{"an object that is being deleted", "metadata: {deletionTimestamp: '2001-01-01T00:00:00Z'}", "", nil, "deployments/web is being deleted and cannot be changed"},
+		{"what cannot be computed", "{}", "", errors.New("it is odd"), "it is odd"},
+		{"an object that cannot be read", "{}", "get", nil, "the server is away"},
+		{"fields that are not there", "spec: odd", "", nil, ".spec"},
+		{"annotations that are none", "metadata: {resourceVersion: '1', annotations: odd}", "", nil, "annotations"},
+		{"what the server refuses", "{}", "patch", nil, "the server is away"},
 	} {
 		s, client, target := serve(t, "a")
-		test.change(s, &target)
-		if _, err := Write(t.Context(), target.Resource(client), target, test.want, "", edit.Options{}); err == nil || !strings.Contains(err.Error(), test.says) || imageOf(stored(s)) != "a" {
+		maps.Copy(target.Object.Object, parse(t, test.fields).Object)
+		s.Fail(apiserver.On(test.fails, "deployments"), apiserver.Fault{Err: apierrors.NewServiceUnavailable("the server is away")})
+		if test.fails == "get" {
+			target.Object = nil
+		}
+		want := func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
+			fields, cause, _ := wanted(t, "b", "")(obj)
+			return fields, cause, test.want
+		}
+		if _, err := Write(t.Context(), target.Resource(client), target, want, "", edit.Options{}); err == nil || !strings.Contains(err.Error(), test.says) || imageOf(stored(s)) != "a" {
 			t.Errorf("%s: %v, want %s", test.what, err, test.says)
 		}
 	}

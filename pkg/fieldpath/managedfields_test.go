@@ -6,7 +6,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 )
 
 // managedObject contains managedFields as API servers record them: for fields, for a list whose
@@ -38,10 +39,7 @@ spec:
 
 func TestManager(t *testing.T) {
 	t.Parallel()
-	obj := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(managedObject), &obj.Object); err != nil {
-		t.Fatal(err)
-	}
+	obj := &unstructured.Unstructured{Object: fieldpathtest.Object(t, managedObject)}
 	for word, want := range map[string]struct {
 		manager string
 		second  int

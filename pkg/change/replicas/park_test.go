@@ -1,6 +1,7 @@
 package replicas
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"testing"
@@ -15,8 +16,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
 func parkIt(obj *unstructured.Unstructured) (ParkPlan, error) {
@@ -31,53 +34,30 @@ func unparkIt(obj *unstructured.Unstructured) (ParkPlan, error) {
 // change is left alone.
 func TestParkRefuses(t *testing.T) {
 	t.Parallel()
-	const (
-		forget = "kubectl annotate deployments.apps/web -n shop imoocpod.dev/parked-" + pasted
-		since  = "overwritten: deployment/web was parked with 5 replicas and has been scaled to 3 since\nhint: to keep the count as it is: " + forget +
-			"\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5" + pasted
-		nonsense = "deployment/web: the annotation imoocpod.dev/parked is invalid: json: cannot unmarshal number into Go value of type apis.ParkedCount\nhint: to forget it: " + forget
-		none     = "deployment/web: the annotation imoocpod.dev/parked is invalid: it needs a positive number of replicas and a path\nhint: to forget it: " + forget
-		gone     = "overwritten: deployment/web was parked with 5 replicas and has changed since: precondition not met: expected the replicas of deployment/web to be set, but .spec.size is not set" +
-			"\nhint: to keep the count as it is: " + forget +
-			"\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5 --replicas-path .spec.size" + pasted
-		deleted = "deployment/web is being deleted and cannot be scaled"
-	)
-	for _, test := range []struct {
-		what, object, annotation string
-		path                     string
-		park, back               string // the errors of park and unpark, or the reasons why they change nothing
-	}{
-		{"zero", "spec: {replicas: 0}", "", "replicas", "already scaled to zero", "not parked"},
-		{"as many as there can be", "spec: {replicas: 2147483647}", "", "replicas", "", "not parked"},
-		{"more than there can be", "spec: {replicas: 2147483648}", "", "replicas", "deployment/web: .spec.replicas is 2147483648, which is no count", "not parked"},
-		{"below zero", "spec: {replicas: -1}", "", "replicas", "deployment/web: .spec.replicas is -1, which is no count", "not parked"},
-		{"a text", "spec: {replicas: many}", "", "replicas", `deployment/web: .spec.replicas is the string "many", not an integer`, "not parked"},
-		{"shards", "spec: {shards: 2}", "", "shards", "deployment/web cannot be parked: .spec.shards counts shards, and zero may mean that it is not set", "not parked"},
-		{"no field", "spec: {replicas: 3}", "", "more", "precondition not met: expected the replicas of deployment/web to be set, but .spec.more is not set", "not parked"},
-		{"being deleted", "{metadata: {deletionTimestamp: '2001-01-01T00:00:00Z'}, spec: {replicas: 3}}", `{"replicas":5,"path":".spec.replicas"}`, "replicas", deleted, deleted},
-		{"scaled since", "spec: {replicas: 3}", `{"replicas":5,"path":".spec.replicas","by":"alice"}`, "replicas", since, since},
-		{"nonsense", "spec: {replicas: 0}", `5`, "replicas", nonsense, nonsense},
-		{"no count", "spec: {replicas: 0}", `{"replicas":-5,"path":".spec.replicas"}`, "replicas", none, none},
-		{"a field that is not there", "spec: {replicas: 0}", `{"replicas":5,"path":".spec.size"}`, "replicas", gone, gone},
-		{"another count", "spec: {replicas: 0}", `{"replicas":5,"path":".spec.replicas"}`, "more", "deployment/web cannot be parked: it is parked already, by its count .spec.replicas", ""},
-	} {
-		obj := parse(t, test.object)
-		if test.annotation != "" {
-			obj.SetAnnotations(map[string]string{apis.AnnotationParked: test.annotation})
-		}
-		said := func(p ParkPlan, err error) string {
-			if err == nil {
-				return p.Kept
-			}
-			return told(err)
-		}
-		if got := said(Park(ofWeb(), obj, fieldpath.Fields("spec", test.path), "bob", "", time.Now())); got != test.park {
-			t.Errorf("%s: to park it: %q, want %q", test.what, got, test.park)
-		}
-		if got := said(Unpark(ofWeb(), obj, []string{".spec.replicas"})); got != test.back {
-			t.Errorf("%s: to restore it: %q, want %q", test.what, got, test.back)
-		}
+	type row struct {
+		Name                           string
+		Object                         fieldpathtest.Content
+		Annotation, Path, Park, Unpark string
 	}
+	said := func(p ParkPlan, err error) string {
+		if err == nil {
+			return p.Kept
+		}
+		return told(err)
+	}
+	rows.Run(t, "testdata/parking.yaml", time.Time{}, func(t *testing.T, row row) {
+		obj := &unstructured.Unstructured{Object: row.Object}
+		if row.Annotation != "" {
+			obj.SetAnnotations(map[string]string{apis.AnnotationParked: row.Annotation})
+		}
+		path := fieldpath.Fields("spec", cmp.Or(row.Path, "replicas"))
+		if got := said(Park(ofWeb(), obj, path, "bob", "", time.Now())); got != row.Park {
+			t.Errorf("to park it: %q, want %q", got, row.Park)
+		}
+		if got := said(Unpark(ofWeb(), obj, []string{".spec.replicas"})); got != row.Unpark {
+			t.Errorf("to restore it: %q, want %q", got, row.Unpark)
+		}
+	})
 }
 
 // An object that was read before is not read again. The error explains why a write was rejected.

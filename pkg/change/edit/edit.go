@@ -39,15 +39,15 @@ type Options struct {
 	Local bool
 }
 
-// Contested returns the backoff between attempts of a change that runs into conflicts.
-func Contested() wait.Backoff {
+// contested returns the backoff between attempts of a change that runs into conflicts.
+func contested() wait.Backoff {
 	return wait.Backoff{Steps: 10, Duration: 10 * time.Millisecond, Factor: 1, Jitter: 0.1}
 }
 
-// Retry calls change until it returns no conflict or until the backoff of Contested ends. If ctx is
+// Retry calls change until it returns no conflict or until the backoff of contested ends. If ctx is
 // done, Retry returns the cause of ctx instead of the last conflict, unlike client-go.
 func Retry(ctx context.Context, change func() error) error {
-	err := retry.OnError(Contested(), apierrors.IsConflict, change)
+	err := retry.OnError(contested(), apierrors.IsConflict, change)
 	if cause := context.Cause(ctx); cause != nil && apierrors.IsConflict(err) {
 		return cause
 	}

@@ -83,7 +83,7 @@ func TestApply(t *testing.T) {
 // overwritten.
 func TestApplyAgain(t *testing.T) {
 	t.Parallel()
-	most := Contested().Steps
+	most := contested().Steps
 	for _, test := range []struct {
 		others, patches int
 		conflict        bool

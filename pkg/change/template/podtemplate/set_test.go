@@ -4,92 +4,70 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape/escapetest"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
+	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
-const two = "{spec: {initContainers: [{name: init, image: i:1}], containers: [{name: app, image: a:1, env: [{name: A, value: '1'}, {name: B, valueFrom: {fieldRef: {fieldPath: x}}}]}, {name: side, image: s:1}]}}"
+type setRow struct {
+	Name             string
+	Template         map[string]any
+	Container        string
+	Images, Env      []string
+	Requests, Limits string
+	Want             map[string]any
+	Error            string
+}
+
+// set parses the settings of a row, and changes its template.
+func (row setRow) set() error {
+	var images []ImageSetting
+	for _, word := range row.Images {
+		image, err := ParseImage(word)
+		if err != nil {
+			return err
+		}
+		images = append(images, image)
+	}
+	var env []EnvSetting
+	for _, word := range row.Env {
+		variable, err := ParseEnv(word)
+		if err != nil {
+			return err
+		}
+		env = append(env, variable)
+	}
+	switch {
+	case images != nil:
+		return SetImages(row.Template, images)
+	case env != nil:
+		return SetEnv(row.Template, row.Container, env)
+	}
+	requests, err := ParseQuantities(row.Requests)
+	if err != nil {
+		return err
+	}
+	limits, err := ParseQuantities(row.Limits)
+	if err != nil {
+		return err
+	}
+	return SetResources(row.Template, row.Container, requests, limits)
+}
 
 func TestSet(t *testing.T) {
 	t.Parallel()
-	one := "{spec: {containers: [{name: app, image: a:1}]}}"
-	images := func(words ...string) func(map[string]any) error {
-		return func(template map[string]any) error {
-			var all []ImageSetting
-			for _, word := range words {
-				s, err := ParseImage(word)
-				if err != nil {
-					return err
-				}
-				all = append(all, s)
+	rows.Run(t, "testdata/set.yaml", time.Time{}, func(t *testing.T, row setRow) {
+		err := row.set()
+		switch {
+		case row.Error != "":
+			if err == nil || !strings.Contains(err.Error(), row.Error) {
+				t.Errorf("%v, want %q", err, row.Error)
 			}
-			return SetImages(template, all)
+		case err != nil || !reflect.DeepEqual(row.Template, row.Want):
+			t.Errorf("%v, %v, want %v", row.Template, err, row.Want)
 		}
-	}
-	env := func(pattern string, words ...string) func(map[string]any) error {
-		return func(template map[string]any) error {
-			var all []EnvSetting
-			for _, word := range words {
-				s, err := ParseEnv(word)
-				if err != nil {
-					return err
-				}
-				all = append(all, s)
-			}
-			return SetEnv(template, pattern, all)
-		}
-	}
-	resources := func(pattern, requests, limits string) func(map[string]any) error {
-		return func(template map[string]any) error {
-			r, err := ParseQuantities(requests)
-			if err != nil {
-				return err
-			}
-			l, err := ParseQuantities(limits)
-			if err != nil {
-				return err
-			}
-			return SetResources(template, pattern, r, l)
-		}
-	}
-	for name, row := range map[string]struct {
-		template string
-		set      func(map[string]any) error
-		want     string
-		err      string
-	}{
-		"only image":      {one, images("a:2"), "{spec: {containers: [{name: app, image: 'a:2'}]}}", ""},
-		"named":           {two, images("side=s:2", "init=i:2"), strings.NewReplacer("s:1", "s:2", "i:1", "i:2").Replace(two), ""},
-		"pattern":         {two, images("*=x:2"), strings.NewReplacer("s:1", "x:2", "i:1", "x:2", "a:1", "x:2").Replace(two), ""},
-		"digest":          {one, images("r/a@sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"), "{spec: {containers: [{name: app, image: 'r/a@sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a'}]}}", ""},
-		"several":         {two, images("a:2"), "", "it has 2 containers: app, side"},
-		"none of it":      {two, images("none=a:2"), "", `unable to find container named "none": the containers are app, side, init`},
-		"no containers":   {"{spec: {}}", images("a:2"), "", "no containers"},
-		"no image":        {one, images("app="), "", "is no image"},
-		"no name":         {one, images("=a"), "", "is no image"},
-		"env":             {one, env("*", "A=1", "B=x=y"), "{spec: {containers: [{name: app, image: 'a:1', env: [{name: A, value: '1'}, {name: B, value: 'x=y'}]}]}}", ""},
-		"env in place":    {two, env("app", "B=2", "A-"), strings.Replace(two, "env: [{name: A, value: '1'}, {name: B, valueFrom: {fieldRef: {fieldPath: x}}}]", "env: [{name: B, value: '2'}]", 1), ""},
-		"last env":        {"{spec: {containers: [{name: app, env: [{name: A}]}]}}", env("app", "A-", "C-"), "{spec: {containers: [{name: app}]}}", ""},
-		"bad env":         {one, env("*", "A"), "", "sets no variable"},
-		"bad name":        {one, env("*", "1 2=3"), "", "is no name of a variable"},
-		"resources":       {one, resources("app", "cpu=100m", "cpu=1,memory=1Gi"), "{spec: {containers: [{name: app, image: 'a:1', resources: {requests: {cpu: 100m}, limits: {cpu: '1', memory: 1Gi}}}]}}", ""},
-		"bad quantity":    {one, resources("app", "cpu=many", "cpu=1"), "", `"many" is no quantity of cpu`},
-		"bad resources":   {one, resources("app", "cpu", "cpu=1"), "", "is no amount of a resource"},
-		"other container": {one, resources("side", "cpu=1", "cpu=1"), "", "unable to find container"},
-	} {
-		template := fieldpathtest.Object(t, row.template)
-		err := row.set(template)
-		if row.err != "" {
-			if err == nil || !strings.Contains(err.Error(), row.err) {
-				t.Errorf("%s: %v, want %q", name, err, row.err)
-			}
-			continue
-		}
-		if want := fieldpathtest.Object(t, row.want); err != nil || !reflect.DeepEqual(template, want) {
-			t.Errorf("%s: %v, %v, want %v", name, template, err, want)
-		}
-	}
+	})
 }
 
 // An image is valid if "kubectl run" accepts it: a name with a tag, a digest, or both, or only a

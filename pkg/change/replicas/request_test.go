@@ -1,6 +1,7 @@
 package replicas
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -310,7 +311,8 @@ func (row requestRow) checkEffect(t *testing.T, s *shelf, done Result, dryRun []
 	// itself is patched and not its /scale.
 	want := map[string]string{}
 	if target.Kind.Reconciled() && !strings.HasSuffix(row.Sent, "scale") && *done.Before != done.Replicas {
-		want[apis.AnnotationLastScale] = fmt.Sprintf(`{"from":%d,"to":%d,"path":".spec.replicas"}`, *done.Before, done.Replicas)
+		from := *cmp.Or(row.Began, done.Before)
+		want[apis.AnnotationLastScale] = fmt.Sprintf(`{"from":%d,"to":%d,"path":".spec.replicas"}`, from, done.Replicas)
 	}
 	if row.Slots != "" {
 		want[apis.AnnotationRemovedSlots] = row.Slots

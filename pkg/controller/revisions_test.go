@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -27,12 +28,19 @@ func (w *world) holdRecorded(is request, owner *unstructured.Unstructured, hash 
 	}
 }
 
-// holdRevision checks that a revision contains the template whose hash is in its name, that its
-// data never changes, and that no revision in use is deleted.
+// holdRevision checks that the loop has read the owner before it writes a revision, that a revision contains
+// the template whose hash is in its name, that its data never changes, that a change has the resource version
+// as a precondition, and that no revision in use is deleted.
 func (w *world) holdRevision(is request, kind kinds.Kind, owner *unstructured.Unstructured) {
 	if owner == nil {
 		w.blame("I4: %s, whose revision is not the loop's", is)
 		return
+	}
+	if _, ever := w.looked[owner.GetUID()]; !ever {
+		w.blame("%s without a look at its owner", is)
+	}
+	if is.before != nil && !bytes.Contains(is.Body, []byte(`"resourceVersion":`)) {
+		w.blame("I4: %s without the resource version as a precondition", is)
 	}
 	revision := is.after
 	if revision == nil {
@@ -335,7 +343,7 @@ func TestHistoryOfALargeObject(t *testing.T) {
 func TestTwoLoopsKeepOneHistory(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		w.check = func(is request) { // hold can check the writes of pods only if one loop runs
-			if revisionWrite(is.Request) {
+			if is.Verb == "get" || revisionWrite(is.Request) {
 				w.hold(is)
 			}
 		}

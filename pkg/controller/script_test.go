@@ -127,10 +127,11 @@ func drawScript(t *rapid.T) script {
 		"refuse": rapid.SampledFrom([]string{"", "create", "patch", "apply", "delete"}),
 		"pause":  rapid.SampledFrom([]string{"", "second", "minute"}),
 		"label":  rapid.SampledFrom([]string{"name", "other"}),
+		"lose":   rapid.SampledFrom([]string{"request", "response"}),
 	}
 	for range rapid.IntRange(0, 8).Draw(t, "steps") {
 		st := step{
-			what:  rapid.SampledFrom([]string{"pass", "scale", "template", "status", "kill", "fail", "unlabel", "hold", "add", "refuse", "restart", "label", "pause", "remove", "slots"}).Draw(t, "step"),
+			what:  rapid.SampledFrom([]string{"pass", "scale", "template", "status", "kill", "fail", "unlabel", "hold", "add", "refuse", "restart", "label", "pause", "remove", "slots", "lose"}).Draw(t, "step"),
 			owner: rapid.IntRange(0, 2).Draw(t, "of"), pod: rapid.IntRange(0, 5).Draw(t, "pod"),
 			then: rapid.SampledFrom([]time.Duration{0, time.Millisecond, 150 * time.Millisecond, time.Second, time.Minute, 7 * time.Minute}).Draw(t, "then"),
 		}
@@ -422,6 +423,10 @@ func (st step) happen(w *world) {
 		}
 	case "refuse":
 		w.refuse(st.how)
+	case "lose": // the next write of a child
+		children := []string{"pods", "deployments", "controllerrevisions"}
+		child := func(q apiserver.Request) bool { return apiserver.Writes(q) && slices.Contains(children, q.Resource) }
+		w.Server.Fail(child, apiserver.Fault{Times: 1, Drop: st.how == "request", DropAfter: st.how == "response"})
 	case "label":
 		w.relabelCRD(st.how)
 	case "pause": // the longest pause is shorter than the wait after the last step

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -8,7 +9,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -68,9 +68,11 @@ type world struct {
 	mu sync.Mutex
 
 	// wanted maps an object to its desired states, oldest first. looked maps an object to the time
-	// of the loop's last live read.
-	wanted map[types.UID][]want
-	looked map[types.UID]time.Time
+	// of the loop's last live read. written maps an object to the names of the pods that the loop has
+	// created or deleted since then.
+	wanted  map[types.UID][]want
+	looked  map[types.UID]time.Time
+	written map[types.UID][]string
 	// taken maps a pod to the time when someone other than the loop last changed it. shown holds
 	// the creation times of pods that the loop did not create.
 	taken, shown map[types.UID]time.Time
@@ -145,7 +147,7 @@ spec:
 func newWorld(t testing.TB, kinds []kinds.Kind) *world {
 	w := &world{
 		TB: t, Server: apiserver.New(t), kinds: kinds,
-		wanted: map[types.UID][]want{}, looked: map[types.UID]time.Time{},
+		wanted: map[types.UID][]want{}, looked: map[types.UID]time.Time{}, written: map[types.UID][]string{},
 		taken: map[types.UID]time.Time{}, shown: map[types.UID]time.Time{},
 		paused: map[types.UID]time.Time{},
 	}
@@ -194,9 +196,13 @@ func (w *world) newLoop(change ...func(*Options)) *Controller {
 	return New(opts)
 }
 
-// start starts a new loop.
+// start starts a new loop, which has not read any object yet.
 func (w *world) start(change ...func(*Options)) {
 	w.Helper()
+	w.mu.Lock()
+	clear(w.looked)
+	clear(w.written)
+	w.mu.Unlock()
 	c := w.newLoop(change...)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -397,6 +403,7 @@ func (w *world) hold(is request) {
 	defer w.mu.Unlock()
 	if is.Verb == "get" {
 		w.looked[is.after.GetUID()] = time.Now()
+		delete(w.written, is.after.GetUID())
 		return
 	}
 	obj := is.after
@@ -414,8 +421,10 @@ func (w *world) hold(is request) {
 		w.holdPause(is, owner)
 		switch is.Verb {
 		case "create":
+			w.holdLook(is, owner, obj)
 			w.holdCreate(is, kind, owner)
 		case "delete":
+			w.holdLook(is, owner, obj)
 			w.holdDelete(is, kind, owner)
 		default:
 			w.holdLabels(is)
@@ -457,6 +466,19 @@ func (w *world) holdPause(is request, owner *unstructured.Unstructured) {
 	if known && seen && owner.GetDeletionTimestamp() == nil && pause.Active(time.Now()) {
 		w.blame("%s for an object that is %s, since %s", is, pause, since.Format("15:04:05.000"))
 	}
+}
+
+// holdLook checks that the loop has read the owner of a pod before it creates or deletes the pod, and that
+// it does so only once after a read.
+func (w *world) holdLook(is request, owner, pod *unstructured.Unstructured) {
+	uid := owner.GetUID()
+	if _, ever := w.looked[uid]; !ever {
+		w.blame("%s without a look at its owner", is)
+	}
+	if slices.Contains(w.written[uid], pod.GetName()) {
+		w.blame("%s, which was written before on the same look at its owner", is)
+	}
+	w.written[uid] = append(w.written[uid], pod.GetName())
 }
 
 // pause pauses an object for a duration. A duration of zero resumes it.
@@ -527,6 +549,9 @@ func (w *world) holdCreate(is request, kind kinds.Kind, owner *unstructured.Unst
 	if kind.Mapping.Strategy == kinds.StrategyNodes {
 		return
 	}
+	if slot := slotOf(is.after, owner); !w.everWanted(owner, slot) {
+		w.blame("I1: %s in slot %s, which is not wanted", is, slot)
+	}
 	live := int64(0)
 	for _, pod := range w.mine(is.in, owner) {
 		if !hasEnded(pod) && !lost(pod) {
@@ -538,11 +563,29 @@ func (w *world) holdCreate(is request, kind kinds.Kind, owner *unstructured.Unst
 	}
 }
 
-// holdDelete checks that a delete leaves at least the wanted number of active pods, unless the
-// deleted pod is outdated or its slot is not wanted. If the deleted pod is ready, at most a quarter of
-// the wanted pods, or one pod if that is more, may be unready afterward.
+// everWanted reports whether a slot of an object has been wanted since the loop last read the object live.
+func (w *world) everWanted(owner *unstructured.Unstructured, slot slots.Slot) bool {
+	return slices.ContainsFunc(w.inForce(owner.GetUID()), func(want want) bool { return want.ok && want.wants(slot) })
+}
+
+// slotOf returns the slot of a pod by its name, because users can change its labels.
+func slotOf(pod, owner *unstructured.Unstructured) slots.Slot {
+	replaces := types.UID(pod.GetLabels()[apis.LabelReplaces])
+	if slot := slots.FromName(pod.GetName(), owner.GetName(), owner.GetUID(), replaces); slot != slots.None {
+		return slot
+	}
+	return slots.FromName(pod.GetName(), owner.GetName(), owner.GetUID(), "")
+}
+
+// holdDelete checks that a delete has the UID of the pod as a precondition, and that it leaves at least
+// the wanted number of active pods, unless the deleted pod is outdated or its slot is not wanted. If the
+// deleted pod is ready, at most a quarter of the wanted pods, or one pod if that is more, may be unready
+// afterward.
 func (w *world) holdDelete(is request, kind kinds.Kind, owner *unstructured.Unstructured) {
 	gone := is.before
+	if !bytes.Contains(is.Body, []byte(gone.GetUID())) {
+		w.blame("I4: %s without the UID as a precondition", is)
+	}
 	if gone.GetDeletionTimestamp() != nil || hasEnded(gone) || w.takenLately(gone, owner) {
 		return
 	}
@@ -567,7 +610,7 @@ func (w *world) holdDelete(is request, kind kinds.Kind, owner *unstructured.Unst
 	if active >= least || kind.Mapping.Strategy == kinds.StrategyNodes {
 		return
 	}
-	slot := slots.FromName(gone.GetName(), owner.GetName(), owner.GetUID(), types.UID(gone.GetLabels()[apis.LabelReplaces]))
+	slot := slotOf(gone, owner)
 	hash := gone.GetLabels()[apis.LabelTemplateHash]
 	switch outdated := hash != "" && hash != kinds.TemplateHash(kind, owner); {
 	case !outdated && !slices.ContainsFunc(w.inForce(owner.GetUID()), func(want want) bool { return want.ok && !want.wants(slot) }):
@@ -679,7 +722,7 @@ func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 	if kind.Mapping.Strategy == kinds.StrategyDeployment {
 		return w.amissDeployment(kind, obj, n)
 	}
-	filled, wanted := map[string]bool{}, desired(w.Actor, kind, obj)
+	filled, wanted := map[slots.Slot]bool{}, desired(w.Actor, kind, obj)
 	count := int64(0)
 	for _, pod := range children(w.Actor, obj) {
 		if lost(pod) {
@@ -687,14 +730,9 @@ func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 		}
 		count++
 		hash := pod.GetLabels()[apis.LabelTemplateHash]
-		// Users can change the labels, so the name identifies the slot.
-		bypasses := types.UID(pod.GetLabels()[apis.LabelReplaces])
-		slot := slots.FromName(pod.GetName(), obj.GetName(), obj.GetUID(), bypasses).String()
-		if slot == slots.None.String() {
-			slot = slots.FromName(pod.GetName(), obj.GetName(), obj.GetUID(), "").String()
-		}
-		switch number, err := strconv.Atoi(slot); {
-		case kind.Mapping.Strategy == kinds.StrategyPods && (err != nil || !wanted.wants(slots.Slot(number))):
+		slot := slotOf(pod, obj)
+		switch {
+		case kind.Mapping.Strategy == kinds.StrategyPods && !wanted.wants(slot):
 			return fmt.Sprintf("pod %s of %s is in a slot that is not wanted", pod.GetName(), name)
 		case hasEnded(pod) || pod.GetDeletionTimestamp() != nil || !ready(pod):
 			return fmt.Sprintf("pod %s of %s is not ready", pod.GetName(), name)

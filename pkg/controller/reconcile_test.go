@@ -2,6 +2,7 @@ package controller
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -146,4 +147,48 @@ func TestPodsWhoseCreatesWereNotAnsweredCount(t *testing.T) {
 		w.Stall()
 		w.converges()
 	})
+}
+
+// A change causes only a limited number of reconciles and writes. With -v, this test prints the counts,
+// which docs/how-it-works.md lists.
+func TestReconcileCounts(t *testing.T) {
+	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.HelloWorld()} {
+		t.Run(kind.Kind, func(t *testing.T) {
+			inWorld(t, []kinds.Kind{kind}, func(w *world) {
+				w.start()
+				var looks int64
+				var writes int
+				count := func(what string, mostLooks int64, mostWrites int) {
+					t.Helper()
+					w.converges()
+					w.passes(time.Minute)
+					nowLooks, nowWrites := w.c.Reconciles(), len(w.Requests(apiserver.Writes))
+					t.Logf("%-10s %-8s %2d reconciles %2d writes", kind.Kind, what, nowLooks-looks, nowWrites-writes)
+					if nowLooks-looks > mostLooks || nowWrites-writes > mostWrites {
+						t.Errorf("%s took %d reconciles and %d writes, want at most %d and %d", what, nowLooks-looks, nowWrites-writes, mostLooks, mostWrites)
+					}
+					looks, writes = nowLooks, nowWrites
+				}
+				scale := func(n int64) { w.set(kind, "default", "foo", n, kind.ReplicasPath...) }
+				foo := &unstructured.Unstructured{Object: ofAnyKind(kind, "web")}
+				set(foo, int64(1), kind.ReplicasPath...)
+				w.create(kind, "default", "foo", foo.Object)
+				count("create", 12, 8)
+				scale(3)
+				count("1 to 3", 16, 8)
+				scale(1)
+				count("3 to 1", 16, 8)
+				restart := append(slices.Clone(kind.Mapping.TemplatePath), "metadata", "annotations", apis.AnnotationRestartedAt)
+				w.set(kind, "default", "foo", "noon", restart...)
+				count("restart", 16, 8)
+				// Irrelevant changes cause no reconcile.
+				w.set(kind, "default", "foo", "b", "metadata", "annotations", "a")
+				w.set(kind, "default", "foo", "d", "metadata", "labels", "c")
+				w.Update("pods", "default", w.List("pods", "default")[0].GetName(), func(pod *unstructured.Unstructured) {
+					set(pod, "a heartbeat", "status", "message")
+				})
+				count("nothing", 0, 0)
+			})
+		})
+	}
 }

@@ -5,8 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -38,14 +36,13 @@ const (
 	chaosLanes = 4
 )
 
-// tally counts the random runs and their events. excess is the number of surplus pods that two
-// controllers without a lease created.
-var tally struct{ runs, actions, faults, writes, excess atomic.Int64 }
+// tally counts the random runs and their events.
+var tally struct{ runs, actions, faults atomic.Int64 }
 
-// In a random run, a user scales an object up and down, pods are deleted, evicted, failed, and
-// modified, and one or two controllers without a lease run with an unreliable network and server.
-// The final state must be exactly as requested. There must never be too many pods or too many
-// deletions.
+// In a random run, a user scales an object up and down and changes its image, pods are deleted, evicted,
+// failed, and modified, and one or two controllers without a lease run with an unreliable network and
+// server. The final state must be exactly as requested. There must never be more pods than the user has
+// ever asked for, and never two in one slot.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	if *chaosSeed != 0 {
@@ -70,38 +67,33 @@ func TestChaos(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("%d random runs, %d actions, %d faults injected, %d writes of loops, %d creates too many of two loops without a lease",
-		tally.runs.Load(), tally.actions.Load(), tally.faults.Load(), tally.writes.Load(), tally.excess.Load())
+	t.Logf("%d random runs, %d actions, %d faults injected", tally.runs.Load(), tally.actions.Load(), tally.faults.Load())
 	if tally.runs.Load() == 0 {
 		t.Error("there were no random runs")
 	}
 }
 
 type chaos struct {
-	*harness.Driver
-	t         *testing.T
-	namespace string
-	w         *harness.Witness
-	rand      *rand.Rand
-	stable    *harness.Faults // for controllers whose watches are never delayed
-	stale     *harness.Faults // for controllers whose watches are sometimes delayed
-	most      int32
-	// alone means that only one controller runs at a time, and its watches are not delayed.
-	// Otherwise, two controllers without a lease may create extra pods for a while, because neither
-	// sees the latest pods of the other. They create at most one pod for each slot that was ever
-	// wanted. After slots were removed and reused, this limit may exceed the number of wanted pods.
-	alone bool
+	*harness.Owner
+	t      *testing.T
+	uid    types.UID
+	w      *harness.Witness
+	rand   *rand.Rand
+	stable *harness.Faults // for controllers whose watches are never delayed
+	stale  *harness.Faults // for controllers whose watches are sometimes delayed
+	// most is the highest replica count that was ever wanted.
+	most int
 	// earlier is the number of pods created by an earlier controller.
-	earlier int32
+	earlier int
 	// slow means that a finalizer delays pod deletion.
 	slow bool
-
-	mu    sync.Mutex
-	loops []*harness.Controller
+	// running waits for the goroutines of the run.
+	running sync.WaitGroup
+	loops   []*harness.Controller
 }
 
 func chaosRun(t *testing.T, seed uint64) {
-	t.Cleanup(func() { // runs after the cleanups of the witness and the driver, which may fail the test
+	t.Cleanup(func() { // runs after the cleanup of the witness, which may fail the test
 		if t.Failed() {
 			t.Logf("repeat with: go test -race ./test/e2e -run TestChaos -seed %d", seed)
 		}
@@ -114,13 +106,15 @@ func chaosRun(t *testing.T, seed uint64) {
 			}
 		})
 	}
-	w := cluster.WatchPods(t, ns)
 	c := &chaos{
-		Driver: cluster.NewDriver(t, ns, w), t: t, namespace: ns, w: w,
-		rand:   rand.New(rand.NewPCG(seed, 1)),
+		Owner: cluster.Owner(t, ns, kinds.ImoocPod(), "foo"), t: t, w: cluster.WatchPods(t, ns), rand: rand.New(rand.NewPCG(seed, 1)),
 		stable: harness.NewFaults(seed), stale: harness.NewFaults(seed + 1),
 	}
-	bystanders := c.bystanders()
+	t.Cleanup(c.running.Wait)
+	bystanders := []*corev1.Pod{
+		c.newPod("same-app", map[string]string{apis.LabelApp: "foo"}),
+		c.newPod("same-identity", map[string]string{apis.LabelApp: "foo", apis.LabelOwner: "somebody", apis.LabelSlot: "0"}),
+	}
 	c.begin()
 	for range 8 + c.rand.IntN(16) {
 		c.act()
@@ -131,17 +125,11 @@ func chaosRun(t *testing.T, seed uint64) {
 	}
 	c.stable.SetCalm(true)
 	c.stale.SetCalm(true)
-	last := int32(c.rand.IntN(7))
+	last := c.rand.IntN(7)
 	c.scaleTo(last)
-	// An annotation holds the removed slots, so their removal does not change the generation. Even
-	// if the status is current, one of two controllers may still fill a removed slot.
-	c.whileLettingGo(func() { cluster.AwaitConverged(t, ns, "foo", int(last), c.inWantedSlot) })
-	bound := int(c.most)
-	if !c.alone {
-		bound = c.SlotsEverWanted()
-	}
-	if most := w.MostLive(c.UID); most > bound+int(c.earlier) {
-		t.Errorf("I1: %d live pods at once, and at most %d may be, beside %d from before (alone: %t)", most, bound, c.earlier, c.alone)
+	c.whileLettingGo(func() { cluster.AwaitConverged(t, ns, "foo", last, inSlotBelow(last)) })
+	if most := c.w.MostLive(c.uid); most > c.most+c.earlier {
+		t.Errorf("I1: %d live pods at once, and at most %d may be, beside %d from before", most, c.most, c.earlier)
 	}
 	c.mustBeUntouched(bystanders)
 	tally.runs.Add(1)
@@ -149,14 +137,12 @@ func chaosRun(t *testing.T, seed uint64) {
 }
 
 func (c *chaos) begin() {
-	n := int32(c.rand.IntN(6))
-	c.most = n
-	template := map[string]any{"spec": map[string]any{
+	c.most = c.rand.IntN(6)
+	metadata := map[string]any{}
+	template := map[string]any{"metadata": metadata, "spec": map[string]any{
 		"terminationGracePeriodSeconds": []int64{0, 1, 2, 3600}[c.rand.IntN(4)],
 		"containers":                    []any{map[string]any{"name": "main", "image": "busybox"}},
 	}}
-	metadata := map[string]any{}
-	template["metadata"] = metadata
 	if c.slow = c.rand.IntN(3) == 0; c.slow {
 		metadata["finalizers"] = []any{harness.Finalizer}
 		c.t.Cleanup(c.letGo)
@@ -164,91 +150,70 @@ func (c *chaos) begin() {
 	if c.rand.IntN(4) == 0 {
 		metadata["labels"] = map[string]any{apis.LabelReplaces: "7", apis.LabelSlot: "7", apis.LabelOwner: "7", apis.LabelTemplateHash: "7"}
 	}
-	c.Create(n, template)
-	if c.rand.IntN(4) == 0 {
-		c.earlier = int32(1 + c.rand.IntN(3))
-		c.adopted(int(c.earlier))
+	cluster.NewOwner(c.t, c.Namespace, c.Kind, c.Name, map[string]any{"replicas": int64(c.most), "template": template})
+	foo := c.Get()
+	c.uid = foo.GetUID()
+	if c.rand.IntN(4) == 0 { // foo has pods without a slot, like pods of an earlier controller
+		c.earlier = 1 + c.rand.IntN(3)
+		for i := range c.earlier {
+			c.newPod(fmt.Sprintf("foo-earlier-%d", i), map[string]string{apis.LabelApp: "foo"}, *metav1.NewControllerRef(foo, c.Kind.GroupVersionKind()))
+		}
 	}
-	c.alone = c.rand.IntN(2) == 0
 	c.start(c.stable)
-	if !c.alone && c.rand.IntN(2) == 0 {
+	if c.rand.IntN(3) == 0 {
 		c.start(c.stale)
 	}
 }
 
-// adopted creates n pods that belong to foo but have no slot, like pods of an earlier controller.
-func (c *chaos) adopted(n int) {
-	kind := kinds.ImoocPod()
-	owner := *metav1.NewControllerRef(&metav1.ObjectMeta{Name: "foo", UID: c.UID}, kind.GroupVersionKind())
-	for i := range n {
-		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{
-				Name: fmt.Sprintf("foo-earlier-%d", i), Labels: map[string]string{apis.LabelApp: "foo"}, OwnerReferences: []metav1.OwnerReference{owner},
-			},
-			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
-		}
-		if _, err := cluster.Core.Pods(c.namespace).Create(c.t.Context(), pod, metav1.CreateOptions{}); err != nil {
-			c.t.Fatal(err)
-		}
+// newPod creates a pod, as someone other than the controllers of the run.
+func (c *chaos) newPod(name string, labels map[string]string, owners ...metav1.OwnerReference) *corev1.Pod {
+	pod, err := cluster.Core.Pods(c.Namespace).Create(c.t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, OwnerReferences: owners},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		c.t.Fatal(err)
 	}
+	return pod
 }
 
 // start starts a controller as if it had regained its lease. Such a controller must not exit by
 // itself, whatever the server responds.
 func (c *chaos) start(f *harness.Faults) {
-	count := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		if harness.IsWrite(r) {
-			tally.writes.Add(1)
-		}
-		return next.RoundTrip(r)
-	}
-	var excess *atomic.Int64
-	if !c.alone {
-		excess = &tally.excess
-	}
-	l := cluster.StartController(c.t, controller.Options{Kinds: []kinds.Kind{kinds.ImoocPod()}, Namespace: c.namespace, Resumed: true},
-		count, f.Intercept, c.Check(excess))
-	c.mu.Lock()
+	l := cluster.StartController(c.t, controller.Options{Kinds: []kinds.Kind{c.Kind}, Namespace: c.Namespace, Resumed: true}, f)
 	c.loops = append(c.loops, l)
-	c.mu.Unlock()
-	c.Go(func() {
+	c.running.Go(func() {
 		select {
 		case <-l.Done:
 			if !l.Killed() {
-				c.Blame("a loop gave up by itself: %v", l.Err)
+				c.t.Errorf("a loop gave up by itself: %v", l.Err)
 			}
 		case <-c.t.Context().Done():
 		}
 	})
 }
 
-// someLoop returns a random controller of this run, which may already be killed.
-func (c *chaos) someLoop() *harness.Controller {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.loops[c.rand.IntN(len(c.loops))]
-}
-
-func (c *chaos) scaleTo(n int32) {
+func (c *chaos) scaleTo(n int) {
 	c.most = max(c.most, n)
 	c.Scale(n)
 }
 
 func (c *chaos) act() {
-	switch c.rand.IntN(18) {
+	pods := cluster.Core.Pods(c.Namespace)
+	switch c.rand.IntN(16) {
 	case 0, 1, 2:
-		c.scaleTo(int32(c.rand.IntN(9)))
+		c.scaleTo(c.rand.IntN(9))
 	case 3:
 		c.onSomePod(func(pod *corev1.Pod) error {
-			return cluster.Core.Pods(c.namespace).Delete(c.t.Context(), pod.Name, metav1.DeleteOptions{})
+			return pods.Delete(c.t.Context(), pod.Name, metav1.DeleteOptions{})
 		})
 	case 4:
 		c.onSomePod(func(pod *corev1.Pod) error {
-			return cluster.Core.Pods(c.namespace).Delete(c.t.Context(), pod.Name, *metav1.NewDeleteOptions(0))
+			return pods.Delete(c.t.Context(), pod.Name, *metav1.NewDeleteOptions(0))
 		})
 	case 5:
 		c.onSomePod(func(pod *corev1.Pod) error {
-			return cluster.Core.Pods(c.namespace).EvictV1(c.t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}})
+			return pods.EvictV1(c.t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}})
 		})
 	case 6:
 		c.onSomePod(func(pod *corev1.Pod) error {
@@ -262,13 +227,9 @@ func (c *chaos) act() {
 		c.onSomePod(func(pod *corev1.Pod) error {
 			return c.patch(pod, `{"metadata":{"annotations":{"someone":"was here"}}}`)
 		})
-	case 9: // kill a controller, and start a new one
-		c.someLoop().Kill()
-		if next := c.rand.IntN(2); c.alone {
-			c.start(c.stable)
-		} else {
-			c.start([]*harness.Faults{c.stable, c.stale}[next])
-		}
+	case 9: // kill a controller, which may be dead already, and start a new one
+		c.loops[c.rand.IntN(len(c.loops))].Kill()
+		c.start([]*harness.Faults{c.stable, c.stale}[c.rand.IntN(2)])
 	case 10, 11:
 		c.stale.Hold()
 	case 12:
@@ -276,42 +237,19 @@ func (c *chaos) act() {
 	case 13:
 		c.letGo()
 	case 14, 15:
-		c.SetImage(fmt.Sprintf("image-%d", c.rand.IntN(3)))
-	case 16:
-		c.remove()
-	case 17: // set the count, and reuse all removed slots or none
-		n := int32(c.rand.IntN(9))
-		c.most = max(c.most, n)
-		c.SetSlots(n, c.Removed()[:c.rand.IntN(2)*len(c.Removed())])
+		c.Patch(`{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"image-%d"}]}}}}`, c.rand.IntN(3))
 	}
-}
-
-// remove removes a random wanted slot, if any, and reduces the count by one.
-func (c *chaos) remove() {
-	n := int32(0)
-	var wanted []int32
-	for slot := range int32(9 + len(c.Removed())) {
-		if c.Wants(slot) {
-			n, wanted = n+1, append(wanted, slot)
-		}
-	}
-	if n == 0 {
-		return
-	}
-	removed := append(slices.Clone(c.Removed()), wanted[c.rand.IntN(len(wanted))])
-	slices.Sort(removed)
-	c.SetSlots(n-1, removed)
 }
 
 func (c *chaos) patch(pod *corev1.Pod, patch string, subresources ...string) error {
-	_, err := cluster.Core.Pods(c.namespace).Patch(c.t.Context(), pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+	_, err := cluster.Core.Pods(c.Namespace).Patch(context.Background(), pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
 	return err
 }
 
 // onSomePod calls do with a random pod of foo, if any. The pod may already be deleted.
 func (c *chaos) onSomePod(do func(*corev1.Pod) error) {
 	c.t.Helper()
-	pods := c.w.Owned(c.UID)
+	pods := c.w.Owned(c.uid)
 	if len(pods) == 0 {
 		return
 	}
@@ -328,7 +266,7 @@ func (c *chaos) whileLettingGo(do func()) {
 		return
 	}
 	done := make(chan struct{})
-	c.Go(func() {
+	c.running.Go(func() {
 		for {
 			changed := c.w.Changed()
 			c.letGo()
@@ -345,38 +283,21 @@ func (c *chaos) whileLettingGo(do func()) {
 
 // letGo removes the finalizer from terminating pods.
 func (c *chaos) letGo() {
-	for _, pod := range c.w.Owned(c.UID) {
+	for _, pod := range c.w.Owned(c.uid) {
 		if pod.DeletionTimestamp != nil && len(pod.Finalizers) > 0 {
-			_, err := cluster.Core.Pods(c.namespace).Patch(context.Background(), pod.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-			if err != nil && !apierrors.IsNotFound(err) {
+			if err := c.patch(pod, `{"metadata":{"finalizers":null}}`); err != nil && !apierrors.IsNotFound(err) {
 				c.t.Error(err)
 			}
 		}
 	}
 }
 
-// bystanders creates and returns pods that have labels of foo's pods but do not belong to foo.
-func (c *chaos) bystanders() []*corev1.Pod {
-	var made []*corev1.Pod
-	for name, labels := range map[string]map[string]string{
-		"same-app":      {apis.LabelApp: "foo"},
-		"same-identity": {apis.LabelApp: "foo", apis.LabelOwner: "somebody", apis.LabelSlot: "0"},
-	} {
-		pod, err := cluster.Core.Pods(c.namespace).Create(c.t.Context(), &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
-		}, metav1.CreateOptions{})
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		made = append(made, pod)
+// inSlotBelow returns a condition that is met if the slot of a pod is one of the n lowest.
+func inSlotBelow(n int) func(*corev1.Pod) bool {
+	return func(pod *corev1.Pod) bool {
+		slot, err := strconv.Atoi(pod.Labels[apis.LabelSlot])
+		return err == nil && slot >= 0 && slot < n
 	}
-	return made
-}
-
-func (c *chaos) inWantedSlot(pod *corev1.Pod) bool {
-	slot, err := strconv.ParseInt(pod.Labels[apis.LabelSlot], 10, 32)
-	return err == nil && c.Wants(int32(slot))
 }
 
 func (c *chaos) mustBeUntouched(pods []*corev1.Pod) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
@@ -93,10 +94,10 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	w := cluster.WatchPods(t, ns)
-	driver := cluster.NewDriver(t, ns, w)
 	start := deployAs(t, ns)
 	const n = 60
-	driver.Create(0)
+	foo := cluster.NewOwner(t, ns, kinds.ImoocPod(), "foo", map[string]any{"replicas": int64(0)})
+	uid := foo.Get().GetUID()
 
 	first := start()
 	cluster.AwaitConverged(t, ns, "foo", 0)
@@ -108,17 +109,17 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	second := start()
 	second.AwaitOutput(fmt.Sprintf(who, first.PID()))
 	second.AwaitOutput("waiting until it stops")
-	driver.Scale(n)
-	w.Until(t, "the first pod exists", func() bool { return w.Created[driver.UID] > 0 })
+	foo.Scale(n)
+	w.Until(t, "the first pod exists", func() bool { return w.Created[uid] > 0 })
 	first.Kill()
-	if made := w.EverCreated(driver.UID); made >= n {
+	if made := w.EverCreated(uid); made >= n {
 		t.Fatalf("the first copy was killed after all %d pods had been created, so this test shows nothing", n)
 	}
 	cluster.AwaitConverged(t, ns, "foo", n)
 	if holder := leaseOf(t, ns); holder.PID != second.PID() {
 		t.Errorf("the lease is held by %s, want process %d", holder, second.PID())
 	}
-	if most, made := w.MostLive(driver.UID), w.EverCreated(driver.UID); most != n || made != n {
+	if most, made := w.MostLive(uid), w.EverCreated(uid); most != n || made != n {
 		t.Errorf("saw %d pods at once and %d ever, want %d and %d", most, made, n, n)
 	}
 
@@ -126,7 +127,7 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	third := start()
 	third.AwaitOutput("waiting until it stops")
 	second.Freeze(t)
-	driver.Scale(n / 2)
+	foo.Scale(n / 2)
 	cluster.AwaitConverged(t, ns, "foo", n/2)
 	if holder := leaseOf(t, ns); holder.PID != third.PID() {
 		t.Errorf("the lease is held by %s, want process %d", holder, third.PID())
@@ -134,18 +135,18 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	second.Thaw(t)
 	second.AwaitOutput("could not renew the lease in time")
 	// A copy that shuts down, for example during a node drain, releases the lease immediately.
-	driver.Scale(n)
+	foo.Scale(n)
 	if code := third.Stop(); code != 0 {
 		t.Errorf("the third copy ended with exit code %d", code)
 	}
 	cluster.AwaitConverged(t, ns, "foo", n)
-	if most := w.MostLive(driver.UID); most != n {
+	if most := w.MostLive(uid); most != n {
 		t.Errorf("saw %d pods at once, want %d", most, n)
 	}
 
 	// A copy that was killed on this machine is not reported as running, although its lease has not expired.
 	second.Kill()
-	driver.Scale(1)
+	foo.Scale(1)
 	harness.Eventually(t, "the status says that no controller is running", func() bool {
 		return strings.Contains(cluster.Imoocpod(t, ns, "status", "foo"), "no controller is running for it")
 	})

@@ -115,8 +115,3 @@ func (c *Cluster) Requests(t *testing.T, namespace string, match func(Request) b
 
 // ByPlugin reports whether the plugin under test sent a request.
 func ByPlugin(r Request) bool { return strings.HasPrefix(r.UserAgent, "kubectl-imoocpod/") }
-
-// ByControllerOf returns a function that matches the writes of a test's in-process controllers.
-func ByControllerOf(t *testing.T) func(Request) bool {
-	return func(r Request) bool { return r.UserAgent == "kubectl-imoocpod/"+t.Name() && r.Writes() }
-}

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -24,19 +25,13 @@ import (
 // Controller is a controller in the test process. It can be disconnected between any two requests,
 // which looks like kill -9 to the server.
 type Controller struct {
-	*controller.Controller
-	Metrics *metrics.Metrics
-	// Kill ends the controller like kill -9. Stop ends it like Ctrl-C.
-	Kill, Stop func()
 	// Done is closed when the controller has ended, after Err is set.
 	Done chan struct{}
 	Err  error
 
-	// output is the output of the controller. clientLog is the log of client-go.
-	output, clientLog transcript
-
-	mu     sync.Mutex
-	killed bool
+	cancel context.CancelFunc
+	killed atomic.Bool
+	output transcript
 }
 
 // transcript is a buffer that is safe for concurrent use.
@@ -52,34 +47,20 @@ func (s *transcript) Write(p []byte) (int, error) {
 	return s.text.Write(p)
 }
 
-func (s *transcript) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 var errKilled = errors.New("the loop was killed")
 
-// StartController starts an in-process controller with interceptors between it and the server. It
-// overwrites the clients, the number of workers, the metrics, and the log in the options.
-func (c *Cluster) StartController(t *testing.T, opts controller.Options, interceptors ...Interceptor) *Controller {
+// StartController starts an in-process controller whose requests suffer from faults. It overwrites the
+// clients, the number of workers, the metrics, and the log in the options.
+func (c *Cluster) StartController(t *testing.T, opts controller.Options, faults *Faults) *Controller {
 	t.Helper()
-	l := &Controller{Done: make(chan struct{}), Metrics: metrics.New("test")}
+	l := &Controller{Done: make(chan struct{})}
 	// Buffer the log of client-go, which contains failed writes whenever a controller is killed.
-	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&l.clientLog)))
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&l.output)))
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger))
-	l.Stop = cancel
-	l.Kill = func() {
-		l.mu.Lock()
-		l.killed = true
-		l.mu.Unlock()
-		cancel()
-	}
+	l.cancel = cancel
 	config := rest.CopyConfig(c.Config)
-	config.UserAgent = "kubectl-imoocpod/" + t.Name()
-	config.WrapTransport = func(base http.RoundTripper) http.RoundTripper {
-		return chain(base, append([]Interceptor{l.cutOff}, interceptors...)...)
-	}
+	config.Wrap(faults.disturb)
+	config.Wrap(l.cutOff)
 	custom, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
@@ -91,50 +72,36 @@ func (c *Cluster) StartController(t *testing.T, opts controller.Options, interce
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.Dynamic, opts.Core, opts.Workers, opts.Metrics = custom, core, 2, l.Metrics
+	opts.Dynamic, opts.Core, opts.Workers, opts.Metrics = custom, core, 2, metrics.New("test")
 	opts.Log = func(line report.Line) { _, _ = fmt.Fprintf(&l.output, "%s: %s\n", line.Name, line.Text) }
-	l.Controller = controller.New(opts)
 	go func() {
 		defer close(l.Done)
-		l.Err = l.Run(ctx)
+		l.Err = controller.New(opts).Run(ctx)
 	}()
 	t.Cleanup(func() {
 		l.Kill()
 		<-l.Done
 		if t.Failed() {
-			t.Logf("a loop said:\n%s(it ended with: %v)\n%s", l.Output(), l.Err, l.clientLog.String())
+			t.Logf("a loop ended with %v, and said:\n%s", l.Err, l.output.text.String())
 		}
 	})
 	return l
 }
 
-func (l *Controller) cutOff(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-	if l.Killed() {
-		return nil, errKilled
-	}
-	return next.RoundTrip(r)
+func (l *Controller) cutOff(base http.RoundTripper) http.RoundTripper {
+	return promhttp.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		if l.Killed() {
+			return nil, errKilled
+		}
+		return base.RoundTrip(r)
+	})
+}
+
+// Kill ends the controller like kill -9.
+func (l *Controller) Kill() {
+	l.killed.Store(true)
+	l.cancel()
 }
 
 // Killed reports whether Kill ended the controller.
-func (l *Controller) Killed() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.killed
-}
-
-// Output returns the output so far.
-func (l *Controller) Output() string { return l.output.String() }
-
-// AwaitIdle waits until a controller has been idle for a second. It returns the number of its
-// reconciles, and the number of writes by all in-process controllers of the test in a namespace.
-func (c *Cluster) AwaitIdle(t *testing.T, namespace string, l *Controller) (looks int64, writes int) {
-	t.Helper()
-	since := time.Now()
-	Eventually(t, "the loop has nothing to do", func() bool {
-		if now := l.Reconciles(); now != looks {
-			looks, since = now, time.Now()
-		}
-		return time.Since(since) > time.Second
-	})
-	return looks, len(c.Requests(t, namespace, ByControllerOf(t)))
-}
+func (l *Controller) Killed() bool { return l.killed.Load() }

@@ -6,9 +6,12 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // Faults injects random network and server failures, except while calm is set. A seed makes the
@@ -73,11 +76,17 @@ func (f *Faults) gate() chan struct{} {
 	return f.held
 }
 
-// Intercept makes about a third of the requests fail or stall, and disturbs watches.
-func (f *Faults) Intercept(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-	if IsWatch(r) {
-		return f.interceptWatch(r, next)
-	}
+// disturb returns a transport that makes about a third of the requests fail or stall, and disturbs watches.
+func (f *Faults) disturb(base http.RoundTripper) http.RoundTripper {
+	return promhttp.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Query().Get("watch") != "" {
+			return f.disturbWatch(r, base)
+		}
+		return f.disturbRequest(r, base)
+	})
+}
+
+func (f *Faults) disturbRequest(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	fault := f.roll(36)
 	if fault >= 0 && fault < 12 {
 		f.Injected.Add(1)
@@ -86,33 +95,33 @@ func (f *Faults) Intercept(r *http.Request, next http.RoundTripper) (*http.Respo
 	case 0, 1:
 		return nil, io.ErrUnexpectedEOF // never sent
 	case 2, 3, 4:
-		return LoseReply(next.RoundTrip(r)) // applied, but the response is lost
+		return loseReply(next.RoundTrip(r)) // applied, but the response is lost
 	case 5, 6:
 		if err := Sleep(r.Context(), time.Duration(f.roll(800))*time.Millisecond); err != nil {
 			return nil, err
 		}
 	case 7:
-		return Refuse(r, http.StatusConflict, "Conflict", "the object has been modified"), nil
+		return refuse(r, http.StatusConflict, "Conflict", "the object has been modified"), nil
 	case 8:
-		resp := Refuse(r, http.StatusTooManyRequests, "TooManyRequests", "too many requests")
+		resp := refuse(r, http.StatusTooManyRequests, "TooManyRequests", "too many requests")
 		resp.Header.Set("Retry-After", "1")
 		return resp, nil
 	case 9:
-		return Refuse(r, http.StatusInternalServerError, "InternalError", "etcd is unwell"), nil
+		return refuse(r, http.StatusInternalServerError, "InternalError", "etcd is unwell"), nil
 	case 10:
-		return Refuse(r, http.StatusServiceUnavailable, "ServiceUnavailable", "shutting down"), nil
+		return refuse(r, http.StatusServiceUnavailable, "ServiceUnavailable", "shutting down"), nil
 	case 11:
-		return Refuse(r, http.StatusUnauthorized, "Unauthorized", "the credentials have expired"), nil
+		return refuse(r, http.StatusUnauthorized, "Unauthorized", "the credentials have expired"), nil
 	}
 	return next.RoundTrip(r)
 }
 
-// interceptWatch rejects some watches as expired. It ends all other watches after a few seconds,
+// disturbWatch rejects some watches as expired. It ends all other watches after a few seconds,
 // except while calm is set, and may delay their events.
-func (f *Faults) interceptWatch(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+func (f *Faults) disturbWatch(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if f.roll(10) == 0 {
 		f.Injected.Add(1)
-		return Refuse(r, http.StatusGone, "Expired", "too old resource version"), nil
+		return refuse(r, http.StatusGone, "Expired", "too old resource version"), nil
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	resp, err := next.RoundTrip(r.WithContext(ctx))
@@ -163,4 +172,24 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return fmt.Errorf("stalled: %w", ctx.Err())
 	}
+}
+
+// refuse returns a response that rejects a request.
+func refuse(r *http.Request, code int, reason, message string) *http.Response {
+	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, code)
+	return &http.Response{
+		StatusCode: code, Status: http.StatusText(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"application/json"}},
+		Body:   io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}
+
+// loseReply discards the response to a handled request, and returns an error.
+func loseReply(resp *http.Response, err error) (*http.Response, error) {
+	if err != nil {
+		return nil, err
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	_ = resp.Body.Close()
+	return nil, io.ErrUnexpectedEOF
 }

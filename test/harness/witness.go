@@ -38,8 +38,6 @@ type Witness struct {
 	podsAt string
 	// mostLive is the maximum number of unfinished pods that each owner had at the same time.
 	mostLive map[types.UID]int
-	// labeled holds the time at which each pod got the label that controllers select by.
-	labeled map[types.UID]time.Time
 	// wrong lists the violations.
 	wrong []string
 	// look, if set, is called at every event about a pod.
@@ -56,7 +54,7 @@ func (c *Cluster) WatchPods(t *testing.T, namespace string) *Witness {
 		},
 		podsAt: "1",
 		Pods:   map[types.UID]*corev1.Pod{}, Created: map[types.UID]int{},
-		mostLive: map[types.UID]int{}, labeled: map[types.UID]time.Time{},
+		mostLive: map[types.UID]int{},
 	}
 	t.Cleanup(func() {
 		for _, wrong := range w.wrong {
@@ -111,11 +109,6 @@ func (w *Witness) sawPod(pod *corev1.Pod, gone bool) {
 			w.Created[ref.UID]++
 		}
 	}
-	if pod.Labels[apis.LabelOwner] == "" {
-		delete(w.labeled, pod.UID)
-	} else if _, seen := w.labeled[pod.UID]; !seen {
-		w.labeled[pod.UID] = time.Now()
-	}
 	if gone {
 		delete(w.Pods, pod.UID)
 	} else {
@@ -133,7 +126,7 @@ func (w *Witness) count() {
 	slots := map[string]types.UID{}
 	for uid, pod := range w.Pods {
 		ref := metav1.GetControllerOf(pod)
-		if ref == nil || finished(pod) || bypassable(pod) {
+		if ref == nil || finished(pod) {
 			continue
 		}
 		live[ref.UID]++
@@ -154,12 +147,6 @@ func (w *Witness) count() {
 
 func finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-}
-
-// bypassable reports whether another pod can fill the slot of a terminating pod, because a test has
-// marked the terminating pod as lost.
-func bypassable(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp != nil && pod.Annotations["e2e/lost"] != ""
 }
 
 // Until waits until a condition is true. It calls the condition with the witness locked.
@@ -224,14 +211,6 @@ func (w *Witness) AwaitQuiet(t *testing.T, while time.Duration) {
 			t.Fatalf("timed out before nothing changed for %s; there are %s", while, w.summary())
 		}
 	}
-}
-
-// labelledBefore reports whether a pod already had the controller's label at a given time.
-func (w *Witness) labelledBefore(pod types.UID, moment time.Time) bool {
-	w.Lock()
-	defer w.Unlock()
-	at, seen := w.labeled[pod]
-	return seen && at.Before(moment)
 }
 
 // Pod returns a pod by its UID, or nil.

@@ -70,14 +70,20 @@ func runCommand(ctx context.Context, t *testing.T, server, line string) result {
 	return result{code, stdout.String(), stderr.String()}
 }
 
-// runProgram runs a command in a separate process, and interrupts that process when the context ends.
+// newProgram returns a separate process for a command. The end of the context interrupts the process.
+func newProgram(ctx context.Context, t *testing.T, server, command string) *exec.Cmd {
+	t.Helper()
+	program := exec.CommandContext(ctx, os.Args[0], append(strings.Fields(command), flagsFor(server, t.TempDir())...)...)
+	program.Env = append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=10")
+	program.Cancel = func() error { return program.Process.Signal(os.Interrupt) }
+	return program
+}
+
 func runProgram(ctx context.Context, t *testing.T, server, command string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	program := exec.CommandContext(ctx, os.Args[0], append(strings.Fields(command), flagsFor(server, t.TempDir())...)...)
-	program.Env = append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=10")
+	program := newProgram(ctx, t, server, command)
 	program.Stdout, program.Stderr = &stdout, &stderr
-	program.Cancel = func() error { return program.Process.Signal(os.Interrupt) }
 	if err := program.Run(); err != nil && program.ProcessState == nil {
 		t.Fatal(err)
 	}
@@ -231,6 +237,49 @@ func TestInterruptWithSilentServer(t *testing.T) {
 				t.Errorf("exit code %d, want %d; it said %q", o.code, want, o.stderr)
 			}
 		})
+	}
+}
+
+// A first Ctrl-C lets the write in flight complete. A second Ctrl-C ends the program immediately.
+func TestSecondInterruptEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	begun := make(chan struct{})
+	server := serve(t, func(c net.Conn) {
+		begin := make([]byte, 4)
+		if _, _ = io.ReadFull(c, begin); string(begin) == "POST" {
+			close(begun)
+		}
+		_, _ = io.Copy(io.Discard, c)
+	})
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	program := newProgram(ctx, t, server, "create foo --request-timeout 1h")
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = program.Wait() // the exit code is checked
+	}()
+	<-begun
+	interrupt()
+	select {
+	case <-ended:
+		t.Fatal("the program ended at the first interrupt, with a write under way")
+	case <-time.After(time.Second):
+	}
+	if err := program.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(deadline):
+		_ = program.Process.Kill()
+		<-ended
+	}
+	if code := program.ProcessState.ExitCode(); code != exitInterrupted {
+		t.Errorf("exit code %d, want %d", code, exitInterrupted)
 	}
 }
 

@@ -231,7 +231,7 @@ reproducible: release-snapshot ## Build a snapshot twice and compare the checksu
 ##@ A local control plane
 
 cluster-up: $(CLUSTER) ## Start it in the background and print the variables to export (REAL=1: with a real node; ASSETS=DIR: with etcd and kube-apiserver of DIR)
-	@$(CLUSTER) up $(if $(ASSETS),"--assets=$(ASSETS)") $(or $(real),--kwok-config=test/e2e/testdata/kwok/as-annotated.yaml)
+	@$(CLUSTER) up $(if $(ASSETS),"--assets=$(ASSETS)") $(real)
 
 cluster-down: $(CLUSTER) ## Stop it
 	@$(CLUSTER) down

@@ -13,5 +13,5 @@ import (
 var cluster *harness.Cluster
 
 func TestMain(m *testing.M) {
-	os.Exit(harness.Main(m, "../..", func(c *harness.Cluster) { cluster = c }, "--kwok-config=testdata/kwok/as-annotated.yaml"))
+	os.Exit(harness.Main(m, "../..", func(c *harness.Cluster) { cluster = c }))
 }

@@ -198,7 +198,7 @@ nightly: $(CLUSTER) reproducible krew-test demo ## Run what takes too long for e
 	@$(CLUSTER) build >/dev/null
 	RAPID_CHECKS=1000 go test $(RACE) -vet=off -count=1 -timeout 60m ./pkg/...
 	RAPID_CHECKS=1000 go test $(RACE) -vet=off -count=1 -timeout 60m -run '$(WORLDS)' ./pkg/controller -every
-	@$(E2E) -timeout 60m ./test/e2e/... -race-everywhere
+	@$(E2E) -timeout 60m ./test/e2e/... $(if $(RACE),-race-everywhere)
 	go -C test/bench test -count=1 -timeout 30m ./...
 	$(MAKE) chaos DURATION=30m
 

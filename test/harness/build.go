@@ -9,7 +9,9 @@ import (
 	"syscall"
 )
 
-func buildPlugin(root, output string, race bool) error {
+// buildPlugin builds the plugin into PluginDir.
+func (c *Cluster) buildPlugin(root string, race bool) error {
+	output := filepath.Join(c.PluginDir, program)
 	if race {
 		return build(root, filepath.Join(root, "bin/race", program), output, "./cmd/kubectl-imoocpod", "-race", "-ldflags=-s -w")
 	}

@@ -49,9 +49,6 @@ type Cluster struct {
 	PluginDir string `json:"-"`
 	// Launcher is the program that runs the control plane for Start.
 	Launcher string `json:"-"`
-	// withRaceDetector returns the path of the plugin. After Start, the plugin uses the race
-	// detector if the tests use it. The first call builds the plugin if necessary.
-	withRaceDetector func() (program string, err error)
 
 	// Dynamic and Core are admin clients for the tests themselves. Config is their configuration.
 	Config  *rest.Config               `json:"-"`
@@ -71,18 +68,16 @@ type Cluster struct {
 }
 
 // Start builds the plugin and the launcher from root, the directory of the repository, and starts a
-// control plane with the arguments args for "cluster serve". stop removes the control plane.
-//
-// If the tests run with the race detector, some long-running processes of the plugin,
-// such as the controller, also use it. If everywhere is set, all processes use it.
-func Start(root string, everywhere bool, args ...string) (c *Cluster, stop func() error, err error) {
+// control plane with the arguments args for "cluster serve". If race is set, the plugin uses the race
+// detector. stop removes the control plane.
+func Start(root string, race bool, args ...string) (c *Cluster, stop func() error, err error) {
 	scratch, err := os.MkdirTemp("", "imoocpod-test-")
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a directory for the test run: %w", err)
 	}
 	remove := func() error { return os.RemoveAll(scratch) }
 	c = &Cluster{PluginDir: filepath.Join(scratch, "plugin"), Launcher: filepath.Join(scratch, "cluster")}
-	end, err := c.start(root, everywhere, args)
+	end, err := c.start(root, race, args)
 	if err != nil {
 		return nil, nil, errors.Join(err, remove())
 	}
@@ -94,17 +89,9 @@ func Start(root string, everywhere bool, args ...string) (c *Cluster, stop func(
 }
 
 // start starts the control plane, and builds the plugin at the same time.
-func (c *Cluster) start(root string, everywhere bool, args []string) (stop func() error, err error) {
-	plugin := filepath.Join(c.PluginDir, program)
-	c.withRaceDetector = func() (string, error) { return plugin, nil }
-	if raceDetector && !everywhere {
-		c.withRaceDetector = sync.OnceValues(func() (string, error) {
-			detecting := filepath.Join(filepath.Dir(c.Launcher), "race", program)
-			return detecting, buildPlugin(root, detecting, true)
-		})
-	}
+func (c *Cluster) start(root string, race bool, args []string) (stop func() error, err error) {
 	built := make(chan error, 1)
-	go func() { built <- buildPlugin(root, plugin, raceDetector && everywhere) }()
+	go func() { built <- c.buildPlugin(root, race) }()
 	if err = buildLauncher(root, c.Launcher); err == nil {
 		stop, err = c.serve(c.Launcher, args)
 	}
@@ -133,9 +120,7 @@ func Use(root string) (c *Cluster, stop func() error, err error) {
 	}
 	c.Bin, c.PluginDir = filepath.Dir(kubectl), filepath.Join(c.Dir, "plugin")
 	stop = func() error { return os.RemoveAll(c.Dir) }
-	plugin := filepath.Join(c.PluginDir, program)
-	c.withRaceDetector = func() (string, error) { return plugin, nil }
-	if err := errors.Join(buildPlugin(root, plugin, false), c.Connect()); err != nil {
+	if err := errors.Join(c.buildPlugin(root, false), c.Connect()); err != nil {
 		return nil, nil, errors.Join(err, stop())
 	}
 	return c, stop, nil

@@ -26,11 +26,6 @@ type Process struct {
 	lines []string
 }
 
-// raceShare limits the use of the race detector, which needs four times the CPU time. In a test run
-// with the race detector, one in raceShare tests, chosen at random, also uses it for long-running
-// processes. With -race-everywhere, all processes use it.
-const raceShare = 3
-
 // StartRunController starts "kubectl-imoocpod run-controller" in a namespace, and stops it when the
 // test ends. It runs without kubectl, which would intercept the signals.
 func (c *Cluster) StartRunController(t *testing.T, namespace string, args ...string) *Process {
@@ -41,14 +36,7 @@ func (c *Cluster) StartRunController(t *testing.T, namespace string, args ...str
 // StartPlugin starts any long-running command of the plugin.
 func (c *Cluster) StartPlugin(t *testing.T, args ...string) *Process {
 	t.Helper()
-	plugin := filepath.Join(c.PluginDir, program)
-	if Draw(t, raceShare) == 0 {
-		var err error
-		if plugin, err = c.withRaceDetector(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	l := &Process{t: t, cmd: exec.Command(plugin, args...), Done: make(chan struct{})}
+	l := &Process{t: t, cmd: exec.Command(filepath.Join(c.PluginDir, program), args...), Done: make(chan struct{})}
 	l.cmd.Env = c.Environment()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -82,9 +70,6 @@ func (c *Cluster) StartPlugin(t *testing.T, args ...string) *Process {
 
 // PID returns the process ID.
 func (l *Process) PID() int { return l.cmd.Process.Pid }
-
-// Interrupt sends SIGINT, but does not wait.
-func (l *Process) Interrupt() { _ = l.cmd.Process.Signal(os.Interrupt) }
 
 // Stop sends SIGINT, like Ctrl-C, and returns the exit code.
 func (l *Process) Stop() int { return l.signal(os.Interrupt) }

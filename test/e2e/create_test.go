@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 const createdFoo = "imoocpod.batch.tutorial.kubebuilder.io/foo created"
@@ -40,8 +41,9 @@ func TestCreateUnderPodSecurity(t *testing.T) {
 		}
 	}
 	cluster.Imoocpod(t, ns, "create", "root", "--image", "busybox")
+	root := cluster.Owner(t, ns, kinds.ImoocPod(), "root")
 	harness.Eventually(t, "the refusal is reported", func() bool {
-		c := harness.Condition(cluster.ImoocPod(t, ns, "root"), apis.ConditionReplicaFailure)
+		c := root.Condition(apis.ConditionReplicaFailure)
 		return c.Status == metav1.ConditionTrue && strings.Contains(c.Message, `violates PodSecurity "restricted:latest"`)
 	})
 }

@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // TestScaleWithTheControllerRunning tests the main use case. A scale to three pods takes one
@@ -76,17 +75,4 @@ func quota(t *testing.T, namespace, pods string) {
 		_, err := cluster.Core.Secrets(namespace).Create(t.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err != nil && strings.Contains(err.Error(), "exceeded quota: few")
 	})
-}
-
-func podUIDs(t *testing.T, namespace string) map[types.UID]bool {
-	t.Helper()
-	list, err := cluster.Core.Pods(namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	uids := map[types.UID]bool{}
-	for _, pod := range list.Items {
-		uids[pod.UID] = true
-	}
-	return uids
 }

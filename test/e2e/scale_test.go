@@ -1,12 +1,8 @@
 package e2e
 
 import (
-	"fmt"
 	"strings"
 	"testing"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
@@ -34,19 +30,10 @@ func TestScaleAsks(t *testing.T) {
 			t.Errorf("%s: exit code %d, wrote %q", args, code, s.Written())
 		}
 	}
-	setReplicas(t, ns, "foo", "test", 2)
-	setReplicas(t, ns, "bar", "test", 1)
+	cluster.Owner(t, ns, kinds.ImoocPod(), "foo").Scale(2)
+	cluster.Owner(t, ns, kinds.ImoocPod(), "bar").Scale(1)
 	r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, args...)...)
 	if harness.Must(t, r); !strings.HasPrefix(r.Stderr, both) || *cluster.ImoocPod(t, ns, "bar").Spec.Replicas != 0 {
 		t.Errorf("without a terminal it said %q", r.Stderr)
-	}
-}
-
-func setReplicas(t *testing.T, ns, name, manager string, n int) {
-	t.Helper()
-	_, err := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(ns).Patch(t.Context(), name, types.MergePatchType,
-		fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n), metav1.PatchOptions{FieldManager: manager})
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -2,15 +2,14 @@ package harness
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -133,22 +132,9 @@ func (c *Cluster) AwaitConverged(t *testing.T, namespace, name string, n int, ea
 		s := imp.Status
 		return len(pods) == n && int(*imp.Spec.Replicas) == n && s.ObservedGeneration == imp.Generation &&
 			int(s.Replicas) == n && int(s.ReadyReplicas) == n &&
-			Condition(imp, apis.ConditionReady).Status == metav1.ConditionTrue &&
-			Condition(imp, apis.ConditionProgressing).Status == metav1.ConditionFalse
+			meta.IsStatusConditionTrue(s.Conditions, apis.ConditionReady) &&
+			meta.IsStatusConditionFalse(s.Conditions, apis.ConditionProgressing)
 	})
-}
-
-// Condition returns a condition of an ImoocPod, or an empty condition if there is none.
-func Condition(imp *v1alpha1.ImoocPod, kind string) metav1.Condition {
-	if imp == nil {
-		return metav1.Condition{}
-	}
-	for _, c := range imp.Status.Conditions {
-		if c.Type == kind {
-			return c
-		}
-	}
-	return metav1.Condition{}
 }
 
 // Apply applies a manifest with kubectl.
@@ -156,19 +142,6 @@ func (c *Cluster) Apply(t *testing.T, namespace, manifest string) {
 	t.Helper()
 	// Add a separator, because older versions of kubectl parse YAML that begins with a brace as JSON.
 	Must(t, c.Kubectl(t, namespace, "apply", "-f", WriteFile(t, "---\n"+manifest)))
-}
-
-// PatchPodStatus patches the status of a pod, as the kubelet would.
-func (c *Cluster) PatchPodStatus(t *testing.T, namespace, pod string, status map[string]any) {
-	t.Helper()
-	patch, err := json.Marshal(map[string]any{"status": status})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = c.Core.Pods(namespace).Patch(t.Context(), pod, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // Resource converts a name such as "deployments.apps" to a resource in version v1.
@@ -215,18 +188,14 @@ func (c *Cluster) Object(t *testing.T, namespace, resource, name string) *unstru
 	return obj
 }
 
-// ImoocPodVersions returns the resource versions of a namespace's ImoocPods, by name.
-func (c *Cluster) ImoocPodVersions(t *testing.T, namespace string) map[string]string {
+// CountImoocPods returns the number of ImoocPods in a namespace, or in all namespaces if it is empty.
+func (c *Cluster) CountImoocPods(t *testing.T, namespace string) int {
 	t.Helper()
 	list, err := c.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	versions := map[string]string{}
-	for _, obj := range list.Items {
-		versions[obj.GetName()] = obj.GetResourceVersion()
-	}
-	return versions
+	return len(list.Items)
 }
 
 // ImoocPodManifest returns the manifest of an ImoocPod. rest is the YAML after the metadata.
@@ -237,19 +206,4 @@ func ImoocPodManifest(name, rest string) string {
 // CRDs returns a client for CRDs.
 func (c *Cluster) CRDs() dynamic.ResourceInterface {
 	return c.Dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
-}
-
-// NodeNames returns the sorted names of all nodes without the label e2e/pool.
-func (c *Cluster) NodeNames(t *testing.T) []string {
-	t.Helper()
-	list, err := c.Core.Nodes().List(t.Context(), metav1.ListOptions{LabelSelector: "!e2e/pool"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, node := range list.Items {
-		names = append(names, node.Name)
-	}
-	slices.Sort(names)
-	return names
 }

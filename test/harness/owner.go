@@ -3,7 +3,6 @@ package harness
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -87,15 +86,6 @@ func (o *Owner) Set(value any, path ...string) {
 	o.Patch("%s", text)
 }
 
-// Count returns a number in the status, or -1 if the field is missing.
-func (o *Owner) Count(path []string) int {
-	n, found, err := unstructured.NestedInt64(o.Get().Object, path...)
-	if err != nil || !found {
-		return -1
-	}
-	return int(n)
-}
-
 func conditionsOf(obj *unstructured.Unstructured) []metav1.Condition {
 	var holder struct {
 		Status struct {
@@ -165,24 +155,4 @@ func (o *Owner) LivePods() []corev1.Pod {
 		}
 	}
 	return live
-}
-
-// AwaitPodsOn waits until each of the nodes, which must be sorted, has one pod with the given
-// image, and the status of the object reports the desired number of pods.
-func (o *Owner) AwaitPodsOn(desired int, image string, nodes ...string) {
-	o.t.Helper()
-	Eventually(o.t, fmt.Sprintf("%s runs %s on %v, of which %d count", o.Name, image, nodes, desired), func() bool {
-		var on []string
-		for _, pod := range o.LivePods() {
-			if pod.Status.Phase != corev1.PodRunning || pod.Spec.Containers[0].Image != image {
-				return false
-			}
-			on = append(on, pod.Spec.NodeName)
-		}
-		slices.Sort(on)
-		status := o.Kind.Mapping.Status
-		return slices.Equal(on, nodes) && o.Count(status.Desired) == desired && o.Count(status.Current) == desired &&
-			o.Count(status.Updated) == desired && o.Count(status.Available) == desired
-	})
-	o.AwaitReady("as it says")
 }

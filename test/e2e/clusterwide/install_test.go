@@ -182,7 +182,7 @@ func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
 
 func TestUninstall(t *testing.T) {
 	ns, other := cluster.NewNamespace(t), cluster.NewNamespace(t)
-	harness.Eventually(t, "no object of an earlier test is left", func() bool { return len(cluster.ImoocPodVersions(t, "")) == 0 })
+	harness.Eventually(t, "no object of an earlier test is left", func() bool { return cluster.CountImoocPods(t, "") == 0 })
 	for _, name := range []string{"foo", "bar"} {
 		cluster.Imoocpod(t, ns, "create", name)
 	}
@@ -195,7 +195,7 @@ func TestUninstall(t *testing.T) {
 	if r.Code != harness.ExitPrecondition || r.Stdout != "" || r.Stderr != want {
 		t.Errorf("exit code %d, printed %q, said %q, want %q", r.Code, r.Stdout, r.Stderr, want)
 	}
-	if left := len(cluster.ImoocPodVersions(t, ns)) + len(cluster.ImoocPodVersions(t, other)); left != 3 {
+	if left := cluster.CountImoocPods(t, ns) + cluster.CountImoocPods(t, other); left != 3 {
 		t.Errorf("%d objects are left after the refusal, want 3", left)
 	}
 
@@ -226,7 +226,7 @@ func TestUninstall(t *testing.T) {
 		t.Error("the CRD is still there")
 	}
 	cluster.Imoocpod(t, "", "install")
-	if left := len(cluster.ImoocPodVersions(t, ns)) + len(cluster.ImoocPodVersions(t, other)); left != 0 {
+	if left := cluster.CountImoocPods(t, ns) + cluster.CountImoocPods(t, other); left != 0 {
 		t.Errorf("%d objects came back", left)
 	}
 }

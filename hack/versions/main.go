@@ -35,7 +35,7 @@ type feature struct {
 // features returns the rows for simulated kubelets and the rows for real nodes.
 func features() (simulated, onNodes []feature) {
 	return []feature{
-			{"`install`, and what the CRDs reject", []string{"TestInstall", "TestServerRejectsShippedKinds"}},
+			{"`install`, and what the CRDs reject", []string{"TestInstallTakesOver", "TestServerRejectsShippedKinds"}},
 			{"`install --controller`, with the rights that it grants", []string{"TestInstallController", "TestDeployForATeam"}},
 			{"`run-controller`: no alarm in the log of a start", []string{"TestScaleWithTheControllerRunning"}},
 			{"`run-controller`: killed, and started again", []string{"TestSecondCopyTakesOver", "TestEveryKind"}},

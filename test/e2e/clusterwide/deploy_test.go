@@ -140,35 +140,23 @@ func (f form) run(t *testing.T, verb string) harness.Result {
 	return cluster.Kubectl(t, "", harness.Words("imoocpod "+verb+" "+f.where+" "+f.user)...)
 }
 
-func (f form) version(t *testing.T) harness.Result {
-	t.Helper()
-	return cluster.Kubectl(t, "", harness.Words("imoocpod version -n "+f.namespace+" "+f.user)...)
-}
-
 const controllerSaid = "deployment.apps/imoocpod-controller"
 
-// TestInstallController installs, upgrades, and removes a controller, and checks the output of each
-// verb. An administrator of the cluster does this for all namespaces, and an administrator of a
-// namespace does it for this namespace.
+// TestInstallController installs and removes a controller, and checks the output of each verb. An
+// administrator of the cluster does this for all namespaces, and an administrator of a namespace does it
+// for this namespace.
 func TestInstallController(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	cluster.Imoocpod(t, ns, "create", "foo")
 	harness.Must(t, cluster.Kubectl(t, ns, "create", "rolebinding", "lead", "--clusterrole=admin", "--user=lead"))
-	for _, f := range []form{
-		{where: "-A", namespace: deploy.SystemNamespace},
-		{where: "-n " + ns, user: "--as lead", namespace: ns},
-	} {
-		t.Run(f.where, func(t *testing.T) {
-			f.installs(t)
-			f.replacesAnotherVersion(t)
-			f.uninstalls(t)
-		})
-		if f.namespace == deploy.SystemNamespace {
-			cluster.Imoocpod(t, "", "install", "--controller", "-A", "--image", "example.com/c:v1") // this also grants permissions to users
-			defer cluster.Imoocpod(t, "", "uninstall", "-A")
-			peopleMay(t, ns)
-		}
-	}
+	everywhere := form{where: "-A", namespace: deploy.SystemNamespace}
+	everywhere.installs(t)
+	peopleMay(t, ns)
+	// The administrator of the namespace has the rights that the first installation has added to the role admin.
+	own := form{where: "-n " + ns, user: "--as lead", namespace: ns}
+	own.installs(t)
+	own.uninstalls(t)
+	everywhere.uninstalls(t)
 	cluster.ImoocPod(t, ns, "foo")
 	cluster.Imoocpod(t, ns, "delete", "foo")
 }
@@ -240,22 +228,6 @@ func (f form) installs(t *testing.T) {
 				t.Errorf("repeated install%s printed %q", dryRun, line)
 			}
 		}
-	}
-}
-
-func (f form) replacesAnotherVersion(t *testing.T) {
-	t.Helper()
-	harness.Must(t, cluster.Kubectl(t, f.namespace, "label", "--overwrite", controllerSaid, deploy.LabelVersion+"=v0.0.1"))
-	r := f.version(t)
-	if !strings.Contains(harness.Must(t, r), "Controller Version: v0.0.1 (namespace "+f.namespace+")\n") ||
-		!strings.Contains(r.Stderr, "Warning: the controller in namespace "+f.namespace+" has version v0.0.1, and this program has version ") {
-		t.Errorf("version printed %q and said %q", r.Stdout, r.Stderr)
-	}
-	if out := harness.Must(t, f.run(t, "install --controller --image example.com/c:v1")); !strings.Contains(out, controllerSaid+" configured (was v0.0.1, is ") {
-		t.Errorf("install over another version printed %q", out)
-	}
-	if r := f.version(t); r.Stderr != "" {
-		t.Errorf("version said %q of the same version", r.Stderr)
 	}
 }
 

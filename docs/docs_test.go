@@ -3,8 +3,6 @@
 package docs
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -415,25 +413,6 @@ func split(line string) []string {
 		words = append(words, inQuotes.ReplaceAllString(word, "$1$2"))
 	}
 	return words
-}
-
-var made = regexp.MustCompile(`(?s)<!-- operators: made by "make test-operators", sha256 ([0-9a-f]+) -->\n(.*)<!-- operators: end -->`)
-
-// TestTableOfOperators checks that nobody edited the table of operators, which a test writes.
-func TestTableOfOperators(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("any-resource.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := made.FindSubmatch(text)
-	if found == nil {
-		t.Fatal("there is no table")
-	}
-	sum := sha256.Sum256(found[2])
-	if want := hex.EncodeToString(sum[:8]); want != string(found[1]) {
-		t.Errorf("the table was edited: run \"make test-operators\" (its checksum is %s, not %s)", want, found[1])
-	}
 }
 
 // TestTablesHaveTheirColumns checks that each row of a table has as many cells as the header row.

@@ -14,10 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-var (
-	write  = flag.Bool("write", false, "write the table into docs/any-resource.md, if all tests ran and passed")
-	rounds = flag.Int("rounds", 10, "how often the end of each wait is measured")
-)
+var write = flag.Bool("write", false, "write the table into docs/any-resource.md, if all tests ran and passed")
 
 // plane is the control plane of this test run, set once before the tests.
 var plane *harness.Cluster

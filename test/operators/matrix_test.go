@@ -19,6 +19,9 @@ import (
 // late is how long a wait is allowed to continue after its condition is met.
 const late = 2 * time.Second
 
+// rounds is how often the end of each wait is measured.
+const rounds = 10
+
 // patient is the flag for a wait that should succeed.
 const patient = "--timeout=110s"
 
@@ -131,11 +134,11 @@ func life(t *testing.T, k kind) {
 		if !k.never0 {
 			counts = append(counts, 0, k.few)
 		}
-		for i := range max(*rounds, len(counts)) {
+		for i := range max(rounds, len(counts)) {
 			s.ended(t, s.scale(t, counts[i%len(counts)], patient))
 		}
 	}
-	for i := range *rounds {
+	for i := range rounds {
 		s.ask(t, []string{firstImage, secondImage}[i%2])
 		s.ended(t, s.run(t, "wait", patient))
 	}

@@ -53,6 +53,8 @@ func TestPodNameTaken(t *testing.T) {
 					if w.Get("pods", "default", slots.PodName("foo", foo.GetUID(), "", 1)) == nil {
 						t.Error("the other slot is not filled")
 					}
+					w.Remove("pods", "default", theirs.GetName())
+					w.converges()
 				})
 			})
 		}

@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
@@ -36,8 +35,8 @@ func kindStories() []kindStory {
 }
 
 // TestEveryKind uses each kind from the command line with a real controller. It creates, scales,
-// restarts, updates, breaks, fixes, and modifies an object, and deletes it in each of three ways.
-// It kills the controller during a scale and during a restart. A witness watches the pods.
+// restarts, updates, breaks, and fixes an object, deletes a pod, and deletes the object in each of three
+// ways. It kills the controller during a scale and during a restart. A witness watches the pods.
 func TestEveryKind(t *testing.T) {
 	t.Parallel()
 	for _, story := range kindStories() {
@@ -99,7 +98,16 @@ func (s kindStory) run(t *testing.T) {
 	if s.image != "" {
 		s.images(t, w, l, foo, n)
 	}
-	s.tamper(t, foo, n)
+
+	// A user deletes a pod.
+	victim := foo.LivePods()[0]
+	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", victim.Name, "--wait=false"))
+	harness.Eventually(t, "the deleted pod is replaced", func() bool {
+		now := foo.LivePods()
+		return len(now) == n && !slices.Contains(uidsOf(now), victim.UID)
+	})
+	foo.AwaitReady("a pod was deleted")
+
 	s.delete(t, foo, n)
 	l.Stop()
 }
@@ -140,37 +148,6 @@ func (s kindStory) images(t *testing.T, w *harness.Witness, l *harness.Process, 
 	if more := w.EverCreated(foo.Get().GetUID()) - made; s.deployment == "" && more != broken {
 		t.Errorf("%d pods were made to undo what had come to %d", more, broken)
 	}
-}
-
-// tamper deletes a pod as a user might. If no Deployment owns the pods, it also orphans a pod.
-func (s kindStory) tamper(t *testing.T, foo *harness.Owner, n int) {
-	t.Helper()
-	pods := foo.LivePods()
-	harness.Must(t, cluster.Kubectl(t, foo.Namespace, "delete", "pod", pods[0].Name, "--wait=false"))
-	harness.Eventually(t, "the deleted pod is replaced", func() bool {
-		now := foo.LivePods()
-		return len(now) == n && !slices.Contains(uidsOf(now), pods[0].UID)
-	})
-	foo.AwaitReady("a pod was deleted")
-
-	if s.deployment != "" {
-		return // its pods belong to the Deployment
-	}
-	// An orphan has no owner. Its name stays taken until the orphan is deleted.
-	orphan := foo.LivePods()[0]
-	if _, err := cluster.Core.Pods(foo.Namespace).Patch(t.Context(), orphan.Name, types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	harness.Eventually(t, "the object says that the name is taken", func() bool {
-		c := foo.Condition("ReplicaFailure")
-		return c.Status == metav1.ConditionTrue && strings.Contains(c.Message, orphan.Name)
-	})
-	harness.Must(t, cluster.Kubectl(t, foo.Namespace, "delete", "pod", orphan.Name))
-	harness.Eventually(t, "the orphan is replaced", func() bool {
-		now := foo.LivePods()
-		return len(now) == n && !slices.Contains(uidsOf(now), orphan.UID)
-	})
-	foo.AwaitReady("the orphan is gone")
 }
 
 // delete deletes the object with each value of --cascade, and creates it again.

@@ -14,12 +14,18 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// recordedFrom returns the start time of every recording.
-func recordedFrom() time.Time { return time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC) }
+// moment is a line of a recording: the state of an object at a time, or its last state if it is gone.
+type moment struct {
+	At     time.Time      `json:"at"`
+	Gone   bool           `json:"gone,omitempty"`
+	Object map[string]any `json:"object"`
+}
+
+// rootDir is the directory of a node in messages. It differs between machines.
+var rootDir = regexp.MustCompile(`/tmp/imoocpod-plane-\d+/\d+`)
 
 // record writes all observed states of an object, of its pods, and of the events about them to a
 // file for the tests of pkg/inspect/status. Each state is a line of JSON with its time, in order.
-// record replaces values that identify this machine, or differ between recordings.
 //
 // file is the file name without its extension. nodes are the names of nodes to record, too. Without
 // -record, record does nothing.
@@ -31,171 +37,68 @@ func (w *witness) record(t *testing.T, name, file string, nodes ...string) {
 	w.Lock()
 	changes := w.changes
 	w.Unlock()
-	r := recorder{names: map[string]string{}, nodes: nodes}
-	var lines []string
+	var recording []byte
 	last := map[string]string{}
 	for _, c := range changes {
-		if !r.concerns(c.obj, name) {
+		if !concerns(c.obj, name, nodes) {
 			continue
 		}
-		if r.begin.IsZero() {
-			r.begin = c.at
+		kept := keep(c.obj)
+		key := c.obj.GetKind() + "/" + string(c.obj.GetUID())
+		state := fmt.Sprint(kept)
+		if last[key] == state && !c.gone {
+			continue // only fields that are not kept have changed
 		}
-		data, err := json.Marshal(r.scrub(c.obj))
+		last[key] = state
+		line, err := json.Marshal(moment{At: c.at.UTC(), Gone: c.gone, Object: kept})
 		if err != nil {
 			t.Fatal(err)
 		}
-		key := c.obj.GetKind() + "/" + string(c.obj.GetUID())
-		line := r.rename(string(data))
-		if last[key] == line && !c.gone {
-			continue // only dropped fields changed
-		}
-		last[key] = line
-		gone := ""
-		if c.gone {
-			gone = `"gone":true,`
-		}
-		lines = append(lines, fmt.Sprintf(`{"at":%q,%s"object":%s}`, r.shift(c.at), gone, line))
+		recording = append(append(recording, rootDir.ReplaceAll(line, []byte("/node"))...), '\n')
 	}
-	if err := os.WriteFile(filepath.Join(*record, file+".jsonl"), []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(*record, file+".jsonl"), recording, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// recorder normalizes recordings, so that they do not depend on the machine.
-type recorder struct {
-	begin time.Time
-	// names maps texts that differ between recordings, such as UIDs, to their replacements.
-	names map[string]string
-	nodes []string
-}
-
-// concerns reports whether u belongs in the recording of the named object. If so, it also learns
-// the identifiers in u.
-func (r *recorder) concerns(u *unstructured.Unstructured, name string) bool {
-	about, _, _ := unstructured.NestedString(u.Object, "involvedObject", "name")
+// concerns reports whether an object belongs in the recording of the named object.
+func concerns(u *unstructured.Unstructured, name string, nodes []string) bool {
 	switch u.GetKind() {
 	case "ImoocPod":
-		if u.GetName() != name {
-			return false
-		}
-		r.learn(string(u.GetUID()), "owner")
+		return u.GetName() == name
 	case "Pod":
-		if !ofPod(u.GetName(), name) {
-			return false
-		}
-		r.learn(string(u.GetUID()), fmt.Sprintf("pod-%d", len(r.names)))
-		hash, _, _ := strings.Cut(strings.TrimPrefix(u.GetName(), name+"-"), "-")
-		r.learn(hash, "2d5dfdbb")
+		return ofPod(u.GetName(), name)
 	case "Event":
-		if about != name && !ofPod(about, name) {
-			return false
-		}
-		r.learn(string(u.GetUID()), fmt.Sprintf("event-%d", len(r.names)))
+		about, _, _ := unstructured.NestedString(u.Object, "involvedObject", "name")
+		return about == name || ofPod(about, name)
 	case "Node":
-		if !slices.Contains(r.nodes, u.GetName()) {
-			return false
-		}
-		r.learn(string(u.GetUID()), fmt.Sprintf("node-%d", len(r.names)))
-	default:
-		return false
+		return slices.Contains(nodes, u.GetName())
 	}
-	return true
+	return false
 }
 
-func (r *recorder) learn(word, known string) {
-	if _, learnt := r.names[word]; !learnt {
-		r.names[word] = known
+// keptFields lists the fields of each kind that describe its state, but not the machine.
+func keptFields() map[string]string {
+	return map[string]string{
+		"ImoocPod": "spec.replicas status",
+		"Pod": "spec.nodeName spec.restartPolicy spec.terminationGracePeriodSeconds spec.containers spec.initContainers " +
+			"status.phase status.reason status.message status.startTime status.conditions status.containerStatuses status.initContainerStatuses",
+		"Node": "spec.taints status.conditions",
+		"Event": "involvedObject.kind involvedObject.name involvedObject.uid involvedObject.fieldPath type reason message count " +
+			"firstTimestamp lastTimestamp eventTime series source.component reportingComponent",
 	}
 }
 
-// scrub returns the fields of an object that describe its state.
-func (r *recorder) scrub(u *unstructured.Unstructured) map[string]any {
-	meta := map[string]any{}
-	for _, field := range []string{"name", "uid", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers"} {
-		if value, found, _ := unstructured.NestedFieldCopy(u.Object, "metadata", field); found {
-			meta[field] = value
-		}
-	}
-	kept := map[string]any{"kind": u.GetKind(), "metadata": meta}
-	fields := map[string][][]string{
-		"ImoocPod": {{"spec", "replicas"}, {"status"}},
-		"Pod":      {{"spec", "nodeName"}, {"spec", "restartPolicy"}, {"spec", "terminationGracePeriodSeconds"}, {"spec", "containers"}, {"spec", "initContainers"}, {"status"}},
-		"Node":     {{"spec", "taints"}, {"status", "conditions"}},
-		"Event":    {{"involvedObject", "kind"}, {"involvedObject", "name"}, {"involvedObject", "uid"}, {"involvedObject", "fieldPath"}, {"type"}, {"reason"}, {"message"}, {"count"}, {"firstTimestamp"}, {"lastTimestamp"}, {"eventTime"}, {"series"}, {"source", "component"}, {"reportingComponent"}},
-	}
-	for _, path := range fields[u.GetKind()] {
+// keep returns the fields of an object that belong in a recording.
+func keep(u *unstructured.Unstructured) map[string]any {
+	kept := map[string]any{"kind": u.GetKind()}
+	const meta = "metadata.name metadata.uid metadata.generation metadata.creationTimestamp metadata.deletionTimestamp " +
+		"metadata.deletionGracePeriodSeconds metadata.ownerReferences metadata.finalizers "
+	for _, field := range strings.Fields(meta + keptFields()[u.GetKind()]) {
+		path := strings.Split(field, ".")
 		if value, found, _ := unstructured.NestedFieldCopy(u.Object, path...); found && value != nil && value != "" {
 			_ = unstructured.SetNestedField(kept, value, path...) // no error, because every parent is a map
 		}
 	}
-	each(kept, []string{"status", "conditions"}, func(c map[string]any) { delete(c, "lastHeartbeatTime") })
-	for _, field := range []string{"hostIP", "hostIPs", "podIP", "podIPs", "qosClass", "resources", "allocatedResources"} {
-		unstructured.RemoveNestedField(kept, "status", field)
-	}
-	for _, list := range []string{"containerStatuses", "initContainerStatuses"} {
-		each(kept, []string{"status", list}, func(c map[string]any) {
-			for _, field := range []string{"containerID", "imageID", "allocatedResources", "resources", "user", "volumeMounts", "allocatedResourcesStatus"} {
-				delete(c, field)
-			}
-			for _, state := range []string{"state", "lastState"} {
-				unstructured.RemoveNestedField(c, state, "terminated", "containerID")
-			}
-		})
-	}
-	for _, list := range []string{"containers", "initContainers"} {
-		each(kept, []string{"spec", list}, func(c map[string]any) {
-			for _, field := range []string{"terminationMessagePath", "terminationMessagePolicy", "securityContext", "volumeMounts", "envFrom"} {
-				delete(c, field)
-			}
-		})
-	}
 	return kept
-}
-
-// each calls do with each map in a list of an object.
-func each(object map[string]any, path []string, do func(map[string]any)) {
-	list, found, _ := unstructured.NestedSlice(object, path...)
-	if !found {
-		return
-	}
-	for _, element := range list {
-		if m, is := element.(map[string]any); is {
-			do(m)
-		}
-	}
-	_ = unstructured.SetNestedSlice(object, list, path...) // the path exists
-}
-
-var (
-	timestamp = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
-	podIP     = regexp.MustCompile(`\b10\.200\.\d+\.\d+\b`)
-	digest    = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
-	rootDir   = regexp.MustCompile(`/tmp/imoocpod-plane-\d+/\d+`)
-)
-
-// rename replaces names, times, and addresses that differ between recordings.
-func (r *recorder) rename(line string) string {
-	for word, known := range r.names {
-		line = strings.ReplaceAll(line, word, known)
-	}
-	line = timestamp.ReplaceAllStringFunc(line, func(s string) string {
-		at, err := time.Parse(time.RFC3339Nano, s)
-		if err != nil {
-			return s
-		}
-		// A timestamp in whole seconds stays in whole seconds.
-		shifted := r.shift(at)
-		if !strings.Contains(s, ".") {
-			shifted = recordedFrom().Add(at.Sub(r.begin.Truncate(time.Second))).Format(time.RFC3339)
-		}
-		return shifted
-	})
-	line = podIP.ReplaceAllString(line, "10.200.0.2")
-	line = digest.ReplaceAllString(line, strings.Repeat("0", 64))
-	return rootDir.ReplaceAllString(line, "/node")
-}
-
-func (r *recorder) shift(at time.Time) string {
-	return recordedFrom().Add(at.Sub(r.begin.Truncate(time.Second))).Format("2006-01-02T15:04:05.000000Z07:00")
 }

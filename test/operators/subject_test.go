@@ -135,7 +135,7 @@ func ready(t *testing.T, k kind, desired int) *subject {
 	if _, err := s.objects().Create(t.Context(), obj, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s.w.untilTrue(t, "it is ready")
+	s.w.until(t, "it is ready", func() error { return s.w.why })
 	return s
 }
 

@@ -140,11 +140,6 @@ func (w *world) within(d time.Duration, holds func() error) (err error) {
 	return err
 }
 
-func (w *world) untilTrue(t *testing.T, what string) {
-	t.Helper()
-	w.until(t, what, func() error { return w.why })
-}
-
 // own returns the pods that the object owns directly or indirectly, except terminating and finished
 // pods. The world must be locked.
 func (w *world) own() []*corev1.Pod {

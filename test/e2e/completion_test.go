@@ -14,7 +14,7 @@ import (
 // script of a shell. It returns a line for each candidate, and a line with the completion directive.
 func completions(t *testing.T, env []string, args ...string) string {
 	t.Helper()
-	return harness.Must(t, cluster.KubectlWith(t, env, "", append([]string{"__complete", "imoocpod"}, args...)...))
+	return harness.Must(t, cluster.KubectlFrom(t, "", env, "", append([]string{"__complete", "imoocpod"}, args...)...))
 }
 
 // asKrew installs the plugin like krew: the program in a store, and a link to it in a directory on
@@ -45,7 +45,7 @@ func TestCompletionInstall(t *testing.T) {
 	dir, env := asKrew(t)
 	link := filepath.Join(dir, "kubectl_complete-imoocpod")
 	run := func(args ...string) harness.Result {
-		return cluster.KubectlWith(t, env, "", append([]string{"imoocpod", "completion"}, args...)...)
+		return cluster.KubectlFrom(t, "", env, "", append([]string{"imoocpod", "completion"}, args...)...)
 	}
 
 	if out := completions(t, env, "sta"); strings.Contains(out, "status") {
@@ -127,7 +127,7 @@ func TestCompletionInShells(t *testing.T) {
 	cluster.Imoocpod(t, ns, "create", "beta-one", "--replicas", "3")
 	cluster.Imoocpod(t, ns, "create", "beta-two", "--replicas", "0")
 	_, env := asKrew(t)
-	harness.Must(t, cluster.KubectlWith(t, env, "", "imoocpod", "completion", "install"))
+	harness.Must(t, cluster.KubectlFrom(t, "", env, "", "imoocpod", "completion", "install"))
 
 	for shell, start := range map[string]struct{ args, rc string }{
 		"bash": {"--noprofile --norc -i", wordsByRef + `source <(kubectl completion bash); source <(kubectl-imoocpod completion bash)`},

@@ -2,13 +2,12 @@ package e2e
 
 import (
 	"fmt"
-	"net"
+	"slices"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 
@@ -19,7 +18,8 @@ import (
 )
 
 // deployAs creates the service account, Roles, and RoleBindings for the controller of a namespace.
-// start runs a controller on this machine with this account, and with the arguments in the Deployment.
+// start runs a controller on this machine with this account, and with the arguments in the Deployment
+// except for the addresses to listen on.
 func deployAs(t *testing.T, namespace string) (start func() *harness.Process) {
 	t.Helper()
 	objs, err := deploy.Controller(deploy.Settings{Namespace: namespace})
@@ -30,11 +30,7 @@ func deployAs(t *testing.T, namespace string) (start func() *harness.Process) {
 	for _, obj := range objs {
 		switch obj.GetKind() {
 		case "Deployment":
-			var d appsv1.Deployment
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &d); err != nil {
-				t.Fatal(err)
-			}
-			args = localArgs(t, d.Spec.Template.Spec.Containers[0].Args)
+			args = harness.As[appsv1.Deployment](t, obj).Spec.Template.Spec.Containers[0].Args
 		case "ServiceAccount", "Role", "RoleBinding":
 			text, err := yaml.Marshal(obj.Object)
 			if err != nil {
@@ -43,6 +39,8 @@ func deployAs(t *testing.T, namespace string) (start func() *harness.Process) {
 			manifests = append(manifests, string(text))
 		}
 	}
+	// Several copies run on one machine, where only one could listen on the ports of a pod.
+	args = slices.DeleteFunc(args, func(arg string) bool { return strings.Contains(arg, "-bind-address=") })
 	cluster.Apply(t, namespace, strings.Join(manifests, "---\n"))
 	token := strings.TrimSpace(harness.Must(t, cluster.Kubectl(t, namespace, "create", "token", deploy.ControllerName)))
 	kubeconfig := cluster.KubeconfigWith(t, func(current *clientcmdapi.Context, _ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
@@ -58,32 +56,12 @@ func deployAs(t *testing.T, namespace string) (start func() *harness.Process) {
 	}
 }
 
-// localArgs replaces the addresses in the arguments of a pod with free ports on loopback, so that
-// several copies can run on one machine.
-func localArgs(t *testing.T, args []string) (local []string) {
-	t.Helper()
-	for _, arg := range args {
-		if flag, address, found := strings.Cut(arg, "="); found && strings.HasSuffix(flag, "-bind-address") {
-			if _, port, err := net.SplitHostPort(address); err != nil || port == "0" {
-				t.Errorf("%s is no address for a pod to serve on (%v)", arg, err)
-			}
-			arg = flag + "=127.0.0.1:0"
-		}
-		local = append(local, arg)
-	}
-	return local
-}
-
 // leaseOf returns the description of the controller that holds the lease of a namespace.
 func leaseOf(t *testing.T, namespace string) leaserecord.Loop {
 	t.Helper()
 	_, name := leaserecord.Scope{Namespace: namespace}.Lease()
-	obj := cluster.Object(t, namespace, "leases.coordination.k8s.io", name)
-	var lease coordinationv1.Lease
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &lease); err != nil {
-		t.Fatal(err)
-	}
-	return leaserecord.LoopOf(&lease)
+	lease := cluster.Object(t, namespace, "leases.coordination.k8s.io", name)
+	return leaserecord.LoopOf(harness.As[coordinationv1.Lease](t, lease))
 }
 
 // Two copies of the controller run with the arguments and the service account of the Deployment,

@@ -25,16 +25,11 @@ type Result struct {
 // is empty, -n is not set.
 func (c *Cluster) Kubectl(t *testing.T, namespace string, args ...string) Result {
 	t.Helper()
-	return c.KubectlWith(t, nil, namespace, args...)
+	return c.KubectlFrom(t, "", nil, namespace, args...)
 }
 
-// KubectlWith is like Kubectl, with additional environment variables, such as "KUBECONFIG=…".
-func (c *Cluster) KubectlWith(t *testing.T, env []string, namespace string, args ...string) Result {
-	t.Helper()
-	return c.KubectlFrom(t, "", env, namespace, args...)
-}
-
-// KubectlFrom is like KubectlWith, with standard input.
+// KubectlFrom is like Kubectl, with standard input and additional environment variables, such as
+// "KUBECONFIG=…".
 func (c *Cluster) KubectlFrom(t *testing.T, stdin string, env []string, namespace string, args ...string) Result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*Timeout) // the command has its own timeout

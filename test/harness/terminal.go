@@ -101,12 +101,6 @@ func (s *Terminal) AwaitScreen(what string, condition func(text string) bool) {
 	Eventually(s.t, what, func() bool { return condition(s.Text()) })
 }
 
-// Stop interrupts the process and waits until it has ended.
-func (s *Terminal) Stop() {
-	_ = s.cmd.Process.Signal(os.Interrupt)
-	<-s.done
-}
-
 // Wait waits until the process has exited, and returns its exit code.
 func (s *Terminal) Wait() int {
 	s.t.Helper()

@@ -165,7 +165,8 @@ func TestReconcileCounts(t *testing.T) {
 					nowLooks, nowWrites := w.c.Reconciles(), len(w.Requests(apiserver.Writes))
 					t.Logf("%-10s %-8s %2d reconciles %2d writes", kind.Kind, what, nowLooks-looks, nowWrites-writes)
 					if nowLooks-looks > mostLooks || nowWrites-writes > mostWrites {
-						t.Errorf("%s took %d reconciles and %d writes, want at most %d and %d", what, nowLooks-looks, nowWrites-writes, mostLooks, mostWrites)
+						t.Errorf("%s took %d reconciles and %d writes, want at most %d and %d",
+							what, nowLooks-looks, nowWrites-writes, mostLooks, mostWrites)
 					}
 					looks, writes = nowLooks, nowWrites
 				}

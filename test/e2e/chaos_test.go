@@ -107,7 +107,8 @@ func chaosRun(t *testing.T, seed uint64) {
 		})
 	}
 	c := &chaos{
-		Owner: cluster.Owner(t, ns, kinds.ImoocPod(), "foo"), t: t, w: cluster.WatchPods(t, ns), rand: rand.New(rand.NewPCG(seed, 1)),
+		Owner: cluster.Owner(t, ns, kinds.ImoocPod(), "foo"), t: t, w: cluster.WatchPods(t, ns),
+		rand:   rand.New(rand.NewPCG(seed, 1)),
 		stable: harness.NewFaults(seed), stale: harness.NewFaults(seed + 1),
 	}
 	t.Cleanup(c.running.Wait)
@@ -155,8 +156,9 @@ func (c *chaos) begin() {
 	c.uid = foo.GetUID()
 	if c.rand.IntN(4) == 0 { // foo has pods without a slot, like pods of an earlier controller
 		c.earlier = 1 + c.rand.IntN(3)
+		owner := *metav1.NewControllerRef(foo, c.Kind.GroupVersionKind())
 		for i := range c.earlier {
-			c.newPod(fmt.Sprintf("foo-earlier-%d", i), map[string]string{apis.LabelApp: "foo"}, *metav1.NewControllerRef(foo, c.Kind.GroupVersionKind()))
+			c.newPod(fmt.Sprintf("foo-earlier-%d", i), map[string]string{apis.LabelApp: "foo"}, owner)
 		}
 	}
 	c.start(c.stable)
@@ -180,7 +182,8 @@ func (c *chaos) newPod(name string, labels map[string]string, owners ...metav1.O
 // start starts a controller as if it had regained its lease. Such a controller must not exit by
 // itself, whatever the server responds.
 func (c *chaos) start(f *harness.Faults) {
-	l := cluster.StartController(c.t, controller.Options{Kinds: []kinds.Kind{c.Kind}, Namespace: c.Namespace, Resumed: true}, f)
+	opts := controller.Options{Kinds: []kinds.Kind{c.Kind}, Namespace: c.Namespace, Resumed: true}
+	l := cluster.StartController(c.t, opts, f)
 	c.loops = append(c.loops, l)
 	c.running.Go(func() {
 		select {
@@ -242,7 +245,8 @@ func (c *chaos) act() {
 }
 
 func (c *chaos) patch(pod *corev1.Pod, patch string, subresources ...string) error {
-	_, err := cluster.Core.Pods(c.Namespace).Patch(context.Background(), pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+	_, err := cluster.Core.Pods(c.Namespace).Patch(context.Background(), pod.Name, types.MergePatchType,
+		[]byte(patch), metav1.PatchOptions{}, subresources...)
 	return err
 }
 

@@ -82,7 +82,8 @@ func keptFields() map[string]string {
 	return map[string]string{
 		"ImoocPod": "spec.replicas status",
 		"Pod": "spec.nodeName spec.restartPolicy spec.terminationGracePeriodSeconds spec.containers spec.initContainers " +
-			"status.phase status.reason status.message status.startTime status.conditions status.containerStatuses status.initContainerStatuses",
+			"status.phase status.reason status.message status.startTime status.conditions " +
+			"status.containerStatuses status.initContainerStatuses",
 		"Node": "spec.taints status.conditions",
 		"Event": "involvedObject.kind involvedObject.name involvedObject.uid involvedObject.fieldPath type reason message count " +
 			"firstTimestamp lastTimestamp eventTime series source.component reportingComponent",

@@ -31,11 +31,12 @@ func (l liar) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || !write {
 		return before, err
 	}
+	was := decoded(before)
 	after, err := l.Server.RoundTrip(r)
 	if err != nil || after.StatusCode >= http.StatusMultipleChoices {
 		return after, err
 	}
-	body, err := json.Marshal(l.answer(decoded(before), decoded(after)))
+	body, err := json.Marshal(l.answer(was, decoded(after)))
 	after.Body = io.NopCloser(bytes.NewReader(body))
 	return after, err
 }

@@ -219,6 +219,7 @@ func (s *Server) log(w http.ResponseWriter, q Request) error {
 		return apierrors.NewNotFound(q.resource.gr(), q.Name)
 	}
 	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(http.StatusOK)
 	_, _ = io.WriteString(w, pod.GetAnnotations()["example.com/log"])
 	return nil
 }

@@ -9,8 +9,6 @@ package apiserver
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -372,19 +370,4 @@ func (s *Server) named(word string) *resource {
 		return &resource{plural: word, versions: []*version{{}}}
 	}
 	return r
-}
-
-// RoundTrip implements http.RoundTripper without a network. If the handler panics with
-// http.ErrAbortHandler, the connection breaks.
-func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
-	var body []byte
-	if r.Body != nil {
-		var err error
-		if body, err = io.ReadAll(r.Body); err != nil {
-			return nil, err
-		}
-		_ = r.Body.Close()
-	}
-	q := parse(r, body)
-	return roundTrip(r, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, q) })
 }

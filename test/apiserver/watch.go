@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -18,7 +19,7 @@ import (
 type stream struct {
 	request Request
 	selects func(*unstructured.Unstructured) bool
-	to      http.ResponseWriter
+	to      io.Writer
 	// since is the revision up to which the stream has sent the changes.
 	since     int
 	bookmarks bool
@@ -154,9 +155,6 @@ func (st *stream) bookmark(annotations map[string]any) {
 
 func (st *stream) send(kind watch.EventType, object any) {
 	_ = json.NewEncoder(st.to).Encode(map[string]any{"type": kind, "object": object})
-	if flusher, ok := st.to.(http.Flusher); ok {
-		flusher.Flush()
-	}
 }
 
 // EndWatches ends the watches of a resource, such as "pods", or all watches if resource is empty. A

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -34,8 +35,10 @@ func (s *Server) Permit() {
 func (s *Server) forbidden(q Request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return q.Resource != "" && reviewed(q) == "" && slices.ContainsFunc(s.forbids, func(match Match) bool { return match(q) })
+	return q.Resource != "" && !isReview(q) && slices.ContainsFunc(s.forbids, func(match Match) bool { return match(q) })
 }
+
+func isReview(q Request) bool { return strings.HasSuffix(q.Resource, "reviews") }
 
 func forbid(q Request) error {
 	where := "at the cluster scope"
@@ -46,37 +49,20 @@ func forbid(q Request) error {
 		fmt.Errorf("User %q cannot %s resource %q in API group %q %s", cmp.Or(q.User, someone), q.Verb, q.target(), q.Group, where)) //nolint:staticcheck // these are the words of the API
 }
 
-// reviewed returns the kind of the access review that a request creates, or "" for other requests.
-func reviewed(q Request) string {
-	if q.Verb != "create" {
-		return ""
-	}
-	return map[string]string{
-		"authorization.k8s.io/selfsubjectaccessreviews": "SelfSubjectAccessReview",
-		"authentication.k8s.io/selfsubjectreviews":      "SelfSubjectReview",
-	}[q.Group+"/"+q.Resource]
-}
-
-// review responds to an access review. It returns false for other requests.
-func (s *Server) review(q Request) (answer any, err error, is bool) { //nolint:revive // the error goes with the answer
-	kind := reviewed(q)
-	if kind == "" {
-		return nil, nil, false
-	}
-	body, err := decode(q.ContentType, q.Body)
+// review responds to an access review.
+func (s *Server) review(q Request) (any, error) {
+	body, err := q.object()
 	if err != nil {
-		return nil, err, true
+		return nil, err
 	}
-	body.SetAPIVersion(q.Group + "/" + q.Version)
-	body.SetKind(kind)
-	if kind == "SelfSubjectReview" {
+	if body.GetKind() == "SelfSubjectReview" {
 		user := authenticationv1.UserInfo{Username: cmp.Or(q.User, someone)}
 		body.Object["status"] = map[string]any{"userInfo": user}
-		return body.Object, nil, true
+		return body.Object, nil
 	}
 	var review authorizationv1.SelfSubjectAccessReview
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(body.Object, &review); err != nil {
-		return nil, apierrors.NewBadRequest(err.Error()), true
+		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	asked := Request{User: q.User}
 	if a := review.Spec.ResourceAttributes; a != nil {
@@ -84,5 +70,5 @@ func (s *Server) review(q Request) (answer any, err error, is bool) { //nolint:r
 		asked.Resource, asked.Subresource = a.Resource, a.Subresource
 	}
 	body.Object["status"] = map[string]any{"allowed": !s.forbidden(asked)}
-	return body.Object, nil, true
+	return body.Object, nil
 }

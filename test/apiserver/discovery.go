@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiversion "k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
@@ -25,9 +25,9 @@ func (s *Server) about(q Request) (any, error) {
 	case path == "version":
 		return apiversion.Info{Major: "1", Minor: "37", GitVersion: ServerVersion, Platform: "linux/amd64"}, nil
 	case path == "api" && aggregated:
-		return s.aggregated(func(group string) bool { return group == "" }), nil
+		return s.aggregated(true), nil
 	case path == "apis" && aggregated:
-		return s.aggregated(func(group string) bool { return group != "" }), nil
+		return s.aggregated(false), nil
 	case path == "openapi/v3":
 		return s.documents(), nil
 	case strings.HasPrefix(path, "openapi/v3/"):
@@ -35,8 +35,10 @@ func (s *Server) about(q Request) (any, error) {
 			return s.document(gv), nil
 		}
 	default:
-		if gv, found := groupVersionAt(path); found && slices.Contains(s.groupVersions(), gv) {
-			return s.resourcesOf(gv), nil
+		if gv, found := groupVersionAt(path); found {
+			if list := s.resourcesOf(gv); list != nil {
+				return list, nil
+			}
 		}
 	}
 	return nil, pageNotFound(q)
@@ -61,104 +63,40 @@ func pathOf(gv schema.GroupVersion) string {
 	return "apis/" + gv.String()
 }
 
-// reviews returns the kinds that support only create. The server does not store their objects.
-func reviews() map[schema.GroupVersion][]string {
-	return map[schema.GroupVersion][]string{
-		{Group: "authorization.k8s.io", Version: "v1"}:  {"SelfSubjectAccessReview"},
-		{Group: "authentication.k8s.io", Version: "v1"}: {"SelfSubjectReview"},
-	}
-}
-
-// groupVersions returns the served group versions in the order of their registration. The core
-// group is first, and the groups of reviews are last.
+// groupVersions returns the served group versions in the order of their registration. The core group is first.
 func (s *Server) groupVersions() []schema.GroupVersion {
 	var all []schema.GroupVersion
-	add := func(gv schema.GroupVersion) {
-		if !slices.Contains(all, gv) {
-			all = append(all, gv)
-		}
-	}
 	for _, r := range s.resources {
 		for _, v := range r.versions {
-			add(r.gvk(v.name).GroupVersion())
+			if gv := r.gvk(v.name).GroupVersion(); !slices.Contains(all, gv) {
+				all = append(all, gv)
+			}
 		}
-	}
-	for _, gv := range slices.SortedFunc(maps.Keys(reviews()), func(a, b schema.GroupVersion) int { return strings.Compare(a.Group, b.Group) }) {
-		add(gv)
 	}
 	return all
 }
 
-func (s *Server) resourcesOf(gv schema.GroupVersion) metav1.APIResourceList {
-	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv.String(), APIResources: []metav1.APIResource{}}
-	for _, r := range s.resources {
-		v := r.version(gv.Version)
-		if r.group != gv.Group || v == nil {
-			continue
-		}
-		list.APIResources = append(list.APIResources, metav1.APIResource{
-			Name: r.plural, SingularName: r.singular, Kind: r.kind, Namespaced: !r.clusterwide, ShortNames: r.shortNames, Categories: r.categories,
-			Verbs: metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
-		})
-		for _, sub := range subresources(r, v) {
-			list.APIResources = append(list.APIResources, metav1.APIResource{Name: r.plural + "/" + sub.name, Namespaced: !r.clusterwide, Kind: sub.kind.Kind, Group: sub.kind.Group, Version: sub.kind.Version, Verbs: sub.verbs})
-		}
+// resourcesOf returns the types and subresources of a group version, or nil if it is not served.
+func (s *Server) resourcesOf(gv schema.GroupVersion) *metav1.APIResourceList {
+	_, lists, _ := discovery.SplitGroupsAndResources(s.aggregated(gv.Group == ""))
+	if list := lists[gv]; list != nil {
+		list.TypeMeta = metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}
 	}
-	for _, kind := range reviews()[gv] {
-		list.APIResources = append(list.APIResources, metav1.APIResource{Name: strings.ToLower(kind) + "s", SingularName: strings.ToLower(kind), Kind: kind, Verbs: metav1.Verbs{"create"}})
-	}
-	return list
+	return lists[gv]
 }
 
-type subresource struct {
-	name  string
-	kind  schema.GroupVersionKind
-	verbs metav1.Verbs
-}
-
-// subresources returns the subresources of a type. If a subresource has the same kind as the type,
-// the group and the version of the subresource are empty.
-func subresources(r *resource, v *version) []subresource {
-	own := schema.GroupVersionKind{Kind: r.kind}
-	var all []subresource
-	if v.scale != nil {
-		all = append(all, subresource{"scale", scaleKind(), metav1.Verbs{"get", "patch", "update"}})
-	}
-	if v.status {
-		all = append(all, subresource{"status", own, metav1.Verbs{"get", "patch", "update"}})
-	}
-	if r.kind == "Pod" && r.group == "" {
-		all = append(all, subresource{"log", own, metav1.Verbs{"get"}})
-	}
-	return all
-}
-
-// aggregated returns the aggregated discovery document. It includes the groups for which of(group) is true.
-func (s *Server) aggregated(of func(group string) bool) apidiscoveryv2.APIGroupDiscoveryList {
+// aggregated returns the aggregated discovery document of the core group, or of all other groups.
+func (s *Server) aggregated(core bool) apidiscoveryv2.APIGroupDiscoveryList {
 	list := apidiscoveryv2.APIGroupDiscoveryList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: "apidiscovery.k8s.io/v2"}, Items: []apidiscoveryv2.APIGroupDiscovery{}}
 	for _, gv := range s.groupVersions() {
-		if !of(gv.Group) {
+		if (gv.Group == "") != core {
 			continue
 		}
 		in := apidiscoveryv2.APIVersionDiscovery{Version: gv.Version, Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent}
-		for _, r := range s.resourcesOf(gv).APIResources {
-			kind := gv.WithKind(r.Kind)
-			if r.Version != "" {
-				kind = schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}
+		for _, r := range s.resources {
+			if v := r.version(gv.Version); v != nil && r.group == gv.Group {
+				in.Resources = append(in.Resources, r.discovery(v))
 			}
-			told := &metav1.GroupVersionKind{Group: kind.Group, Version: kind.Version, Kind: kind.Kind}
-			if _, sub, is := strings.Cut(r.Name, "/"); is {
-				last := &in.Resources[len(in.Resources)-1]
-				last.Subresources = append(last.Subresources, apidiscoveryv2.APISubresourceDiscovery{Subresource: sub, ResponseKind: told, Verbs: r.Verbs})
-				continue
-			}
-			scope := apidiscoveryv2.ScopeCluster
-			if r.Namespaced {
-				scope = apidiscoveryv2.ScopeNamespace
-			}
-			in.Resources = append(in.Resources, apidiscoveryv2.APIResourceDiscovery{
-				Resource: r.Name, SingularResource: r.SingularName, ResponseKind: told, Scope: scope, ShortNames: r.ShortNames, Categories: r.Categories, Verbs: r.Verbs,
-			})
 		}
 		if n := len(list.Items); n > 0 && list.Items[n-1].Name == gv.Group {
 			list.Items[n-1].Versions = append(list.Items[n-1].Versions, in)
@@ -167,6 +105,34 @@ func (s *Server) aggregated(of func(group string) bool) apidiscoveryv2.APIGroupD
 		list.Items = append(list.Items, apidiscoveryv2.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: gv.Group}, Versions: []apidiscoveryv2.APIVersionDiscovery{in}})
 	}
 	return list
+}
+
+// discovery returns the entry of a type in the aggregated discovery document.
+func (r *resource) discovery(v *version) apidiscoveryv2.APIResourceDiscovery {
+	own := r.gvk(v.name)
+	entry := apidiscoveryv2.APIResourceDiscovery{
+		Resource: r.plural, SingularResource: r.singular, ResponseKind: (*metav1.GroupVersionKind)(&own), Scope: apidiscoveryv2.ScopeNamespace,
+		ShortNames: r.shortNames, Categories: r.categories, Verbs: []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
+	}
+	if r.clusterwide {
+		entry.Scope = apidiscoveryv2.ScopeCluster
+	}
+	if r.review {
+		entry.Verbs = []string{"create"}
+	}
+	add := func(name string, kind schema.GroupVersionKind, verbs ...string) {
+		entry.Subresources = append(entry.Subresources, apidiscoveryv2.APISubresourceDiscovery{Subresource: name, ResponseKind: (*metav1.GroupVersionKind)(&kind), Verbs: verbs})
+	}
+	if v.scale != nil {
+		add("scale", scaleKind(), "get", "patch", "update")
+	}
+	if v.status {
+		add("status", own, "get", "patch", "update")
+	}
+	if r.kind == "Pod" && r.group == "" {
+		add("log", own, "get")
+	}
+	return entry
 }
 
 // documents returns the index of the OpenAPI documents. Each group version has its own document.

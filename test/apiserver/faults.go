@@ -121,7 +121,7 @@ func (s *Server) Requests(match Match) []Request {
 
 // Writes matches requests that change objects, but no dry runs and no access reviews.
 func Writes(r Request) bool {
-	return r.Method != http.MethodGet && !r.dryRun() && !strings.HasSuffix(r.Resource, "reviews")
+	return r.Method != http.MethodGet && !r.dryRun() && !isReview(r)
 }
 
 // Forget clears the log of requests.

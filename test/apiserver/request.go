@@ -127,42 +127,32 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, q Request) {
 // answer responds to an admitted request, and calls after() when the request has taken effect. For
 // a watch or a log, it does not call after().
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, q Request, after func()) error {
-	if q.Resource == "" {
-		answer, err := s.about(q)
-		after()
-		if err == nil {
-			writeJSON(w, http.StatusOK, answer)
+	if q.Resource != "" {
+		if q.resource, q.version = s.requested(q); q.version == nil {
+			return pageNotFound(q)
 		}
-		return err
-	}
-	if answer, err, is := s.review(q); is {
-		after()
-		if err == nil {
-			writeJSON(w, http.StatusCreated, answer)
-		}
-		return err
-	}
-	s.mu.Lock()
-	for _, of := range s.resources {
-		if of.group == q.Group && of.plural == q.Resource {
-			q.resource, q.version = of, of.version(q.Version)
+		if q.version.warning != "" {
+			w.Header().Set("Warning", fmt.Sprintf("299 - %q", q.version.warning))
 		}
 	}
-	s.mu.Unlock()
-	if q.version == nil {
-		return pageNotFound(q)
-	}
-	if q.version.warning != "" {
-		w.Header().Set("Warning", fmt.Sprintf("299 - %q", q.version.warning))
-	}
-	if q.Verb == "watch" {
-		return s.watch(w, r, q)
-	}
-	if q.target() == "pods/log" {
-		return s.log(w, q)
-	}
+	var answer any
+	var err error
 	code := http.StatusOK
-	answer, err := s.do(q, &code)
+	if q.Verb == "create" {
+		code = http.StatusCreated
+	}
+	switch {
+	case q.Resource == "":
+		answer, err = s.about(q)
+	case q.Verb == "watch":
+		return s.watch(w, r, q)
+	case q.target() == "pods/log":
+		return s.log(w, q)
+	case q.resource.review:
+		answer, err = s.review(q)
+	default:
+		answer, err = s.do(q)
+	}
 	after()
 	if err == nil {
 		writeJSON(w, code, answer)
@@ -170,15 +160,26 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, q Request, after
 	return err
 }
 
-// do handles a request that has a single response. It sets code if it creates an object.
-func (s *Server) do(q Request, code *int) (any, error) {
+// requested returns the type of a request. The version is nil if it is not served.
+func (s *Server) requested(q Request) (*resource, *version) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.resources {
+		if r.group == q.Group && r.plural == q.Resource {
+			return r, r.version(q.Version)
+		}
+	}
+	return nil, nil
+}
+
+// do handles a request for objects that has a single response.
+func (s *Server) do(q Request) (any, error) {
 	s.mu.Lock()
 	defer s.unlock()
 	if q.Verb == "list" {
 		return s.list(q)
 	}
 	if q.Verb == "create" && q.Name == "" {
-		*code = http.StatusCreated
 		return s.create(q)
 	}
 	obj := s.objects[q.resource.gr()][q.Namespace+"/"+q.Name]
@@ -197,7 +198,6 @@ func (s *Server) do(q Request, code *int) (any, error) {
 	}
 	switch {
 	case q.Verb == "patch" && obj == nil && isApply(q) && q.Subresource == "":
-		*code = http.StatusCreated
 		return s.applyNew(q)
 	case obj == nil:
 		return nil, apierrors.NewNotFound(q.resource.gr(), q.Name)

@@ -18,8 +18,9 @@ type resource struct {
 	clusterwide            bool
 	// versions are the served versions, with the preferred version first.
 	versions []*version
-	// custom means that a CRD defines the type.
-	custom bool
+	// custom means that a CRD defines the type. review means that the type has no objects: a create returns
+	// the answer to a question.
+	custom, review bool
 }
 
 // version is a type in one version of its API group.
@@ -62,7 +63,7 @@ func (r *resource) version(name string) *version {
 }
 
 // builtIn lists the API version, resource, kind, short names, and flags of the built-in types.
-// Flags: c is cluster-scoped, s is /status, r is /scale, and a is the category "all".
+// Flags: c is cluster-scoped, s is /status, r is /scale, v is a review, and a is the category "all".
 const builtIn = `
 v1 configmaps ConfigMap cm -
 v1 endpoints Endpoints ep -
@@ -96,6 +97,8 @@ rbac.authorization.k8s.io/v1 roles Role - -
 scheduling.k8s.io/v1 priorityclasses PriorityClass pc c
 storage.k8s.io/v1 storageclasses StorageClass sc c
 apiextensions.k8s.io/v1 customresourcedefinitions CustomResourceDefinition crd,crds cs
+authentication.k8s.io/v1 selfsubjectreviews SelfSubjectReview - cv
+authorization.k8s.io/v1 selfsubjectaccessreviews SelfSubjectAccessReview - cv
 `
 
 func builtInResources() []*resource {
@@ -107,7 +110,10 @@ func builtInResources() []*resource {
 		if strings.Contains(has, "r") {
 			v.scale = &scalePaths{specReplicas: []string{"spec", "replicas"}, statusReplicas: []string{"status", "replicas"}}
 		}
-		r := &resource{group: gv.Group, plural: f[1], singular: strings.ToLower(f[2]), kind: f[2], clusterwide: strings.Contains(has, "c"), versions: []*version{v}}
+		r := &resource{
+			group: gv.Group, plural: f[1], singular: strings.ToLower(f[2]), kind: f[2], versions: []*version{v},
+			clusterwide: strings.Contains(has, "c"), review: strings.Contains(has, "v"),
+		}
 		if f[3] != "-" {
 			r.shortNames = strings.Split(f[3], ",")
 		}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // page holds the remaining items of a paged list at the revision of its first page.
@@ -106,24 +107,16 @@ func (r Request) selector() (func(*unstructured.Unstructured) bool, error) {
 	}, nil
 }
 
-// fieldLabels returns the field labels that a type supports in selectors.
+// fieldLabels returns the field labels that a type supports in selectors. For types other than pods and events,
+// it returns only those that all types support.
 func fieldLabels(r *resource) []string {
 	all := []string{"metadata.name", "metadata.namespace"}
-	if r.custom || r.group != "" {
-		return all
-	}
-	switch r.plural {
-	case "pods":
+	switch r.gr() {
+	case schema.GroupResource{Resource: "pods"}:
 		all = append(all, "spec.nodeName", "spec.restartPolicy", "spec.serviceAccountName", "status.phase", "status.podIP")
-	case "events":
+	case schema.GroupResource{Resource: "events"}:
 		all = append(all, "reason", "type", "source", "reportingComponent", "involvedObject.kind", "involvedObject.namespace", "involvedObject.name",
 			"involvedObject.uid", "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath")
-	case "secrets":
-		all = append(all, "type")
-	case "nodes":
-		all = append(all, "spec.unschedulable")
-	case "namespaces":
-		all = append(all, "status.phase")
 	}
 	return all
 }

@@ -22,13 +22,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// command runs a command of the program in this process, against the server s.
-func command(ctx context.Context, s *apiserver.Server, line string, out, errOut io.Writer) error {
-	return commandVia(ctx, s.Connect, line, out, errOut)
-}
-
-// commandVia is like command, but uses the given function to connect to the server.
-func commandVia(ctx context.Context, connect func(*genericclioptions.ConfigFlags), line string, out, errOut io.Writer) error {
+// command runs a command of the program in this process. connect selects the server.
+func command(ctx context.Context, connect func(*genericclioptions.ConfigFlags), line string, out, errOut io.Writer) error {
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: errOut}
 	c := kube.New("v1", streams)
 	connect(c.Flags)
@@ -40,7 +35,7 @@ func commandVia(ctx context.Context, connect func(*genericclioptions.ConfigFlags
 func run(t *testing.T, s *apiserver.Server, line string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	err = command(t.Context(), s, line, &out, &errOut)
+	err = command(t.Context(), s.Connect, line, &out, &errOut)
 	return out.String(), errOut.String(), err
 }
 
@@ -91,7 +86,7 @@ func TestFullDisk(t *testing.T) {
 			{"pause deployment/web --for forever", "setting .spec.paused to true"}, {"delete deployment/web", ""},
 		} {
 			var stderr bytes.Buffer
-			err := command(t.Context(), s, test.line, full{}, &stderr)
+			err := command(t.Context(), s.Connect, test.line, full{}, &stderr)
 			if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(stderr.String(), test.says) {
 				t.Errorf("%s: got error %v, stderr %q, want %q", test.line, err, &stderr, test.says)
 			}

@@ -60,20 +60,20 @@ func withMeta(field string, value any) func(_, after map[string]any) any {
 func TestLies(t *testing.T) {
 	for what, answer := range map[string]func(before, after map[string]any) any{
 		"the object as it was": func(before, _ map[string]any) any { return before },
-		"an object of a name":  withMeta("name", "other"),
-		"of another namespace": withMeta("namespace", "other"),
-		"another object":       withMeta("uid", "other"),
-		"labels that are none": withMeta("labels", []any{"x"}),
+		"another name":         withMeta("name", "other"),
+		"another namespace":    withMeta("namespace", "other"),
+		"another UID":          withMeta("uid", "other"),
+		"a list as labels":     withMeta("labels", []any{"x"}),
 		"a success": func(_, _ map[string]any) any {
 			return map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"}
 		},
-		"no object":             func(_, _ map[string]any) any { return map[string]any{} },
-		"a list":                func(_, _ map[string]any) any { return []any{} },
-		"null":                  func(_, _ map[string]any) any { return nil },
-		"metadata that is none": func(_, after map[string]any) any { after["metadata"] = "x"; return after },
+		"an empty object":      func(_, _ map[string]any) any { return map[string]any{} },
+		"a list":               func(_, _ map[string]any) any { return []any{} },
+		"null":                 func(_, _ map[string]any) any { return nil },
+		"a string as metadata": func(_, after map[string]any) any { after["metadata"] = "x"; return after },
 	} {
 		for _, v := range verbs() {
-			if v.creates && what == "the object as it was" || what == "another object" && (v.creates || strings.HasPrefix(v.line, "scale ")) {
+			if v.creates && what == "the object as it was" || what == "another UID" && (v.creates || strings.HasPrefix(v.line, "scale ")) {
 				continue // there was no object before, or the command does not check the UID
 			}
 			t.Run(what+"/"+v.line, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestLies(t *testing.T) {
 							return config
 						}
 					}
-					err := commandVia(t.Context(), connect, line, &out, &errOut)
+					err := command(t.Context(), connect, line, &out, &errOut)
 					if err == nil || out.Len() > 0 {
 						t.Errorf("%v, it printed %q, and %q on standard error", err, out.String(), errOut.String())
 					}

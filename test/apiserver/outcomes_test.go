@@ -337,7 +337,7 @@ func perform(t *testing.T, w workload, v verb, e ending) (*scene, error) {
 	if e.happens != nil {
 		e.happens(x)
 	}
-	return x, command(ctx, x.Server, line+" --timeout 2m --settle 20s "+e.flags, io.Discard, io.Discard)
+	return x, command(ctx, x.Connect, line+" --timeout 2m --settle 20s "+e.flags, io.Discard, io.Discard)
 }
 
 // prepare creates the object that the command of v changes, runs v.first, and returns the command.

@@ -155,7 +155,7 @@ func watchAll(t *testing.T, s *apiserver.Server) func() status.Report {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = command(ctx, s, "status imoocpods -w -o json", in, io.Discard) // ends when ctx is canceled
+		_ = command(ctx, s.Connect, "status imoocpods -w -o json", in, io.Discard) // ends when ctx is canceled
 		_ = in.Close()
 	}()
 	t.Cleanup(func() { stop(); <-ended })

@@ -143,7 +143,7 @@ func tryBlock(t *testing.T, objects string, console bool, block string) (tried i
 			}
 			shown = append(shown, next)
 		}
-		o := runWords(t.Context(), x.Server, shellWords(args))
+		o := runWords(t.Context(), x.Connect, shellWords(args))
 		fails := slices.ContainsFunc(shown, func(s string) bool { return strings.HasPrefix(s, "error:") }) || strings.Contains(comment, "exits with")
 		if fails != (o.code != exitDone) {
 			t.Errorf("%s: exit code %d; it printed %s%s", command, o.code, o.stdout, o.stderr)

@@ -17,10 +17,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"k8s.io/cli-runtime/pkg/genericiooptions"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
 )
 
 // asProgram is the environment variable that makes the test binary run main.
@@ -57,17 +53,13 @@ func runCommand(ctx context.Context, t *testing.T, server, line string) result {
 	if strings.HasPrefix(line, "run-controller") {
 		return runProgram(ctx, t, server, line)
 	}
-	var stdout, stderr bytes.Buffer
-	root := cmd.NewRootCommand("v0.0.0-test", genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr}) //nolint:contextcheck // verbs get theirs from ExecuteContext
 	args := strings.Fields(line)
 	if args[0] == "__complete" { // the rest is the command line to complete
-		root.SetArgs(slices.Concat(args[:1], flagsFor(server, t.TempDir()), args[1:]))
+		args = slices.Concat(args[:1], flagsFor(server, t.TempDir()), args[1:])
 	} else {
-		root.SetArgs(append(args, flagsFor(server, t.TempDir())...))
+		args = append(args, flagsFor(server, t.TempDir())...)
 	}
-	command, err := root.ExecuteContextC(ctx)
-	code := report(&stderr, err, callerOf(command), ctx.Err() != nil)
-	return result{code, stdout.String(), stderr.String()}
+	return runWords(ctx, nil, args)
 }
 
 // newProgram returns a separate process for a command. The end of the context interrupts the process.

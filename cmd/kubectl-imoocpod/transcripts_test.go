@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -33,9 +34,9 @@ var update = flag.Bool("update", false, "write what the commands of the transcri
 // TestTranscripts runs the commands of each file in testdata against an in-memory server, and compares
 // their output and their changes with the file. "go test -update" rewrites the files, for review.
 //
-// A line that begins with "$ " is a command. After a command come the changes of objects ("~ "), standard
-// output ("| "), standard error ("! "), and the exit code if it is not 0. A line that begins with "% " is a
-// directive of stage.direct. All other lines are comments.
+// A line that begins with "$ " is a command. " > " redirects its standard output to a file. After a command come its requests ("> "), the changes of objects
+// ("~ "), standard output ("| "), standard error ("! "), and the exit code if it is not 0. A line that begins
+// with "% " is a directive of stage.direct. All other lines are comments.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txt")
@@ -82,6 +83,8 @@ type stage struct {
 	*apiserver.Server
 	t   *testing.T
 	dir string
+	// shown is the argument of the directive "requests".
+	shown string
 
 	// background is the context of the running controllers.
 	background  context.Context //nolint:containedctx // of a test
@@ -121,7 +124,9 @@ func perform(t *testing.T, text string) string {
 		case strings.HasPrefix(line, "% "):
 			b.WriteString(line + "\n")
 			x.follow(line)
-		case !strings.HasPrefix(line, "~ ") && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "!") && !strings.HasPrefix(line, "exit code "):
+		case strings.HasPrefix(line, "exit code "), line != "" && strings.Contains(">~|!", line[:1]):
+			// a result of an earlier run
+		default:
 			b.WriteString(line + "\n")
 		}
 	}
@@ -153,6 +158,7 @@ func (x *stage) follow(line string) {
 //	delete TYPE NAME          deletes an object immediately
 //	in DURATION DIRECTIVE     executes DIRECTIVE after DURATION, during a later command
 //	interrupt                 interrupts the running command, like Ctrl-C
+//	requests PART             shows the requests for objects whose path contains PART, from the next command on
 func (x *stage) direct(word, rest string) error {
 	args := strings.Fields(rest)
 	switch word {
@@ -238,6 +244,8 @@ func (x *stage) direct(word, rest string) error {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		x.interrupt()
+	case "requests":
+		x.shown = rest
 	default:
 		return errors.New("there is no such directive")
 	}
@@ -251,12 +259,23 @@ func (x *stage) run(line string) string {
 	x.mu.Lock()
 	x.interrupt = cancel
 	x.mu.Unlock()
-	o := runOn(ctx, x.Server, strings.ReplaceAll(line, "DIR", x.dir))
+	x.Forget()
+	command, file, redirected := strings.Cut(strings.ReplaceAll(line, "DIR", x.dir), " > ")
+	o := runOn(ctx, x.Server, command)
+	if redirected {
+		if err := os.WriteFile(file, []byte(o.stdout), 0o600); err != nil {
+			x.t.Error(err)
+		}
+		o.stdout = ""
+	}
 	checkHints(x.t, strings.Fields(line), o.stdout+"\n"+o.stderr)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		x.t.Errorf("%s did not end", line)
 	}
 	var b strings.Builder
+	for _, request := range x.sent() {
+		b.WriteString("> " + request + "\n")
+	}
 	for _, change := range x.changes() {
 		b.WriteString("~ " + change + "\n")
 	}
@@ -283,6 +302,25 @@ func (x *stage) run(line string) string {
 		fmt.Fprintln(&b, "exit code", o.code)
 	}
 	return b.String()
+}
+
+// sent returns the requests of the last command that the directive "requests" selects. Commands read at the same
+// time, so the reads between two writes are sorted.
+func (x *stage) sent() []string {
+	if x.shown == "" {
+		return nil
+	}
+	var all []string
+	begin := 0
+	for _, r := range x.Requests(func(r apiserver.Request) bool { return r.Resource != "" && strings.Contains(r.Path, x.shown) }) {
+		all = append(all, r.Verb+" "+r.Path)
+		if r.Method != http.MethodGet {
+			slices.Sort(all[begin : len(all)-1])
+			begin = len(all)
+		}
+	}
+	slices.Sort(all[begin:])
+	return all
 }
 
 // note records the fields of a changed object. It ignores what controllers write: objects that have a

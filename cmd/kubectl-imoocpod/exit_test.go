@@ -183,34 +183,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// An error that wraps an error of package outcome has the exit code of the wrapped error. Its message is
-// printed unchanged.
-func TestExitCodeOfOutcomes(t *testing.T) {
-	t.Parallel()
-	for of, code := range map[error]int{
-		outcome.ErrPrecondition: exitPrecondition,
-		outcome.ErrRefused:      exitPrecondition,
-		outcome.ErrFailed:       exitFailed,
-		outcome.ErrPaused:       exitFailed,
-		outcome.ErrTimeout:      exitTimeout,
-		outcome.ErrNotReady:     exitTimeout,
-		outcome.ErrOverwritten:  exitOverwritten,
-		outcome.ErrUndone:       exitUndone,
-		outcome.ErrUnknown:      exitUnknown,
-		outcome.ErrInterrupted:  exitInterrupted,
-		outcome.ErrGone:         exitNotFound,
-		outcome.ErrForbidden:    exitForbidden,
-	} {
-		var w strings.Builder
-		err := fmt.Errorf("wait for foo: %w; last seen: nothing", of)
-		if got := report(&w, err, caller{}, false); got != code || w.String() != fmt.Sprintf("error: %v\n", err) {
-			t.Errorf("%v: exit code %d, want %d; it printed %q", err, got, code, w.String())
-		}
-	}
-}
-
 // The most serious outcome of several objects determines the exit code. The order of the outcomes
-// does not matter.
+// does not matter. Each message is printed unchanged.
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	imoocpods := schema.GroupResource{Group: "g", Resource: "imoocpods"}
@@ -220,21 +194,32 @@ func TestPrecedence(t *testing.T) {
 		err  error
 	}{
 		{exitInterrupted, context.Canceled},
+		{exitInterrupted, outcome.ErrInterrupted},
+		{exitUnknown, outcome.ErrUnknown},
+		{exitForbidden, outcome.ErrForbidden},
 		{exitForbidden, apierrors.NewForbidden(imoocpods, "a", errors.New("no"))},
 		{exitUsage, &outcome.UsageError{Err: errors.New("no")}},
 		{exitError, errors.New("no")},
 		{exitNotFound, outcome.ErrGone},
 		{exitPrecondition, outcome.ErrPrecondition},
+		{exitPrecondition, outcome.ErrRefused},
 		{exitFailed, outcome.ErrFailed},
+		{exitFailed, outcome.ErrPaused},
 		{exitOverwritten, outcome.ErrOverwritten},
 		{exitTimeout, outcome.ErrTimeout},
+		{exitTimeout, outcome.ErrNotReady},
+		{exitUndone, outcome.ErrUndone},
 	}
 	for i, first := range outcomes {
 		for _, second := range outcomes[i:] {
-			for _, several := range []outcome.Errors{{first.err, second.err}, {second.err, first.err}} {
+			one, other := fmt.Errorf("wait for foo: %w; last seen: nothing", first.err), fmt.Errorf("wait for bar: %w", second.err)
+			for _, several := range []outcome.Errors{{one, other}, {other, one}} {
 				var w strings.Builder
 				if code := report(&w, several, caller{path: "c"}, true); code != first.code {
 					t.Errorf("of %v the exit code is %d, want %d", several, code, first.code)
+				}
+				if printed := strings.Contains(w.String(), one.Error()+"\n"); printed == errors.Is(one, context.Canceled) {
+					t.Errorf("of %v it printed %q", several, w.String())
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape/escapetest"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -16,6 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
 func TestErrorsEscape(t *testing.T) {
@@ -25,7 +27,7 @@ func TestErrorsEscape(t *testing.T) {
 	for _, err := range verdicts([]status.Report{r, {Verdict: status.Progressing, Reason: escapetest.Hostile}}) {
 		escapetest.MustBeHarmless(t, "a verdict", err.Error())
 	}
-	o, _ := onStaging(t)
+	o := commonOptions{clients: kube.New("v0", genericiooptions.NewTestIOStreamsDiscard())}
 	choose := o.chooseField(&discover.UnknownFieldError{
 		Kind: kinds.ImoocPod(), Candidates: []candidates.Field{{Path: escapetest.Hostile, Description: escapetest.Hostile}, {Path: escapetest.Hostile, Pattern: true}},
 	}, "scale", &observe.Target{Kind: kinds.ImoocPod(), Name: escapetest.Hostile})

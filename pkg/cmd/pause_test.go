@@ -1,15 +1,10 @@
 package cmd
 
 import (
-	"bytes"
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 func TestPauseLength(t *testing.T) {
@@ -41,33 +36,5 @@ func TestPauseSaysUntilWhen(t *testing.T) {
 		if got != want {
 			t.Errorf("it says %q, want %q", got, want)
 		}
-	}
-}
-
-func TestWarnPaused(t *testing.T) {
-	t.Parallel()
-	target := observe.Target{Kind: kinds.ImoocPod(), Namespace: "ns", Name: "foo"}
-	for until, want := range map[string]string{
-		"":                     "",
-		"14:05":                "",
-		"2006-01-02T15:04:05Z": "",
-		"9999-01-02T15:04:05Z": "; the change will be applied then\n",
-		"forever":              "Warning: imoocpod/foo is paused forever by alice; the change will be applied when it is resumed\nhint: kubectl imoocpod resume imoocpod/foo -n ns" + pasted + "\n",
-	} {
-		obj := &unstructured.Unstructured{Object: map[string]any{}}
-		obj.SetAnnotations(map[string]string{apis.AnnotationPausedUntil: until, apis.AnnotationPausedBy: "alice"})
-		o, out := onStaging(t)
-		target.Object = obj
-		o.warnPaused(&target)
-		if got := out.String(); (want == "") != (got == "") || !bytes.HasSuffix(out.Bytes(), []byte(want)) {
-			t.Errorf("%q: it says %q, want %q", until, got, want)
-		}
-	}
-	o, out := onStaging(t)
-	target.Object = nil
-	o.warnPaused(&target)
-	o.warnPaused(&observe.Target{Name: "foo", Object: &unstructured.Unstructured{Object: map[string]any{}}})
-	if out.Len() > 0 {
-		t.Errorf("it says %q of what is not known", out.String())
 	}
 }

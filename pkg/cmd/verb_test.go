@@ -3,20 +3,24 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // If no ImoocPod has the NAME, the error explains how to name an object of another type.
 func TestExplained(t *testing.T) {
 	t.Parallel()
-	unreachable, _ := onStaging(t)
+	unreachable := commonOptions{clients: kube.New("v0", genericiooptions.NewTestIOStreamsDiscard())}
+	*unreachable.clients.Flags.KubeConfig = os.DevNull
 	notFound := func(resource schema.GroupResource) error {
 		return fmt.Errorf("read it: %w", apierrors.NewNotFound(resource, "web"))
 	}

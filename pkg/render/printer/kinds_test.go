@@ -1,7 +1,6 @@
 package printer
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -24,9 +23,6 @@ func TestKinds(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, name, w.String())
-	}
-	if err := Kinds(closed{}, kinds, false); !errors.Is(err, errClosed) {
-		t.Errorf("Kinds: %v", err)
 	}
 }
 

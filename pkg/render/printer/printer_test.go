@@ -1,9 +1,7 @@
 package printer
 
 import (
-	"errors"
 	"flag"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -215,25 +213,5 @@ func TestDescribe(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, name, w.String())
-	}
-}
-
-// closed is a writer that always fails.
-type closed struct{ io.Writer }
-
-var errClosed = errors.New("closed")
-
-func (closed) Write([]byte) (int, error) { return 0, errClosed }
-
-func TestWriteErrorsAreReported(t *testing.T) {
-	t.Parallel()
-	if err := Report(closed{}, ready(), now); !errors.Is(err, errClosed) {
-		t.Errorf("Report: %v", err)
-	}
-	if err := new(Table).Print(closed{}, []status.Report{ready()}, now); !errors.Is(err, errClosed) {
-		t.Errorf("Table: %v", err)
-	}
-	if err := Describe(closed{}, Description{Report: ready(), Object: &unstructured.Unstructured{}}, now); !errors.Is(err, errClosed) {
-		t.Errorf("Describe: %v", err)
 	}
 }

@@ -74,8 +74,9 @@ generate: ## Generate CRDs and the command reference
 	hack/crds deploy/crds/batch.tutorial.kubebuilder.io_imoocpods.yaml
 	go run ./hack/reference
 
-messages: ## Print all messages of the program
-	@go run ./hack/messages
+messages: ## Print the lines of code with a message of the program, by file (docs/commands has the help)
+	@git grep --heading --break -nE -e '"[^"]*[A-Za-z]{2,}[,;:]? [a-z%("-]' --and --not -e '^\s*//' -- \
+		'cmd/*.go' 'pkg/*.go' ':!*_test.go' ':!*test/*.go'
 
 fmt: tidy ## Format the code and update the module files
 	@set -e; for module in $(MODULES); do (cd $$module && $(GOLANGCI_LINT) fmt ./...); done

@@ -4,11 +4,8 @@ import (
 	"fmt"
 	"go/scanner"
 	"go/token"
-	"io/fs"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -70,54 +67,31 @@ func blank(text string) string {
 	return strings.Repeat("\n", strings.Count(text, "\n"))
 }
 
-// TestPhrasingOfMessages checks the wording of the program's messages.
-func TestPhrasingOfMessages(t *testing.T) {
-	command := exec.CommandContext(t.Context(), "go", "run", "./hack/messages")
-	command.Dir = root
-	messages, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, place := range found(string(messages), phrases(t)) {
-		t.Errorf("line %s of the output of make messages", place)
-	}
-}
-
-// commentDirs returns the directories in which TestPhrasingOfComments reads all Go files.
-func commentDirs() []string { return []string{"cmd", "deploy", "docs", "hack", "pkg", "test"} }
-
-// TestPhrasingOfComments checks the wording of the comments in Go files, except quoted text.
-func TestPhrasingOfComments(t *testing.T) {
+// TestPhrasingOfCode checks the wording of comments, except quoted text, and of the strings of the program.
+func TestPhrasingOfCode(t *testing.T) {
 	all := phrases(t)
 	quoted := regexp.MustCompile("\"[^\"\n]*\"|`[^`\n]*`")
-	for _, dir := range commentDirs() {
-		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
-				return err
+	for _, path := range files(t) {
+		if !strings.HasSuffix(path, ".go") {
+			continue
+		}
+		ofProgram := within(path, []string{"cmd", "pkg"}) && !strings.HasSuffix(path, "_test.go")
+		source := []byte(read(t, path))
+		positions := token.NewFileSet()
+		var s scanner.Scanner
+		s.Init(positions.AddFile(path, -1, len(source)), source, nil, scanner.ScanComments)
+		for position, kind, text := s.Scan(); kind != token.EOF; position, kind, text = s.Scan() {
+			switch {
+			case kind == token.COMMENT:
+				text = quoted.ReplaceAllString(text, `""`)
+			case kind == token.STRING && ofProgram:
+				text, _ = strconv.Unquote(text) // the compiler accepts it
+			default:
+				continue
 			}
-			source, err := os.ReadFile(path)
-			if err != nil {
-				return err
+			for _, place := range found(text, all) {
+				t.Errorf("%s: line %s", positions.Position(position), place)
 			}
-			files := token.NewFileSet()
-			file := files.AddFile(path, -1, len(source))
-			var s scanner.Scanner
-			s.Init(file, source, nil, scanner.ScanComments)
-			for {
-				position, kind, text := s.Scan()
-				if kind == token.EOF {
-					return nil
-				}
-				if kind != token.COMMENT {
-					continue
-				}
-				for _, place := range found(quoted.ReplaceAllString(text, `""`), all) {
-					t.Errorf("%s: comment line %s", files.Position(position), place)
-				}
-			}
-		})
-		if err != nil {
-			t.Fatal(err)
 		}
 	}
 }

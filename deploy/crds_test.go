@@ -2,7 +2,6 @@ package deploy
 
 import (
 	"encoding/json"
-	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -30,12 +29,8 @@ func TestCRDsFitIntoAnAnnotation(t *testing.T) {
 func TestFieldsAreDescribed(t *testing.T) {
 	t.Parallel()
 	described := 0
-	var walk func(crd string, path []string, schema map[string]any, template string)
-	walk = func(crd string, path []string, schema map[string]any, template string) {
-		at := ""
-		for _, name := range path {
-			at += "." + name
-		}
+	var walk func(crd, at string, schema map[string]any, template string)
+	walk = func(crd, at string, schema map[string]any, template string) {
 		if description, _ := schema["description"].(string); description == "" && at != ".metadata" {
 			t.Errorf("%s of %s has no description", at, crd)
 		}
@@ -52,7 +47,7 @@ func TestFieldsAreDescribed(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s.%s of %s is no schema", at, name, crd)
 			}
-			walk(crd, append(slices.Clone(path), name), property, template)
+			walk(crd, at+"."+name, property, template)
 		}
 	}
 	for _, crd := range crds(t) {
@@ -66,7 +61,7 @@ func TestFieldsAreDescribed(t *testing.T) {
 			if err != nil || !found {
 				t.Fatalf("a version of %s has no schema: %v", crd.GetName(), err)
 			}
-			walk(crd.GetName(), nil, schema, crd.GetAnnotations()["imoocpod.dev/template-path"])
+			walk(crd.GetName(), "", schema, crd.GetAnnotations()["imoocpod.dev/template-path"])
 		}
 	}
 	if described < 50 {

@@ -35,7 +35,7 @@ func TestRolesSayTheSame(t *testing.T) {
 		}
 	}
 	if len(namespaced) != len(cluster)-1+len(lease) {
-		t.Errorf("the namespaced role has %d rules, the cluster role %d and that of the lease %d", len(namespaced), len(cluster), len(lease))
+		t.Errorf("the namespaced role has %d rules, the cluster role %d, and the role for leases %d", len(namespaced), len(cluster), len(lease))
 	}
 }
 

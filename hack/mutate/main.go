@@ -188,8 +188,8 @@ func buildTests(ctx context.Context, pkg, dir, name string) (*suite, error) {
 	return s, nil
 }
 
-// only(run) returns a suite with the tests that match run. It runs these tests once without a mutant,
-// to record which mutants they reach and how much processor time they need.
+// only returns a suite with the tests that match run. It runs these tests once without a mutant, to
+// record which mutants they reach and how much processor time they need.
 func (s *suite) only(ctx context.Context, run string) (*suite, error) {
 	s = &suite{binary: s.binary, dir: s.dir, args: append([]string{"-test.run=" + run}, s.args...), seconds: 600, reached: map[int]bool{}}
 	reached := s.binary + ".reached"

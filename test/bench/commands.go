@@ -43,7 +43,7 @@ func timeCommand(line []string) int {
 	}
 	used, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
-		fmt.Fprintln(os.Stderr, "the kernel does not tell what a process used")
+		fmt.Fprintln(os.Stderr, "the kernel reports no usage of the process")
 		return 1
 	}
 	t.CPU, t.Peak = cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), used.Maxrss*1024

@@ -179,7 +179,7 @@ func (o *options) addBuildFlags(flags *flag.FlagSet) {
 		}
 		return err
 	})
-	flags.StringVar(&o.kubernetes, "kubernetes", os.Getenv(versionVariable), "`version` of Kubernetes, such as 1.33 (default $"+versionVariable+", or that of go.mod)")
+	flags.StringVar(&o.kubernetes, "kubernetes", os.Getenv(versionVariable), "`version` of Kubernetes, such as 1.33 (default $"+versionVariable+", or the version in go.mod)")
 }
 
 // parseAll parses the flags of a command without positional arguments.

@@ -34,7 +34,7 @@ func serveCommand(ctx context.Context, args []string) error {
 	}
 	return withCluster(ctx, o, func(ctx context.Context, c *cluster) error {
 		if err := json.NewEncoder(os.Stdout).Encode(c.endpoint()); err != nil {
-			return fmt.Errorf("tell that the control plane is ready: %w", err)
+			return fmt.Errorf("print the endpoint of the control plane: %w", err)
 		}
 		return c.obey(ctx, lines)
 	})

@@ -32,7 +32,7 @@ func Check() error {
 	probe := fmt.Sprintf("/imoocpod-node-check-%d", os.Getpid())
 	err = h.create(probe)
 	if err = errors.Join(err, h.remove(probe)); err != nil {
-		return fmt.Errorf("a real node needs cgroups of its own: %w; in a container, start that with --privileged", err)
+		return fmt.Errorf("a real node needs cgroups of its own: %w; start a container with --privileged", err)
 	}
 	return checkNamespaces()
 }
@@ -46,7 +46,7 @@ func checkNamespaces() error {
 	defer runtime.UnlockOSThread()
 	if output, err := cmd.CombinedOutput(); err != nil {
 		said := strings.TrimSpace(strings.Join([]string{err.Error(), string(output)}, " "))
-		return fmt.Errorf("a real node needs namespaces, and mounts in them: %s; in a container, start that with --privileged", said)
+		return fmt.Errorf("a real node needs namespaces, and mounts in them: %s; start a container with --privileged", said)
 	}
 	return nil
 }

@@ -87,7 +87,8 @@ func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	claim := slices.IndexFunc(o.Claims, func(c words.Claim) bool { return c.Meaning == words.Paused && !c.Part })
 	switch {
 	case paused >= 0:
-		why = cmp.Or(problem.ConditionWords(o.Conditions[paused]), problem.ConditionSays(o.Conditions[paused]))
+		c := o.Conditions[paused]
+		why = cmp.Or(problem.Joined(c.Reason, c.Message), problem.ConditionSays(c))
 	case claim >= 0:
 		why = o.Claims[claim].String()
 	default:

@@ -37,13 +37,13 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []c
 			refused = true
 			f.refusal(c.Reason, c.Message, namespace)
 		case c.Status == metav1.ConditionTrue && (c.Type == stalled || whose == "" && words.Condition(c) == words.Failed):
-			f.Code, f.Message = CodeReportedFailure, cmp.Or(ConditionWords(c), ConditionSays(c))
+			f.Code, f.Message = CodeReportedFailure, cmp.Or(Joined(c.Reason, c.Message), ConditionSays(c))
 		case c.Status == metav1.ConditionTrue && c.Type == degraded && whose == "":
 			// The object may recover by itself, for example when its pods have started.
 			f.Code, f.Message, f.Fatal = CodeReportedFailure, ConditionSays(c), false
 		case c.Type == apis.ConditionProgressing && c.Status == metav1.ConditionFalse && c.Reason == deadlineExceeded:
 			// This condition does not name the cause, so Fold sorts it after other fatal problems.
-			f.Code, f.Message, f.Fatal = CodeDeadlineExceeded, ConditionWords(c), true
+			f.Code, f.Message, f.Fatal = CodeDeadlineExceeded, Joined(c.Reason, c.Message), true
 		default:
 			continue
 		}
@@ -96,22 +96,7 @@ func (f *Finding) refusal(reason, message, namespace string) {
 	}
 }
 
-// ConditionWords joins the reason and the message of a condition, or returns one if the other is empty.
-func ConditionWords(c metav1.Condition) string {
-	switch {
-	case c.Reason == "":
-		return c.Message
-	case c.Message == "":
-		return c.Reason
-	}
-	return c.Reason + ": " + c.Message
-}
-
 // ConditionSays returns a clause with the type, the status, the reason, and the message of a condition.
 func ConditionSays(c metav1.Condition) string {
-	says := "its condition " + c.Type + " is " + string(c.Status)
-	if why := ConditionWords(c); why != "" {
-		says += ": " + why
-	}
-	return says
+	return Joined("its condition "+c.Type+" is "+string(c.Status), c.Reason, c.Message)
 }

@@ -70,10 +70,7 @@ func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
 	case errImagePull, imagePullBackOff, "RegistryUnavailable", "ImageInspectError", "SignatureValidationFailed":
 		// The kubelet soon retries a pull that it has throttled, so this failure is not fatal.
 		f.Code, f.Fatal = CodeImagePullFailed, !strings.Contains(w.Message, pullLimit)
-		f.Message = fmt.Sprintf("%s cannot pull its image %s", c.title(), c.image)
-		if words := f.pullWords(w.Message); words != "" {
-			f.Message += ": " + words
-		}
+		f.Message = Joined(fmt.Sprintf("%s cannot pull its image %s", c.title(), c.image), f.pullWords(w.Message))
 		f.Hint = "check the image name and imagePullSecrets: " + f.describe(pod)
 	case "ErrImageNeverPull":
 		f.Code, f.Fatal = CodeImagePullFailed, true
@@ -154,9 +151,7 @@ func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	case word != "" && word != "Error":
 		f.Message += fmt.Sprintf(" (%s)", word)
 	}
-	if last.Message != "" {
-		f.Message += ": " + last.Message
-	}
+	f.Message = Joined(f.Message, last.Message)
 	return true
 }
 

@@ -168,12 +168,7 @@ func (p Pod) Active() bool {
 }
 
 // Ended returns the status of a finished pod and, if set, the reason.
-func (p Pod) Ended() string {
-	if p.Reason == "" {
-		return p.Status
-	}
-	return p.Status + ": " + p.Reason
-}
+func (p Pod) Ended() string { return Joined(p.Status, p.Reason) }
 
 // Pods lists pods in the order of ComparePods.
 type Pods []*Pod

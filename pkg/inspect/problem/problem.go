@@ -191,6 +191,11 @@ func Count[T any](all []T, is func(T) bool) int32 {
 	return n
 }
 
+// Joined joins the texts that are not empty with colons.
+func Joined(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), ": ")
+}
+
 // OneLine joins the lines of a message.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 

@@ -259,15 +259,7 @@ func (o Object) reference() autoscalingv2.CrossVersionObjectReference {
 }
 
 // String returns the phase and the message, in one line.
-func (w Word) String() string {
-	switch {
-	case w.Phase == "":
-		return problem.OneLine(w.Message)
-	case w.Message == "":
-		return w.Phase
-	}
-	return w.Phase + ": " + problem.OneLine(w.Message)
-}
+func (w Word) String() string { return problem.Joined(w.Phase, problem.OneLine(w.Message)) }
 
 // ShortType shortens a type, such as "imoocpod.batch.tutorial.kubebuilder.io" to "imoocpod". It does not
 // shorten a type such as "statefulset.apps.kruise.io", because the result would name a built-in type.

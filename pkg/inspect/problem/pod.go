@@ -134,12 +134,9 @@ func (f *Finding) terminating(pod *corev1.Pod, in Context) bool {
 		f.Held("pods", pod.Namespace, pod.Name, pod.Finalizers, in.Now, in.Commands)
 	default:
 		f.Code, f.Fatal = CodeTerminating, true
-		f.Message = "still terminating after its grace period"
+		f.Message = Joined("still terminating after its grace period", nodeTrouble(pod, in))
 		gone := commandline.Kubectl("delete", "pod", pod.Name).In(pod.Namespace).With("--force", "--grace-period=0")
 		f.Hint = "if its node will not come back: " + in.Commands.Line(gone)
-		if why, lost := nodeTrouble(pod, in); lost {
-			f.Message += ": " + why
-		}
 	}
 	return true
 }
@@ -183,8 +180,8 @@ func (f *Finding) unscheduled(pod *corev1.Pod) bool {
 
 // lost sets the finding if the node of a pod is gone or does not respond.
 func (f *Finding) lost(pod *corev1.Pod, in Context) bool {
-	why, lost := nodeTrouble(pod, in)
-	if !lost {
+	why := nodeTrouble(pod, in)
+	if why == "" {
 		return false
 	}
 	f.Code, f.Message, f.Fatal = CodeNodeLost, why, true
@@ -192,23 +189,24 @@ func (f *Finding) lost(pod *corev1.Pod, in Context) bool {
 	return true
 }
 
-func nodeTrouble(pod *corev1.Pod, in Context) (string, bool) {
+// nodeTrouble describes the problem with the node of a pod, or returns "" if there is none.
+func nodeTrouble(pod *corev1.Pod, in Context) string {
 	name := pod.Spec.NodeName
 	node, read := in.Nodes[name]
 	if read && node == nil {
-		return fmt.Sprintf("its node %s no longer exists", name), true
+		return fmt.Sprintf("its node %s no longer exists", name)
 	}
 	if read {
 		for _, c := range node.Status.Conditions {
 			if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
-				return fmt.Sprintf("its node %s is not ready: %s", name, cmp.Or(c.Message, c.Reason)), true
+				return fmt.Sprintf("its node %s is not ready: %s", name, cmp.Or(c.Message, c.Reason))
 			}
 		}
 	}
 	if pod.Status.Reason == nodeLost {
-		return cmp.Or(pod.Status.Message, fmt.Sprintf("its node %s does not respond", name)), true
+		return cmp.Or(pod.Status.Message, fmt.Sprintf("its node %s does not respond", name))
 	}
-	return "", false
+	return ""
 }
 
 type container struct {

@@ -125,20 +125,11 @@ func LastSeen(e corev1.Event) time.Time {
 	if e.Series != nil && !e.Series.LastObservedTime.IsZero() {
 		return e.Series.LastObservedTime.Time
 	}
-	return firstSet(e.LastTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time)
+	return cmp.Or(e.LastTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time)
 }
 
 func firstSeen(e corev1.Event) time.Time {
-	return firstSet(e.FirstTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time, LastSeen(e))
-}
-
-func firstSet(times ...time.Time) time.Time {
-	for _, t := range times {
-		if !t.IsZero() {
-			return t
-		}
-	}
-	return time.Time{}
+	return cmp.Or(e.FirstTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time, LastSeen(e))
 }
 
 func times(e corev1.Event) int32 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
@@ -32,7 +33,7 @@ func containersOf(pod *corev1.Pod) []container {
 		for _, s := range statuses {
 			c := container{ContainerStatus: s, init: init, image: s.Image}
 			if spec := named[s.Name]; spec != nil {
-				c.image, c.sidecar = spec.Image, Sidecar(spec)
+				c.image, c.sidecar = spec.Image, Sidecar(*spec)
 			}
 			all = append(all, c)
 		}
@@ -191,6 +192,6 @@ func restarts(n int32) string {
 }
 
 // Sidecar reports whether an init container keeps running alongside the main containers.
-func Sidecar(c *corev1.Container) bool {
-	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+func Sidecar(c corev1.Container) bool {
+	return ptr.Deref(c.RestartPolicy, "") == corev1.ContainerRestartPolicyAlways
 }

@@ -52,7 +52,7 @@ func TestSidecar(t *testing.T) {
 	for policy, want := range map[corev1.ContainerRestartPolicy]bool{
 		corev1.ContainerRestartPolicyAlways: true, corev1.ContainerRestartPolicyOnFailure: false, corev1.ContainerRestartPolicyNever: false,
 	} {
-		if got := Sidecar(&corev1.Container{RestartPolicy: &policy}); got != want {
+		if got := Sidecar(corev1.Container{RestartPolicy: &policy}); got != want {
 			t.Errorf("an init container that is restarted %s is a sidecar: %t", policy, got)
 		}
 	}

@@ -253,7 +253,7 @@ func (f *Finding) incomplete(pod *corev1.Pod) bool {
 			done++
 		case c.init && !c.sidecar && c.State.Running != nil:
 			f.Code, f.Container = CodeInitNotDone, c.Name
-			inits := Count(pod.Spec.InitContainers, func(c corev1.Container) bool { return !Sidecar(&c) })
+			inits := len(pod.Spec.InitContainers) - int(Count(pod.Spec.InitContainers, Sidecar))
 			f.Message = fmt.Sprintf("%s is running, %d of %d done", c.title(), done, inits)
 			f.Hint = f.showLogs("--failing", "-c", c.Name)
 			return true

@@ -53,7 +53,7 @@ func NewPod(pod *corev1.Pod) *Pod {
 		UID:        pod.UID,
 		Phase:      pod.Status.Phase,
 		Status:     string(pod.Status.Phase),
-		Containers: len(pod.Spec.Containers),
+		Containers: len(pod.Spec.Containers) + int(Count(pod.Spec.InitContainers, Sidecar)),
 		Node:       pod.Spec.NodeName,
 		Created:    pod.CreationTimestamp.Time,
 		Object:     pod,
@@ -70,11 +70,9 @@ func NewPod(pod *corev1.Pod) *Pod {
 	if pod.Status.Reason != "" {
 		p.Status, p.Reason = pod.Status.Reason, pod.Status.Message
 	}
+	p.Ready, _ = Ready(pod)
 	for _, c := range pod.Status.Conditions {
-		switch {
-		case c.Type == corev1.PodReady:
-			p.Ready = c.Status == corev1.ConditionTrue
-		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
 			p.Reason = c.Message
 			if c.Reason == corev1.PodReasonSchedulingGated {
 				p.Status = c.Reason
@@ -111,14 +109,9 @@ func (p *Pod) addMain(containers []corev1.ContainerStatus) {
 	}
 }
 
-// addInit counts sidecars, which count as containers, and the restarts of init containers. It
-// reports whether the pod is still initializing.
+// addInit counts ready sidecars and the restarts of init containers. It reports whether the pod is still
+// initializing.
 func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
-	for i := range pod.Spec.InitContainers {
-		if Sidecar(&pod.Spec.InitContainers[i]) {
-			p.Containers++
-		}
-	}
 	restarts := int32(0)
 	for i, c := range containersOf(pod)[:len(pod.Status.InitContainerStatuses)] {
 		restarts += c.RestartCount

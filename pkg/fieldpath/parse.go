@@ -34,7 +34,7 @@ func parsePath(s string) (Path, error) {
 		return Path{}, fmt.Errorf("%s is outside .spec, but the replica count must be in .spec", Path{steps[:1]})
 	case len(steps) == 1:
 		return Path{}, errors.New("it is all of .spec; name the field that holds the replica count")
-	case steps[len(steps)-1].Kind == Selection:
+	case p.Last().Kind == Selection:
 		return Path{}, errors.New("it ends with an element of a list; name the field in it that holds the replica count")
 	}
 	return p, nil

@@ -100,15 +100,11 @@ func (e Edit) Apply(obj map[string]any) error {
 	if e.Value != nil {
 		return e.Path.Set(obj, runtime.DeepCopyJSONValue(e.Value))
 	}
-	last := len(e.Path.Steps) - 1
-	_, container, taken, err := Path{e.Path.Steps[:last]}.Locate(obj)
-	if err != nil {
-		return err
+	container, err := e.Path.Parent().Value(obj)
+	if fields, is := container.(map[string]any); is {
+		delete(fields, e.Path.Last().Name)
 	}
-	if fields, _ := container.(map[string]any); taken == last {
-		delete(fields, e.Path.Steps[last].Name)
-	}
-	return nil
+	return err
 }
 
 // nest returns a value inside nested objects, one for each field. The first field is the outermost.

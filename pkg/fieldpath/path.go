@@ -200,7 +200,13 @@ func (s Step) fits(value any, at Path) error {
 }
 
 // With returns the path with an additional step.
-func (p Path) With(s Step) Path { return Path{append(slices.Clone(p.Steps), s)} }
+func (p Path) With(s Step) Path { return Path{append(slices.Clip(p.Steps), s)} }
+
+// Last returns the last step of a path that is not empty.
+func (p Path) Last() Step { return p.Steps[len(p.Steps)-1] }
+
+// Parent returns a path that is not empty without its last step.
+func (p Path) Parent() Path { return Path{p.Steps[:len(p.Steps)-1]} }
 
 // Value returns the value at the path, or nil if there is none. Value returns an error if Locate does.
 func (p Path) Value(obj map[string]any) (any, error) {

@@ -60,7 +60,7 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 	if err != nil {
 		return ParkPlan{}, err
 	}
-	if unit := candidates.Unit(path.Steps[len(path.Steps)-1].Name); unit != "pod" {
+	if unit := candidates.Unit(path.Last().Name); unit != "pod" {
 		return ParkPlan{}, fmt.Errorf("%s cannot be parked: %s counts %ss, and zero may mean that it is not set", t, path, unit)
 	}
 	if count == 0 {

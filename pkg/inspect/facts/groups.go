@@ -22,7 +22,7 @@ func (f Facts) groups(obj map[string]any) []status.Group {
 			name = candidates.GroupOf(path)
 		}
 		known := slices.ContainsFunc(all, func(g status.Group) bool { return g.Name == name })
-		if c.Value == nil || name == "" || known || candidates.Multiplies(path.Steps[len(path.Steps)-1].Name) {
+		if c.Value == nil || name == "" || known || candidates.Multiplies(path.Last().Name) {
 			continue
 		}
 		g := status.Group{Name: name, Path: c.Path, Desired: Pods(*c.Value), Pods: Pods(times(obj, *c.Value, path))}
@@ -94,9 +94,8 @@ func pairs(reported map[string]any) []status.Group {
 // bounds. A maximum of zero means that there is no maximum.
 func bounds(obj map[string]any, count fieldpath.Path) []status.Bound {
 	var all []status.Bound
-	last := len(count.Steps) - 1
-	name, around := strings.ToLower(count.Steps[last].Name), fieldpath.Path{Steps: count.Steps[:last]}.String()
-	beside := parent(obj, count.Steps)
+	name, around := strings.ToLower(count.Last().Name), count.Parent().String()
+	beside := parent(obj, count)
 	for _, field := range slices.Sorted(maps.Keys(beside)) {
 		value, is := fieldpath.Integer(beside[field])
 		words := candidates.Words(field)
@@ -134,8 +133,8 @@ func ofShards(o status.Object) *int32 {
 }
 
 // parent returns the object that contains the last field of a path, or nil.
-func parent(obj map[string]any, steps []fieldpath.Step) map[string]any {
-	value, _ := fieldpath.Path{Steps: steps[:len(steps)-1]}.Value(obj)
+func parent(obj map[string]any, path fieldpath.Path) map[string]any {
+	value, _ := path.Parent().Value(obj)
 	content, _ := value.(map[string]any)
 	return content
 }
@@ -144,9 +143,9 @@ func parent(obj map[string]any, steps []fieldpath.Step) map[string]any {
 // that are next to the count.
 func times(obj map[string]any, n int64, path fieldpath.Path) int64 {
 	multiplier := int64(1)
-	for name, value := range parent(obj, path.Steps) {
+	for name, value := range parent(obj, path) {
 		beside, is := fieldpath.Integer(value)
-		if is && name != path.Steps[len(path.Steps)-1].Name && candidates.Multiplies(name) {
+		if is && name != path.Last().Name && candidates.Multiplies(name) {
 			multiplier = min(multiplier*min(max(beside, 1), 1<<30), 1<<30)
 		}
 	}
@@ -164,9 +163,9 @@ func total(obj map[string]any, count fieldpath.Path, beside []status.OtherCount)
 	}
 	sum, found := int64(0), false
 	if last < 0 {
-		name := count.Steps[len(count.Steps)-1].Name
+		name := count.Last().Name
 		for _, b := range beside {
-			if path, err := fieldpath.ParseSteps(b.Path); err == nil && path.Steps[len(path.Steps)-1].Name == name {
+			if path, err := fieldpath.ParseSteps(b.Path); err == nil && path.Last().Name == name {
 				sum += times(obj, b.Value, path)
 			}
 		}

@@ -195,7 +195,7 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	base := ""
 	if count != nil {
 		f.Count = count.String()
-		f.Unit = candidates.Unit(count.Steps[len(count.Steps)-1].Name)
+		f.Unit = candidates.Unit(count.Last().Name)
 		f.otherCounts(root, count, source.SpecPath == "")
 		if source.SpecPath != "" && samePath(source.SpecPath, f.Count) {
 			f.From = append(f.From, "/scale")
@@ -280,22 +280,20 @@ func samePath(a, b string) bool {
 // otherCounts sets OtherCounts and Several. If sharded is true, a number of shards next to the count means
 // several groups of pods.
 func (f *Facts) otherCounts(root map[string]any, count *fieldpath.Path, sharded bool) {
-	last := count.Steps[len(count.Steps)-1]
 	f.Several = slices.ContainsFunc(count.Steps, func(s fieldpath.Step) bool { return s.Kind != fieldpath.Field })
 	for _, c := range candidates.Fields(root, nil) {
 		path, err := fieldpath.ParseSteps(c.Path)
 		if err != nil || c.Pattern || path.String() == count.String() {
 			continue
 		}
-		name := path.Steps[len(path.Steps)-1].Name
+		name := path.Last().Name
 		another := f.Count != ".spec.replicas" || !slices.Contains([]string{"size", "count", "scale", "replica"}, name)
 		if len(path.Steps) <= len(count.Steps) && another {
 			f.OtherCounts = append(f.OtherCounts, c.Path)
 		}
-		f.Several = f.Several || len(count.Steps) > 2 && len(path.Steps) > 2 && name == last.Name
-		parent := fieldpath.Path{Steps: count.Steps[:len(count.Steps)-1]}
+		f.Several = f.Several || len(count.Steps) > 2 && len(path.Steps) > 2 && name == count.Last().Name
 		f.Several = f.Several || sharded && f.Unit == "pod" && candidates.Unit(name) == "shard" &&
-			parent.String() == fieldpath.Path{Steps: path.Steps[:len(path.Steps)-1]}.String()
+			count.Parent().String() == path.Parent().String()
 	}
 }
 

@@ -66,7 +66,7 @@ func Fields(schema, obj map[string]any) []Field {
 func newField(n Node) Field {
 	description, _ := n.Schema["description"].(string)
 	return Field{
-		Path: n.Path().String(), Pattern: n.Pattern, Description: firstSentence(description),
+		Path: n.Path.String(), Pattern: n.Pattern, Description: firstSentence(description),
 		Minimum: bound(n.Schema, "minimum", 1), Maximum: bound(n.Schema, "maximum", -1),
 		depth: n.Depth, rank: rank(n.Name()),
 	}
@@ -74,7 +74,7 @@ func newField(n Node) Field {
 
 // within returns the name of the nearest field that contains a node, or "".
 func within(n Node) string {
-	for _, s := range slices.Backward(n.Steps[:len(n.Steps)-1]) {
+	for _, s := range slices.Backward(n.Path.Parent().Steps) {
 		if s.Kind == fieldpath.Field {
 			return s.Name
 		}

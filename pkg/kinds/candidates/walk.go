@@ -23,24 +23,16 @@ const Unknown = "<NAME>"
 type Node struct {
 	Schema map[string]any
 	Value  any
-	Steps  []fieldpath.Step
+	Path   fieldpath.Path
 	// Depth is the number of fields in the path below .spec.
 	Depth int
-	// Pattern means that the object has no such element. The steps show how to select an element,
+	// Pattern means that the object has no such element. The path shows how to select an element,
 	// with Unknown as the key.
 	Pattern bool
 }
 
 // Name returns the name of the field, or "" for an element of a list.
-func (n Node) Name() string {
-	if last := n.Steps[len(n.Steps)-1]; last.Kind == fieldpath.Field {
-		return last.Name
-	}
-	return ""
-}
-
-// Path returns the path to the node.
-func (n Node) Path() fieldpath.Path { return fieldpath.Path{Steps: n.Steps} }
+func (n Node) Name() string { return n.Path.Last().Name }
 
 // Open reports whether the schema allows fields that it does not list.
 func (n Node) Open() bool {
@@ -49,7 +41,7 @@ func (n Node) Open() bool {
 }
 
 func (n Node) child(s fieldpath.Step, schema map[string]any, value any) Node {
-	n.Steps = append(slices.Clip(n.Steps), s)
+	n.Path = n.Path.With(s)
 	if s.Kind == fieldpath.Field {
 		n.Depth++
 	}
@@ -65,7 +57,7 @@ func (n Node) child(s fieldpath.Step, schema map[string]any, value any) Node {
 // references. If the schema of a node is nil or open, Walk visits the fields that obj has there. obj may
 // be nil.
 func Walk(schema, obj map[string]any, visit func(Node) bool) {
-	queue := []Node{{Schema: fieldpath.Object(schema, "properties", "spec"), Value: obj["spec"], Steps: fieldpath.Fields("spec").Steps}}
+	queue := []Node{{Schema: fieldpath.Object(schema, "properties", "spec"), Value: obj["spec"], Path: fieldpath.Fields("spec")}}
 	for budget := maxNodes; len(queue) > 0; queue = queue[1:] {
 		for n := range queue[0].children {
 			if budget--; budget < 0 {

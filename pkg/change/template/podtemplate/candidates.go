@@ -46,7 +46,7 @@ func Candidates(schema, obj map[string]any) []Candidate {
 		if len(all) >= maxCandidates || apart(n.Name()) {
 			return false
 		}
-		c := Candidate{Path: n.Path(), Pattern: n.Pattern, Declared: n.Schema != nil}
+		c := Candidate{Path: n.Path, Pattern: n.Pattern, Declared: n.Schema != nil}
 		switch {
 		case isTemplate(n):
 			c.Form = Template

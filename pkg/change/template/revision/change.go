@@ -65,7 +65,7 @@ func imagesOf(template map[string]any) []string {
 	return all
 }
 
-func nameOf(p fieldpath.Path) string { return p.Steps[len(p.Steps)-1].Name }
+func nameOf(p fieldpath.Path) string { return p.Last().Name }
 
 func changeOf(at fieldpath.Path, from, to any) []string {
 	if sameValue(from, to) {

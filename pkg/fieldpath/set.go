@@ -89,7 +89,7 @@ func (s Step) place(list []any) (int, []any, error) {
 // unknown, Typed parses an integer, a boolean, or a JSON object, list, or string. Any other word is a
 // string.
 func (p Path) Typed(schema map[string]any, word string) (any, error) {
-	switch kind := p.typeIn(schema); kind {
+	switch kind := p.TypeIn(schema); kind {
 	case "string":
 		return word, nil
 	case "integer":
@@ -140,8 +140,8 @@ func (p Path) In(schema map[string]any) (at map[string]any, taken int) {
 	return at, len(p.Steps)
 }
 
-// typeIn returns the type at the path in a schema, or "" if it is unknown or ambiguous.
-func (p Path) typeIn(schema map[string]any) string {
+// TypeIn returns the type at the path in a schema, or "" if it is unknown or ambiguous.
+func (p Path) TypeIn(schema map[string]any) string {
 	at, taken := p.In(schema)
 	if taken < len(p.Steps) || at["x-kubernetes-int-or-string"] == true {
 		return ""

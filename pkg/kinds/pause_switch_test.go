@@ -24,6 +24,7 @@ func TestPauseSwitch(t *testing.T) {
 		"in the update strategy":           {other, "{properties: {spec: {properties: {updateStrategy: {properties: {paused: {type: boolean}}}}}}}", "spec.updateStrategy.paused"},
 		"no switch":                        {other, "{properties: {spec: {properties: {replicas: {type: integer}}}}}", ""},
 		"a spec that takes anything":       {other, "{properties: {spec: {x-kubernetes-preserve-unknown-fields: true}}}", ""},
+		"a spec that is a map":             {other, "{properties: {spec: {additionalProperties: {type: boolean}}}}", ""},
 		"no schema":                        {other, "{}", ""},
 		"a switch that is not in the spec": {other, "{properties: {paused: {type: boolean}}}", ""},
 	} {

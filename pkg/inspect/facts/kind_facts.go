@@ -192,26 +192,26 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	if source.StatusServed {
 		f.generation(root, properties)
 	}
-	base := ""
+	in := fieldpath.Fields("status")
 	if count != nil {
 		f.Count = count.String()
 		f.Unit = candidates.Unit(count.Last().Name)
 		f.otherCounts(root, count, source.SpecPath == "")
-		if source.SpecPath != "" && samePath(source.SpecPath, f.Count) {
+		if path, err := fieldpath.ParseSteps(source.SpecPath); err == nil && path.String() == f.Count {
 			f.From = append(f.From, "/scale")
 			f.ScaleCount, f.ScaleSelector = source.StatusPath, source.SelectorPath
-			base = within(source.StatusPath)
+			in = within(source.StatusPath)
 		}
 	} else if source.StatusPath != "" {
 		f.From = append(f.From, "/scale")
 		f.ScaleCount, f.ScaleSelector = source.StatusPath, source.SelectorPath
 	}
-	at := statusAt(root, properties, base)
 	pick := func(names []string, always bool) []string {
 		var found []string
 		for _, name := range names {
-			if fieldpath.Object(at, name)["type"] == "integer" || always {
-				found = append(found, ".status"+base+"."+name)
+			path := in.With(fieldpath.Step{Name: name})
+			if always || path.TypeIn(root) == "integer" {
+				found = append(found, path.String())
 			}
 		}
 		return found
@@ -228,7 +228,7 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 		// These fields count pods, but the count has another unit.
 		f.Ready, f.Updated, f.Available = nil, nil, nil
 	}
-	if count == nil {
+	if count == nil && len(properties) > 0 { // in a map of numbers, any name would have this type
 		f.Desired = pick([]string{"desiredNumberScheduled"}, false)
 	}
 	if !unnamed && source.StatusServed {
@@ -251,30 +251,14 @@ func (f *Facts) generation(root, properties map[string]any) {
 	}
 }
 
-func statusAt(root, properties map[string]any, base string) map[string]any {
-	if base == "" {
-		return properties
-	}
-	for _, name := range strings.Split(base, ".")[1:] {
-		properties = fieldpath.Object(fieldpath.Resolve(root, fieldpath.Object(properties, name)), "properties")
-	}
-	return properties
-}
-
-// within returns the path, relative to .status, of the parent of a field: "" for .status.replicas, and
-// ".gateway" for .status.gateway.replicas.
-func within(path string) string {
+// within returns the path of the object in the status that contains the field at a path. If the field is not
+// in the status, it returns .status.
+func within(path string) fieldpath.Path {
 	names, err := fieldpath.FieldNames(path)
-	if err != nil || len(names) < 3 || names[0] != "status" {
-		return ""
+	if err != nil || len(names) < 2 || names[0] != "status" {
+		return fieldpath.Fields("status")
 	}
-	return "." + strings.Join(names[1:len(names)-1], ".")
-}
-
-func samePath(a, b string) bool {
-	pa, errA := fieldpath.ParseSteps(a)
-	pb, errB := fieldpath.ParseSteps(b)
-	return errA == nil && errB == nil && pa.String() == pb.String()
+	return fieldpath.Fields(names...).Parent()
 }
 
 // otherCounts sets OtherCounts and Several. If sharded is true, a number of shards next to the count means

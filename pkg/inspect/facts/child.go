@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -20,9 +21,7 @@ func Child(obj *unstructured.Unstructured) status.Child {
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 		child.Controller = ref.UID
 	}
-	if reported, _, err := unstructured.NestedMap(obj.Object, "status"); err == nil {
-		child.Conditions = words.Conditions(reported["conditions"])
-	}
+	child.Conditions = words.Conditions(fieldpath.Object(obj.Object, "status")["conditions"])
 	kind := childKind(obj)
 	facts, err := New(kind, kinds.Source{}, nil)
 	if err != nil {

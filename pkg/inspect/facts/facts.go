@@ -73,18 +73,16 @@ func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Obj
 	if o.Foreign {
 		o.BuiltIn = k.BuiltIn()
 		facts.read(&o, obj.Object)
-		readTracked(&o, reported)
-		o.Source = gitOpsWriter(obj, o.Count)
-		return o, nil
+	} else {
+		if path := k.Path(); path != nil {
+			o.Count = path.String()
+		}
+		o.ObservedGeneration, _ = reported["observedGeneration"].(int64)
+		o.UserPause = apis.ReadPause(obj.GetAnnotations())
+		readMapped(k, &o, obj)
 	}
-	if path := k.Path(); path != nil {
-		o.Count = path.String()
-	}
-	o.Source = gitOpsWriter(obj, o.Count)
-	o.ObservedGeneration, _ = reported["observedGeneration"].(int64)
-	o.UserPause = apis.ReadPause(obj.GetAnnotations())
-	readMapped(k, &o, obj)
 	readTracked(&o, reported)
+	o.Source = gitOpsWriter(obj, o.Count)
 	return o, nil
 }
 
@@ -93,7 +91,7 @@ func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) 
 	at := k.Mapping.Status
 	count := func(paths ...[]string) (int32, bool) {
 		for _, path := range paths {
-			if n, found, err := unstructured.NestedInt64(obj.Object, path...); len(path) > 0 && found && err == nil {
+			if n, found, err := unstructured.NestedInt64(obj.Object, path...); found && err == nil {
 				return Pods(n), true
 			}
 		}
@@ -111,15 +109,9 @@ func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) 
 	if len(at.Updated) == 0 && k.Mapping.Strategy != kinds.StrategyDeployment {
 		o.Template = kinds.TemplateHash(k, obj)
 	}
-	if len(at.ObservedGeneration) == 0 {
-		o.Untracked = true
-	}
-	if len(at.Ready)+len(at.Available) == 0 {
-		o.ReadyUnknown = true
-	}
-	if k.Mapping.Strategy.WithoutReplicas() && len(at.Desired) == 0 {
-		o.NoCount = true
-	}
+	o.Untracked = len(at.ObservedGeneration) == 0
+	o.ReadyUnknown = len(at.Ready)+len(at.Available) == 0
+	o.NoCount = o.NoCount || k.Mapping.Strategy.WithoutReplicas() && len(at.Desired) == 0
 	_, named, _ := unstructured.NestedFieldNoCopy(obj.Object, at.PodNames...)
 	if len(at.PodNames) > 0 && named && !counted && o.ObservedGeneration == 0 {
 		// The CRD has a status field only for pod names, so the server pruned all other fields.
@@ -136,7 +128,7 @@ func Pods(n int64) int32 {
 // path of the template is unknown.
 func images(k kinds.Kind, obj *unstructured.Unstructured) map[string]string {
 	path := k.TemplatePath()
-	if !setsImage(k) || len(path) == 0 {
+	if len(path) == 0 {
 		return nil
 	}
 	spec := fieldpath.Object(fieldpath.Object(obj.Object, path...), "spec")

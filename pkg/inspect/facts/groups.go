@@ -17,18 +17,16 @@ func (f Facts) groups(obj map[string]any) []status.Group {
 	reported := fieldpath.Object(obj, "status")
 	for _, c := range candidates.Fields(f.schema, obj) {
 		path, err := fieldpath.ParseSteps(c.Path)
-		name := ""
-		if err == nil && len(path.Steps) > 2 {
-			name = candidates.GroupOf(path)
+		if err != nil {
+			continue
 		}
+		name := candidates.GroupOf(path)
 		known := slices.ContainsFunc(all, func(g status.Group) bool { return g.Name == name })
 		if c.Value == nil || name == "" || known || candidates.Multiplies(path.Last().Name) {
 			continue
 		}
 		g := status.Group{Name: name, Path: c.Path, Desired: Pods(*c.Value), Pods: Pods(times(obj, *c.Value, path))}
-		if ready, from := readyIn(reported, name, ".status"); ready != nil {
-			g.Ready, g.From = ready, from
-		}
+		g.Ready, g.From = readyIn(reported, name, ".status")
 		all = append(all, g)
 	}
 	return append(all, pairs(reported)...)

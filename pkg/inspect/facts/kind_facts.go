@@ -158,7 +158,7 @@ func builtInFacts(kind kinds.Kind) Facts {
 		f.Available = []string{".status.availableReplicas"}
 	default:
 		return Facts{Generation: GenerationNone, Unit: "pod", From: []string{"built in"}, builtIn: true,
-			Current: statusPaths("", currentFields()), Ready: statusPaths("", readyFields())}
+			Current: statusPaths(currentFields()), Ready: statusPaths(readyFields())}
 	}
 	f.Zero = slices.Concat(f.Desired, f.Current, f.Ready, f.Updated, f.Available)
 	return f
@@ -171,10 +171,10 @@ func (f Facts) Rules() []string {
 	return status.Rules(o)
 }
 
-func statusPaths(base string, names []string) []string {
+func statusPaths(names []string) []string {
 	all := make([]string, len(names))
 	for i, name := range names {
-		all[i] = ".status" + base + "." + name
+		all[i] = ".status." + name
 	}
 	return all
 }

@@ -60,18 +60,18 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 // writes this to annotations, which are stale if another manager owns the pause field.
 func pauseNote(obj map[string]any, e fieldpath.Expression) string {
 	u := &unstructured.Unstructured{Object: obj}
-	by, reason := u.GetAnnotations()[apis.AnnotationPausedBy], u.GetAnnotations()[apis.AnnotationPausedReason]
+	annotations := u.GetAnnotations()
 	path, err := fieldpath.ParsePath(e.Path)
-	if err != nil || by == "" && reason == "" {
+	if err != nil {
 		return ""
 	}
 	switchedBy, _ := path.Manager(u)
-	for _, annotation := range []string{apis.AnnotationPausedBy, apis.AnnotationPausedReason} {
-		if notedBy, _ := fieldpath.Annotation(annotation).Manager(u); u.GetAnnotations()[annotation] != "" && notedBy != switchedBy {
+	for _, key := range []string{apis.AnnotationPausedBy, apis.AnnotationPausedReason} {
+		if notedBy, _ := fieldpath.Annotation(key).Manager(u); annotations[key] != "" && notedBy != switchedBy {
 			return ""
 		}
 	}
-	return apis.Pause{By: by, Reason: reason}.Note()
+	return apis.Pause{By: annotations[apis.AnnotationPausedBy], Reason: annotations[apis.AnnotationPausedReason]}.Note()
 }
 
 // reportedPause sets o.Pause and returns true if a well-known condition or phase reports a pause.
@@ -178,7 +178,7 @@ func keeps(value any, desired int32) (int32, bool) {
 	if err != nil {
 		return 0, false
 	}
-	if partition.Type == intstr.String && partition.StrVal != "100%" && desired > 0 && n >= int(desired) {
+	if partition.Type == intstr.String && partition.StrVal != "100%" && n >= int(desired) {
 		n = int(desired) - 1
 	}
 	return int32(max(0, min(n, int(desired)))), true //nolint:gosec // between two of 32 bits

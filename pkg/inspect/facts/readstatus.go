@@ -57,12 +57,12 @@ func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 		o.ObservedGeneration = written(seen)
 		return
 	case string:
+		if seen == "" {
+			return
+		}
 		// A string that is not a number is a hash, which is ignored.
-		n, err := strconv.ParseInt(seen, 10, 64)
-		if err == nil || seen == "" {
-			if o.ObservedGeneration = n; seen != "" {
-				o.ObservedGeneration = written(n)
-			}
+		if n, err := strconv.ParseInt(seen, 10, 64); err == nil {
+			o.ObservedGeneration = written(n)
 			return
 		}
 	}
@@ -176,11 +176,9 @@ func (f Facts) judge(o *status.Object, obj map[string]any) {
 		o.Word.Ready, o.Word.Unmet = new(false), unmet
 		o.Claims = append(o.Claims, words.Claim{Text: unmet, Meaning: words.Working}) // without this claim, the object could count as complete
 	}
-	if len(f.FailedWhen) > 0 {
-		i := slices.IndexFunc(f.FailedWhen, func(e fieldpath.Expression) bool { return holdsOf(e, obj) })
-		if o.Word.Failed = i >= 0; o.Word.Failed && o.Word.String() == "" {
-			o.Word.Phase = f.FailedWhen[i].String()
-		}
+	failed := slices.IndexFunc(f.FailedWhen, func(e fieldpath.Expression) bool { return holdsOf(e, obj) })
+	if o.Word.Failed = failed >= 0; o.Word.Failed && o.Word.String() == "" {
+		o.Word.Phase = f.FailedWhen[failed].String()
 	}
 }
 

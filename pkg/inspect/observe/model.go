@@ -216,7 +216,7 @@ func (m *model) podSelector() string {
 // searches the kinds that create pods.
 func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow.Index[*problem.Pod]) error {
 	m.addKinds(pods.Kinds...)
-	var read []follow.Index[feeds.Child]
+	var read []follow.Index[status.Child]
 	for i := 0; ; i++ {
 		if i == len(m.between) {
 			e.Children = childrenBelow(m.facts.UID, read)
@@ -248,7 +248,7 @@ const deepest = 8
 
 // childrenBelow returns the objects that an object controls directly or indirectly. Each object is returned
 // only once, even if the controller references form a cycle.
-func childrenBelow(uid types.UID, read []follow.Index[feeds.Child]) []status.Child {
+func childrenBelow(uid types.UID, read []follow.Index[status.Child]) []status.Child {
 	var all []status.Child
 	depth := map[types.UID]int{uid: 0, "": 0}
 	for owners := []types.UID{uid}; len(owners) > 0; owners = owners[1:] {
@@ -256,7 +256,7 @@ func childrenBelow(uid types.UID, read []follow.Index[feeds.Child]) []status.Chi
 			for _, c := range index.Of[owners[0]] {
 				if _, seen := depth[c.UID]; !seen && depth[owners[0]] < deepest {
 					depth[c.UID] = depth[owners[0]] + 1
-					all = append(all, c.Child)
+					all = append(all, c)
 					owners = append(owners, c.UID)
 				}
 			}

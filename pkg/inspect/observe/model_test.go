@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
@@ -35,19 +34,19 @@ func TestPodIsItsOwnTree(t *testing.T) {
 // controller belongs to the object if the chain existed in an earlier observation.
 func TestPodsBelow(t *testing.T) {
 	t.Parallel()
-	sets, pods := map[types.UID][]feeds.Child{}, map[types.UID][]*problem.Pod{}
+	sets, pods := map[types.UID][]status.Child{}, map[types.UID][]*problem.Pod{}
 	for set, owner := range map[types.UID]types.UID{
 		"a": "it", "b": "a", "c": "b", "d": "c", "e": "d", "f": "e", "g": "f", "h": "g", "too deep": "h",
 		"alien set": "alien", "self": "self", "ring": "other ring", "other ring": "ring", "it": "a", "": "it",
 	} {
-		sets[owner] = append(sets[owner], feeds.Child{Child: status.Child{UID: set, Controller: owner}})
+		sets[owner] = append(sets[owner], status.Child{UID: set, Controller: owner})
 	}
 	for _, owner := range []types.UID{"it", "b", "h", "too deep", "alien", "alien set", "self", "ring"} {
 		pods[owner] = []*problem.Pod{{UID: "of " + owner, Owner: owner}}
 	}
 	pods[""] = []*problem.Pod{{UID: "lost"}, {UID: "nobody's"}}
 	m := &model{facts: status.Object{Identity: status.Identity{UID: "it"}}, history: history{pods: map[types.UID]bool{"lost": true}}}
-	children := childrenBelow("it", []follow.Index[feeds.Child]{{Of: sets}})
+	children := childrenBelow("it", []follow.Index[status.Child]{{Of: sets}})
 	if len(children) != 8 {
 		t.Errorf("the children are %+v", children)
 	}

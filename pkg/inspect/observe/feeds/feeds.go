@@ -57,7 +57,7 @@ type (
 	// Pods is a feed of pods. It keeps only the fields that a report needs.
 	Pods = follow.Feed[*corev1.Pod, *problem.Pod]
 	// Children is a feed of the objects between targets and their pods.
-	Children = follow.Feed[*unstructured.Unstructured, Child]
+	Children = follow.Feed[*unstructured.Unstructured, status.Child]
 	// Events is a feed of the events about targets and their children.
 	Events = follow.Feed[*corev1.Event, *corev1.Event]
 	// Nodes is the feed of a single node, which is read by name.
@@ -186,25 +186,18 @@ func (s *Feeds) Leases(namespace string) *Leases {
 	})
 }
 
-// Child is an object between a target and its pods. Owner is the kind of the object's controller.
-type Child struct {
-	status.Child
-	Owner schema.GroupVersionKind
-}
-
 // Children returns the feed of the selected objects of a kind. For an object without a controller,
 // the feed keeps only the UID.
 func (s *Feeds) Children(gvk schema.GroupVersionKind, namespace, selector string) *Children {
 	return feedOf(s, key{gvk, namespace, selector}, func() *Children {
-		keep := func(obj *unstructured.Unstructured) Child {
-			owner := metav1.GetControllerOfNoCopy(obj)
-			if owner == nil {
-				return Child{Child: status.Child{UID: obj.GetUID()}}
+		keep := func(obj *unstructured.Unstructured) status.Child {
+			if metav1.GetControllerOfNoCopy(obj) == nil {
+				return status.Child{UID: obj.GetUID()}
 			}
-			return Child{facts.Child(obj), schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)}
+			return facts.Child(obj)
 		}
-		byUID := func(a, b Child) int { return strings.Compare(string(a.UID), string(b.UID)) }
-		f := follow.New(keep, byUID, func(c Child) (types.UID, schema.GroupVersionKind) { return c.Controller, c.Owner })
+		byUID := func(a, b status.Child) int { return strings.Compare(string(a.UID), string(b.UID)) }
+		f := follow.New(keep, byUID, func(c status.Child) (types.UID, schema.GroupVersionKind) { return c.Controller, c.ControllerKind })
 		objects, err := s.objectsOf(gvk, namespace)
 		if err != nil {
 			f.Refuse(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
@@ -51,7 +52,7 @@ func readObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, 
 		// The status has the desired count.
 	case unknown != nil:
 		o.NoCount = true
-		o.Total = unknown.Total()
+		o.Total = candidates.Total(unknown.Candidates)
 	default:
 		err = readDesired(ctx, client, t, field, &o)
 	}

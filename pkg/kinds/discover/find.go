@@ -56,9 +56,6 @@ func (e *UnknownFieldError) Error() string {
 	return fmt.Sprintf("%s has no /scale, and its replica field is unknown", e.Kind.CRD())
 }
 
-// Total returns the total number of pods according to the candidates, or nil if it is unknown.
-func (e *UnknownFieldError) Total() *int32 { return candidates.Total(e.Candidates) }
-
 // ErrPerNode means that a kind has no count, because its objects run a pod on every node.
 var ErrPerNode = errors.New("it runs one pod per node")
 

@@ -11,6 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
@@ -92,7 +93,7 @@ func TestFindGuessesNothing(t *testing.T) {
 		if !errors.As(err, &unknown) || len(unknown.Candidates) != 2 || err.Error() != "sets.example.com has no /scale, and its replica field is unknown" {
 			t.Fatalf("%s: %+v, %v", test.object, unknown, err)
 		}
-		if total := unknown.Total(); (total == nil) != (test.total < 0) || total != nil && *total != test.total {
+		if total := candidates.Total(unknown.Candidates); (total == nil) != (test.total < 0) || total != nil && *total != test.total {
 			t.Errorf("%s: in all there are %v, want %d", test.object, total, test.total)
 		}
 	}

@@ -13,10 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
-const (
-	readyCondition     = apis.ConditionReady
-	availableCondition = "Available"
-)
+const availableCondition = "Available"
 
 // objectFindings returns the problems of the object and of its children.
 func objectFindings(e Snapshot, events map[types.UID][]corev1.Event) []problem.Finding {
@@ -64,7 +61,7 @@ func byGarbageCollector(finalizer string) bool {
 // objections returns the conditions that show that the object is not ready.
 func objections(o Object) []metav1.Condition {
 	conditions := o.newest()
-	ready := meta.IsStatusConditionTrue(conditions, readyCondition)
+	ready := meta.IsStatusConditionTrue(conditions, apis.ConditionReady)
 	return slices.DeleteFunc(conditions, func(c metav1.Condition) bool { return words.Condition(c) < words.Working || o.excuses(c, ready) })
 }
 
@@ -81,7 +78,7 @@ func (o Object) claim() words.Claim {
 	var all []words.Claim
 	conditions := o.newest()
 	waits := slices.ContainsFunc(conditions, words.Waits)
-	ready := meta.IsStatusConditionTrue(conditions, readyCondition)
+	ready := meta.IsStatusConditionTrue(conditions, apis.ConditionReady)
 	for _, c := range conditions {
 		meaning := words.Condition(c)
 		if waits && c.Status != metav1.ConditionTrue {

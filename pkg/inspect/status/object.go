@@ -201,7 +201,7 @@ func (o Object) doubted(pods []problem.Pod) Object {
 	}
 	o.Conditions = slices.Clone(o.Conditions)
 	for i, c := range o.Conditions {
-		if c.Status == metav1.ConditionTrue && (c.Type == readyCondition || c.Type == availableCondition) {
+		if c.Status == metav1.ConditionTrue && (c.Type == apis.ConditionReady || c.Type == availableCondition) {
 			o.Conditions[i].Message = strings.TrimSuffix(c.Message, ".") + note
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
@@ -213,7 +214,7 @@ func checkReport(t *testing.T, r Report) {
 		t.Errorf("it tells how events are stored: %s", said)
 	}
 	for _, c := range r.Conditions {
-		if c.Type == readyCondition && c.Status == metav1.ConditionTrue && int(r.Replicas.Desired) > ready && r.Verdict == Failed &&
+		if c.Type == apis.ConditionReady && c.Status == metav1.ConditionTrue && int(r.Replicas.Desired) > ready && r.Verdict == Failed &&
 			c.ObservedGeneration == r.Metadata.Generation && !strings.Contains(c.Message, fmt.Sprint(", but ", r.Replicas.Desired-r.Replicas.Ready)) {
 			t.Errorf("its condition says that it is ready, and no more: %s", c.Message)
 		}

@@ -158,7 +158,8 @@ func NewReport(e Snapshot) Report {
 // still reported as ready, or a problem is fatal.
 func judgePods(e Snapshot, events map[types.UID][]corev1.Event) (pods []problem.Pod, findings []problem.Finding, doubted bool) {
 	pods = make([]problem.Pod, 0, len(e.Pods))
-	in := problem.Context{Now: e.Now, Nodes: e.Nodes, Events: events, Logs: logsOf(e.Object), Commands: e.Commands}
+	in := problem.Context{Now: e.Now, Nodes: e.Nodes, Events: events, Commands: e.Commands}
+	in.Logs = commandline.Plugin("logs", e.Object.argument()).In(e.Object.Namespace)
 	for _, pod := range e.Pods {
 		model := *pod
 		if pod.Sound && len(events[model.UID]) == 0 {
@@ -177,10 +178,6 @@ func judgePods(e Snapshot, events map[types.UID][]corev1.Event) (pods []problem.
 		pods = append(pods, model)
 	}
 	return pods, findings, doubted
-}
-
-func logsOf(o Object) commandline.Command {
-	return commandline.Plugin("logs", o.argument()).In(o.Namespace)
 }
 
 // unreadyShown is the maximum number of unready pods whose events are in a report. Unready pods
@@ -221,7 +218,7 @@ func (r Report) Failure(now time.Time) string {
 				times = fmt.Sprintf(", %d times", e.Count)
 			}
 			lines = append(lines, escape.Line(fmt.Sprintf("  %s: %s %s: %s (%s ago%s)", strings.ToLower(e.Object), e.Type, e.Reason,
-				strings.Join(strings.Fields(e.Message), " "), duration.HumanDuration(now.Sub(e.Last.Time)), times)))
+				problem.OneLine(e.Message), duration.HumanDuration(now.Sub(e.Last.Time)), times)))
 		}
 	}
 	return strings.Join(lines, "\n")

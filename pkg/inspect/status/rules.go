@@ -238,7 +238,7 @@ func nothingVisible(v *view) *ruling {
 	o := v.Object
 	visible := len(v.report.Pods) + len(workloads(v.Children))
 	counted := o.ScaleCount != nil && !o.Selects
-	said := o.bound() || meta.FindStatusCondition(o.Conditions, readyCondition) != nil
+	said := o.bound() || meta.FindStatusCondition(o.Conditions, apis.ConditionReady) != nil
 	if v.Pods == nil || o.Desired <= 0 || visible > 0 || counted || said {
 		return nil
 	}

@@ -15,16 +15,11 @@ const Prefix = "imoocpod.dev/"
 // The labels of pods. Lists and watches select pods by these labels, but only the controller reference
 // determines the owner of a pod.
 const (
-	// LabelOwner is the UID of the owner.
-	LabelOwner = "imoocpod.dev/owner-uid"
-	// LabelSlot is the slot of the pod (see package slots).
-	LabelSlot = "imoocpod.dev/slot"
-	// LabelReplaces is the UID of the stuck pod that the pod replaces.
-	LabelReplaces = "imoocpod.dev/bypasses"
-	// LabelTemplateHash is the hash of the pod template from which the pod was created.
-	LabelTemplateHash = "imoocpod.dev/template-hash"
-	// LabelApp is the name of the owner, as in the tutorials.
-	LabelApp = "app"
+	LabelOwner        = "imoocpod.dev/owner-uid"     // the UID of the owner
+	LabelSlot         = "imoocpod.dev/slot"          // the slot of the pod (see package slots)
+	LabelReplaces     = "imoocpod.dev/bypasses"      // the UID of the stuck pod that the pod replaces
+	LabelTemplateHash = "imoocpod.dev/template-hash" // the hash of the pod template from which the pod was created
+	LabelApp          = "app"                        // the name of the owner, as in the tutorials
 )
 
 // AnnotationRestartedAt is the time of the last restart. It is set on the pod template, as by "kubectl

@@ -12,12 +12,9 @@ type Strategy string
 
 // The strategies. Another program reconciles a kind without a strategy.
 const (
-	// StrategyPods runs a number of pods that the object controls directly.
-	StrategyPods Strategy = "pods"
-	// StrategyDeployment applies one Deployment, which runs the pods.
-	StrategyDeployment Strategy = "deployment"
-	// StrategyNodes runs one pod on every eligible node.
-	StrategyNodes Strategy = "nodes"
+	StrategyPods       Strategy = "pods"       // runs a number of pods that the object controls directly
+	StrategyDeployment Strategy = "deployment" // applies one Deployment, which runs the pods
+	StrategyNodes      Strategy = "nodes"      // runs one pod on every eligible node
 )
 
 // strategyRules contains the rules for CRDs of a strategy. pkg/controller/strategy implements the

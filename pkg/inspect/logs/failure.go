@@ -18,14 +18,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
+// The limits of reading logs.
 const (
-	// linesOfFailure is the maximum number of log lines that are printed for a failed container.
-	linesOfFailure = 10
-	// logsWithin limits the time to read the logs of all failed objects.
-	logsWithin = 10 * time.Second
-	// lastLineWithin and lastLineBytes limit the time and the bytes for the last line of a log.
-	lastLineWithin = 2 * time.Second
-	lastLineBytes  = 4096
+	linesOfFailure = 10               // lines that are printed for a failed container
+	logsWithin     = 10 * time.Second // for the logs of all failed objects
+	lastLineWithin = 2 * time.Second  // for the last line of a log
+	lastLineBytes  = 4096             // of the last line of a log
 )
 
 // AddLastLines adds the last log lines of a failing container, or the reason why there are none, to each

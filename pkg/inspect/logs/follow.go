@@ -120,14 +120,10 @@ func (f *Follower) End() {
 type step int
 
 const (
-	// toWait waits for a change.
-	toWait step = iota
-	// toRead reads the log of the newest run until it ends.
-	toRead
-	// toReadPrevious reads the rest of the log of the previous run.
-	toReadPrevious
-	// toEnd stops following the container.
-	toEnd
+	toWait         step = iota // for a change
+	toRead                     // the log of the newest run until it ends
+	toReadPrevious             // the rest of the log of the previous run
+	toEnd                      // following the container
 )
 
 // progress records which runs of a container have been read.

@@ -11,15 +11,12 @@ import (
 // Depth determines how much Read reads for an object. Each depth includes the previous depths.
 type Depth int
 
+// The depths.
 const (
-	// Alone is the object itself.
-	Alone Depth = iota
-	// Below adds the pods of the object, and the objects in between.
-	Below
-	// Reasons adds objects that can explain why an object is not ready: events, nodes, and run-controllers.
-	Reasons
-	// Details adds these objects even if the object is ready.
-	Details
+	Alone   Depth = iota // the object itself
+	Below                // the pods of the object, and the objects in between
+	Reasons              // events, nodes, and run-controllers, which can explain why an object is not ready
+	Details              // these objects even if the object is ready
 )
 
 // Extent selects the objects that Read reads for a target.

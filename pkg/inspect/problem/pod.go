@@ -41,8 +41,7 @@ const (
 const EventKilling = "Killing"
 
 const (
-	// slack is added to the grace period of a pod before the pod is considered late, because the
-	// kubelet and the server need some time.
+	// slack is added to the grace period of a pod, because the kubelet and the server need some time.
 	slack = 15 * time.Second
 	// finalizing is how long a finalizer may be pending before it is considered stuck.
 	finalizing = time.Minute

@@ -13,24 +13,17 @@ import (
 // Verdict is the state of an object as a word.
 type Verdict string
 
+// The verdicts. Ready means that the controller has seen this generation, all desired pods are ready, there
+// are no surplus pods, and no failure is reported.
 const (
-	// Ready means that the controller has seen this generation, all desired pods are ready, there are
-	// no surplus pods, and no failure is reported.
-	Ready Verdict = "ready"
-	// Progressing means that the object is becoming ready.
-	Progressing Verdict = "progressing"
-	// Paused means that the controller waits for a user or for the end of a pause.
-	Paused Verdict = "paused"
-	// Failed means that the object does not become ready without intervention.
-	Failed Verdict = "failed"
-	// Unknown means that the status does not show whether the object is ready.
-	Unknown Verdict = "unknown"
-	// NotReconciled means that no controller has seen the current version of the object.
-	NotReconciled Verdict = "not reconciled"
-	// Parked means that the object is temporarily scaled to zero, and that its earlier count is stored.
-	Parked Verdict = "parked"
-	// Deleted means that the object no longer exists. Only a watch can report it.
-	Deleted Verdict = "deleted"
+	Ready         Verdict = "ready"
+	Progressing   Verdict = "progressing"    // the object is becoming ready
+	Paused        Verdict = "paused"         // the controller waits for a user or for the end of a pause
+	Failed        Verdict = "failed"         // the object does not become ready without intervention
+	Unknown       Verdict = "unknown"        // the status does not show whether the object is ready
+	NotReconciled Verdict = "not reconciled" // no controller has seen the current version of the object
+	Parked        Verdict = "parked"         // the object is scaled to zero for a while, and its earlier count is stored
+	Deleted       Verdict = "deleted"        // the object no longer exists; only a watch can report it
 )
 
 // Settled reports whether the object matches its spec, so that no further changes are expected.

@@ -11,22 +11,15 @@ import (
 // Meaning is the state of an object that a word describes. A more serious meaning has a greater value.
 type Meaning int
 
+// The meanings. If a broken object has pods, it may recover by itself, for example while the pods start.
 const (
-	// Nothing means that the word does not describe the state of the object.
-	Nothing Meaning = iota
-	// Ready means that the object matches its spec.
-	Ready
-	// Done means that the object has completed. The state of its parts is ignored.
-	Done
-	// Paused means that someone has paused or stopped the object.
-	Paused
-	// Working means that the object is not ready yet.
-	Working
-	// Broken means that something is wrong with the object. If the object has pods, it may recover by
-	// itself, for example while the pods start.
-	Broken
-	// Failed means that the object does not recover by itself.
-	Failed
+	Nothing Meaning = iota // the word does not describe the state of the object
+	Ready                  // the object matches its spec
+	Done                   // the object has completed, and the state of its parts is ignored
+	Paused                 // someone has paused or stopped the object
+	Working                // the object is not ready yet
+	Broken                 // something is wrong with the object
+	Failed                 // the object does not recover by itself
 )
 
 // lexicon maps words, in lower case and without separators, to their meanings.

@@ -25,15 +25,12 @@ type Result struct {
 // State is the outcome of a check.
 type State string
 
+// The outcomes of a check.
 const (
-	// Passed means that there is no problem.
-	Passed State = "passed"
-	// Failed means that something is missing or broken.
-	Failed State = "failed"
-	// Optional means that something is missing, but nothing in the cluster needs it.
-	Optional State = "optional"
-	// Unknown means that the check has no clear result, usually because a permission is missing.
-	Unknown State = "unknown"
+	Passed   State = "passed"   // there is no problem
+	Failed   State = "failed"   // something is missing or broken
+	Optional State = "optional" // something is missing, but nothing in the cluster needs it
+	Unknown  State = "unknown"  // there is no clear result, usually because a permission is missing
 )
 
 // oldestServer is the first version that always enforces the validation rules in the CRDs. Older

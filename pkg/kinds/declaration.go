@@ -57,10 +57,8 @@ const declares = apis.Prefix
 
 // DeclarationError reports an invalid declaration of a kind.
 type DeclarationError struct {
-	// CRD is the name of the CRD.
-	CRD string
-	// Problems lists a message for each problem, sorted.
-	Problems []string
+	CRD      string   // the name of the CRD
+	Problems []string // a message for each problem, sorted
 }
 
 func (e *DeclarationError) Error() string {

@@ -21,19 +21,12 @@ const FieldManager = "kubectl-imoocpod"
 
 // Kind describes one resource type of the server.
 type Kind struct {
-	// Resource contains the group, the version, and the plural.
-	Resource schema.GroupVersionResource
-	// Kind is the kind in manifests and owner references.
-	Kind string
-	// Singular is the name of one object in messages.
-	Singular string
-	// Clusterwide means that the objects are cluster-scoped.
-	Clusterwide bool
-	// ReplicasPath is the path of the desired count. It is empty if the field is unknown or does not
-	// exist.
-	ReplicasPath []string
-	// Mapping declares how "run-controller" reconciles the kind. It is empty for other kinds.
-	Mapping Mapping
+	Resource     schema.GroupVersionResource // the group, the version, and the plural
+	Kind         string                      // the kind in manifests and owner references
+	Singular     string                      // the name of one object in messages
+	Clusterwide  bool                        // the objects are cluster-scoped
+	ReplicasPath []string                    // the path of the desired count; empty if unknown or if there is none
+	Mapping      Mapping                     // how "run-controller" reconciles the kind; empty for other kinds
 }
 
 // KindOf returns the kind of a REST mapping.

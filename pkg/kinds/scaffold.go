@@ -22,14 +22,11 @@ import (
 
 // Scaffold describes a kind for a new CRD.
 type Scaffold struct {
-	// Kind is the name in CamelCase. Group is the API group, which is a domain.
-	Kind, Group string
-	Plan        Strategy
-	// ReplicasPath is the replica field. nil means .spec.replicas. It must be nil for the strategy
-	// "nodes".
-	ReplicasPath *fieldpath.Path
-	// Image is the default of .spec.image.
-	Image string
+	Kind         string // the name in CamelCase
+	Group        string // the API group, which is a domain
+	Plan         Strategy
+	ReplicasPath *fieldpath.Path // nil means .spec.replicas or, for the strategy "nodes", no replica field
+	Image        string          // the default of .spec.image
 }
 
 //go:embed scaffold.yaml

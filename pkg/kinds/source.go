@@ -2,8 +2,7 @@ package kinds
 
 // Source is the server's information about a custom kind.
 type Source struct {
-	// Schema is the OpenAPI schema, or nil if it is unknown.
-	Schema map[string]any
+	Schema map[string]any // the OpenAPI schema, or nil if it is unknown
 	// StatusServed means that the kind has the /status subresource. Usually, only a controller writes
 	// such a status.
 	StatusServed bool

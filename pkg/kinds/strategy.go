@@ -20,17 +20,12 @@ const (
 // strategyRules contains the rules for CRDs of a strategy. pkg/controller/strategy implements the
 // strategies.
 type strategyRules struct {
-	name Strategy
-	// keeps completes the description of a scaffolded CRD, after the name of the kind.
-	keeps string
-	// counted means that objects have a replica count.
-	counted bool
-	// ownsPods means that objects own their pods directly.
-	ownsPods bool
-	// readSpec reads the annotations that only this strategy has. It may be nil.
-	readSpec func(*declaration, *Mapping)
-	// status contains the common paths of status counts.
-	status StatusPaths
+	name     Strategy
+	keeps    string                       // the end of the description of a scaffolded CRD, after the name of the kind
+	counted  bool                         // objects have a replica count
+	ownsPods bool                         // objects own their pods directly
+	readSpec func(*declaration, *Mapping) // reads the annotations that only this strategy has; may be nil
+	status   StatusPaths                  // the common paths of status counts
 	// rights apply in the namespaces of the objects. clusterRights apply to cluster-scoped objects.
 	rights, clusterRights []rbacv1.PolicyRule
 }

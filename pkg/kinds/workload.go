@@ -12,9 +12,8 @@ const (
 )
 
 type workload struct {
-	template []string
-	// pauseSwitch is the path of the boolean field that pauses the object, or nil.
-	pauseSwitch []string
+	template    []string
+	pauseSwitch []string // the path of the boolean field that pauses the object, or nil
 	// rollsOut means that the controller replaces pods when the template changes. As in kubectl, such
 	// workloads can be restarted, and have revisions.
 	rollsOut bool

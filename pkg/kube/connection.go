@@ -23,23 +23,18 @@ type connection struct {
 	// patient means that the command waits until the server responds again. All requests are sent,
 	// even to broken groups.
 	patient atomic.Bool
-	// used is set when the first request is sent.
-	used atomic.Bool
-	// held is the total size in bytes of the responses in memory.
-	held atomic.Int64
-	// lists is the number of paged lists. paged is the total size of their pages in bytes.
-	lists, paged atomic.Int64
+	used    atomic.Bool  // the first request was sent
+	held    atomic.Int64 // the total size in bytes of the responses in memory
+	lists   atomic.Int64 // the number of paged lists
+	paged   atomic.Int64 // the total size in bytes of their pages
 
 	mu sync.Mutex
 	// broken maps an API group to the reason why it gets no more requests. The key "" means all
 	// groups.
-	broken map[string]error
-	// silent is the number of API groups that have timed out since the last response.
-	silent int
-	// responded means that there was a complete response.
-	responded bool
-	// busySince is when the current series of responses with Retry-After began, or zero.
-	busySince time.Time
+	broken    map[string]error
+	silent    int       // the number of API groups that have timed out since the last response
+	responded bool      // there was a complete response
+	busySince time.Time // when the current series of responses with Retry-After began, or zero
 }
 
 // noResponseError means that the server did not respond in time.

@@ -36,12 +36,9 @@ type Factory struct {
 	Flags      *genericclioptions.ConfigFlags
 	connection connection
 	errOut     io.Writer
-	// announced ensures that the wait for the credential plugin is announced only once.
-	announced sync.Once
-	// flags contains the parsed global flags.
-	flags *pflag.FlagSet
-	// timeout is the flag --request-timeout.
-	timeout *pflag.Flag
+	announced  sync.Once      // for the message about the credential plugin
+	flags      *pflag.FlagSet // the parsed global flags
+	timeout    *pflag.Flag    // --request-timeout
 	// Finder returns the finder that all parts of the command share. It caches responses in memory,
 	// and discovery on disk, like kubectl.
 	Finder func() (*discover.Finder, error)

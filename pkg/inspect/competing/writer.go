@@ -13,10 +13,8 @@ import (
 
 // Writer is an object or a tool that resets the replica count after a user changes it.
 type Writer struct {
-	// By is the name of the writer, such as "HorizontalPodAutoscaler/web".
-	By string `json:"by"`
-	// Message describes in one line how the writer sets the replica count.
-	Message string `json:"message"`
+	By      string `json:"by"`      // the name of the writer, such as "HorizontalPodAutoscaler/web"
+	Message string `json:"message"` // describes in one line how the writer sets the replica count
 	// Min and Max are the bounds of an autoscaler, or nil for other writers.
 	Min *int32 `json:"min,omitempty"`
 	Max *int32 `json:"max,omitempty"`

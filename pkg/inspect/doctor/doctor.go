@@ -19,23 +19,17 @@ import (
 
 // Doctor checks a cluster.
 type Doctor struct {
-	// Namespace is where the user works. It is empty for all namespaces.
-	Namespace string
-	// Version is the version of this program.
-	Version string
+	Namespace string // where the user works; empty for all namespaces
+	Version   string // the version of this program
 
 	client    dynamic.Interface
 	discovery discovery.DiscoveryInterface
 	access    authorizationv1client.SelfSubjectAccessReviewsGetter
-	// user is the user name on the server, or "you" if it is unknown.
-	user string
-	// commands formats the commands that fix problems.
-	commands commandline.Context
+	user      string              // the user name on the server, or "you" if it is unknown
+	commands  commandline.Context // formats the commands that fix problems
 
-	// served lists the shipped kinds that the server serves.
-	served []kinds.Kind
-	// declared lists the kinds (plural.group) that CRDs declare and that have objects.
-	declared []string
+	served   []kinds.Kind // the shipped kinds that the server serves
+	declared []string     // the kinds (plural.group) that CRDs declare and that have objects
 }
 
 // Run runs all checks, and returns their results in order.

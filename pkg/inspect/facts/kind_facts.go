@@ -97,10 +97,9 @@ type Facts struct {
 	// From names the sources of the facts.
 	From []string `json:"from"`
 
-	builtIn bool
-	schema  map[string]any
-	// profiled is false if ReadyWhen comes from an annotation of the CRD.
-	profiled bool
+	builtIn  bool
+	schema   map[string]any
+	profiled bool // false if ReadyWhen comes from an annotation of the CRD
 }
 
 // New returns the facts of a kind, or an error if an annotation or a profile is invalid. count is the path of

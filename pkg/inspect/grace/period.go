@@ -13,10 +13,8 @@ import (
 
 // Period is how long a wait tolerates a failing object. With the zero value, the wait gives up immediately.
 type Period struct {
-	// For is how long an object may fail before the wait gives up.
-	For time.Duration
-	// Endless means that the wait never gives up on a failing object.
-	Endless bool
+	For     time.Duration // how long an object may fail before the wait gives up
+	Endless bool          // the wait never gives up on a failing object
 
 	failed time.Time
 	// cause is why pods fail, with the generation and the number of ready pods at the first failure.

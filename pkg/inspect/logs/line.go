@@ -21,8 +21,7 @@ type Line struct {
 	// Time is when the line was written, according to the clock of the node. It is zero for the kubelet's
 	// messages about the log.
 	Time time.Time
-	// Text is the line without the line break.
-	Text string
+	Text string // without the line break
 }
 
 // lineReader splits a log into lines, with bounded memory.

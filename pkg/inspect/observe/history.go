@@ -13,11 +13,9 @@ type history struct {
 	acted, below bool
 	// pods contains the UIDs of all pods that the target has owned. It is set only if another program reconciles
 	// the target.
-	pods map[types.UID]bool
-	// live is the number of active pods in the first observation of pods, or -1 before that observation.
-	live int
-	// counted means that the count was written just before the wait.
-	counted bool
+	pods    map[types.UID]bool
+	live    int  // the number of active pods in the first observation of pods, or -1 before that observation
+	counted bool // the count was written just before the wait
 }
 
 // add records a snapshot, and sets its fields Acted, ActedBelow, Since, and Counted.

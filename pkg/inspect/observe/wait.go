@@ -52,16 +52,11 @@ func (w WaitTarget) holds(s Observation) error {
 
 // Limits determine when a wait ends.
 type Limits struct {
-	// Timeout is the maximum duration of the whole wait. Zero means no timeout.
-	Timeout time.Duration
-	// FailAfter is how long an object may stay failed before the wait gives up.
-	FailAfter time.Duration
-	// FailFast lets the wait give up on a failed or paused object before the timeout.
-	FailFast bool
-	// Settle is how long the last condition must remain met.
-	Settle time.Duration
-	// Once means that the conditions are checked once, without waiting.
-	Once bool
+	Timeout   time.Duration // the maximum duration of the whole wait; zero means no timeout
+	FailAfter time.Duration // how long an object may stay failed before the wait gives up
+	FailFast  bool          // give up on a failed or paused object before the timeout
+	Settle    time.Duration // how long the last condition must remain met
+	Once      bool          // check the conditions once, without waiting
 }
 
 // Waiter waits for several targets at the same time, under one deadline.

@@ -13,12 +13,10 @@ import (
 
 // watcher collects the changes of one target and its children.
 type watcher struct {
-	// changed receives a value if something has changed since the last observation.
-	changed chan struct{}
+	changed chan struct{} // receives a value if something has changed since the last observation
 
-	mu sync.Mutex
-	// obj is the newest version of the object, or nil if it does not exist.
-	obj *unstructured.Unstructured
+	mu  sync.Mutex
+	obj *unstructured.Unstructured // the newest version, or nil if the object does not exist
 }
 
 func newWatcher() *watcher { return &watcher{changed: make(chan struct{}, 1)} }

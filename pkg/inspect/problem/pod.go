@@ -49,15 +49,11 @@ const (
 
 // Context contains the data that the rules read in addition to the pod.
 type Context struct {
-	Now time.Time
-	// Nodes contains the nodes of the pods by name. A missing node is nil.
-	Nodes map[string]*corev1.Node
-	// Events contains the events of the pods by UID, the latest last.
-	Events map[types.UID][]corev1.Event
-	// Logs is the command that shows the logs of all pods of the object.
-	Logs commandline.Command
-	// Commands formats commands for hints.
-	Commands commandline.Context
+	Now      time.Time
+	Nodes    map[string]*corev1.Node      // the nodes of the pods by name; a missing node is nil
+	Events   map[types.UID][]corev1.Event // the events of the pods by UID, the latest last
+	Logs     commandline.Command          // shows the logs of all pods of the object
+	Commands commandline.Context          // formats commands for hints
 }
 
 // OfPod returns the problem of a pod, according to the pod, its events, and its node. It returns

@@ -43,10 +43,8 @@ type Object struct {
 
 // Loop is a run-controller in a report.
 type Loop struct {
-	// Who names the user and the host of the run-controller, and when it started.
-	Who string `json:"who"`
-	// Scope describes what the run-controller reconciles.
-	Scope   string      `json:"scope"`
+	Who     string      `json:"who"`   // the user and the host of the run-controller, and when it started
+	Scope   string      `json:"scope"` // describes what the run-controller reconciles
 	Live    bool        `json:"live"`
 	Renewed metav1.Time `json:"renewed,omitzero"`
 }

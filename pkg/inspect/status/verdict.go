@@ -35,9 +35,7 @@ type ruling struct {
 	code    problem.Code
 	reason  string
 	hint    string
-	// recheck is the time after which the verdict may change even if nothing else changes; zero means
-	// never.
-	recheck time.Duration
+	recheck time.Duration // like Report.Recheck
 }
 
 // view is the input of the rules: the snapshot, and the report without the verdict.
@@ -48,16 +46,13 @@ type view struct {
 	// count, or nil.
 	counts    string
 	shortfall *ruling
-	// given is the ruling so far.
-	given ruling
+	given     ruling // the ruling so far
 }
 
 type rule struct {
-	name string
-	// applies reports whether the rule is meant for the object.
-	applies func(Object) bool
-	// verdict returns a ruling, or nil if the rule does not match the object.
-	verdict func(*view) *ruling
+	name    string
+	applies func(Object) bool   // reports whether the rule is meant for the object
+	verdict func(*view) *ruling // returns nil if the rule does not match the object
 }
 
 // rules returns the rules in the order of docs/any-resource.md. The first rule that matches decides.

@@ -79,9 +79,9 @@ type reader struct {
 
 // place describes the position of a field.
 type place struct {
-	depth int
-	// part is set inside a list or a map of parts. listed is set inside a list.
-	part, listed bool
+	depth  int
+	part   bool // inside a list or a map of parts
+	listed bool // inside a list
 }
 
 // These limits bound the work for any status. deepest is the maximum number of fields in the path of

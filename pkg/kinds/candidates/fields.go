@@ -17,16 +17,11 @@ const maxFields = 200
 // Field is an integer field whose name suggests a replica count. Only a user can confirm this, because
 // names may be misleading: the .spec.replicas of a KafkaTopic is not a number of pods.
 type Field struct {
-	// Path is the path for fieldpath.ParsePath.
-	Path string
-	// Pattern is like Node.Pattern.
-	Pattern bool
-	// Description is the first sentence of the description in the schema.
-	Description string
-	// Value is the value in the object, or nil if it is missing or not an integer.
-	Value *int64
-	// Minimum and Maximum are the bounds in the schema, or nil.
-	Minimum, Maximum *int64
+	Path             string // for fieldpath.ParsePath
+	Pattern          bool   // like Node.Pattern
+	Description      string // the first sentence of the description in the schema
+	Value            *int64 // the value in the object, or nil if it is missing or not an integer
+	Minimum, Maximum *int64 // the bounds in the schema, or nil
 
 	depth, rank int
 }

@@ -23,13 +23,11 @@ import (
 
 // Field is the replica field of a kind.
 type Field struct {
-	// Scale means that the count is set through the /scale subresource.
-	Scale bool
+	Scale bool // the count is set through the /scale subresource
 	// Path is the field in the object. For a custom kind with /scale, it is nil if the user cannot
 	// read the CRD.
-	Path *fieldpath.Path
-	// Found describes how the field was found.
-	Found string
+	Path  *fieldpath.Path
+	Found string // describes how the field was found
 }
 
 // String formats the field for messages.

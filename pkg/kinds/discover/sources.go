@@ -17,11 +17,9 @@ type source func(ctx context.Context, f *Finder, q query) (*Field, error)
 
 // query describes a kind or an object whose replica field is wanted.
 type query struct {
-	kind kinds.Kind
-	// obj is nil if it has not been read.
-	obj *unstructured.Unstructured
-	// given is the path on the command line, or nil.
-	given *fieldpath.Path
+	kind  kinds.Kind
+	obj   *unstructured.Unstructured // nil if it has not been read
+	given *fieldpath.Path            // the path on the command line, or nil
 }
 
 // sources returns all sources in order of precedence.

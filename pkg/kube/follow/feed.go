@@ -42,13 +42,10 @@ type Feed[T Object, V any] struct {
 
 	mu          sync.Mutex
 	subscribers map[any]Subscriber
-	// all contains the values, in order.
-	all []V
-	// index is the result of Index. It is nil after each change.
-	index *Index[V]
-	err   error
-	// polled means that the user can list the objects but not watch them.
-	polled bool
+	all         []V       // in order
+	index       *Index[V] // the result of Index; nil after each change
+	err         error
+	polled      bool // the user can list the objects but not watch them
 }
 
 // Index groups the values of a feed by the objects to which they refer.

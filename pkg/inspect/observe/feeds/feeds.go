@@ -27,10 +27,8 @@ import (
 
 // Mode configures how feeds read objects.
 type Mode struct {
-	// Once means that the objects are listed once, and not watched.
-	Once bool
-	// Shared means that several targets can share the feeds of their namespace.
-	Shared bool
+	Once   bool // list the objects once, and do not watch them
+	Shared bool // several targets can share the feeds of their namespace
 }
 
 // Feeds contains a feed for each type, namespace, and selector.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,7 +43,8 @@ func (e Expression) String() string { return e.text }
 // MarshalText returns the expression in its original form.
 func (e Expression) MarshalText() ([]byte, error) { return []byte(e.text), nil }
 
-// Holds reports whether the expression has the expected value in obj, or any value if none is expected.
+// Holds reports whether the only result of the expression in obj is the expected value or, if none is
+// expected, any value.
 func (e Expression) Holds(obj map[string]any) (bool, error) {
 	path, err := ParseJSONPath(e.Path) // a JSONPath has state, so each call parses a new one
 	if err != nil {
@@ -54,7 +54,20 @@ func (e Expression) Holds(obj map[string]any) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("find %s: %w", e.Path, err)
 	}
-	return holds(results, e.value)
+	switch {
+	case len(results) == 0 || len(results[0]) == 0:
+		return false, nil
+	case len(results) > 1 || len(results[0]) > 1:
+		return false, errors.New("the jsonpath expression matches more than one value")
+	case e.value == nil:
+		return true, nil
+	}
+	found := results[0][0].Interface()
+	switch found.(type) {
+	case map[string]any, []any:
+		return false, errors.New("the jsonpath expression leads to an object or a list, which has no value to compare")
+	}
+	return strings.TrimSpace(fmt.Sprint(found)) == strings.TrimSpace(*e.value), nil
 }
 
 // Now returns a message about the current value of the expression in an object. If a field on the path is
@@ -106,22 +119,4 @@ func cutValue(word string) (expression string, value *string) {
 		return word[:i], &v
 	}
 	return word, nil
-}
-
-// holds reports whether the only result of an expression equals value. A nil value equals any result.
-func holds(results [][]reflect.Value, value *string) (bool, error) {
-	switch {
-	case len(results) == 0 || len(results[0]) == 0:
-		return false, nil
-	case len(results) > 1 || len(results[0]) > 1:
-		return false, errors.New("the jsonpath expression matches more than one value")
-	case value == nil:
-		return true, nil
-	}
-	found := results[0][0].Interface()
-	switch found.(type) {
-	case map[string]any, []any:
-		return false, errors.New("the jsonpath expression leads to an object or a list, which has no value to compare")
-	}
-	return strings.TrimSpace(fmt.Sprint(found)) == strings.TrimSpace(*value), nil
 }

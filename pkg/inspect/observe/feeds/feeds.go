@@ -41,10 +41,10 @@ type Feeds struct {
 	Connection *follow.Connection
 
 	core corev1client.CoreV1Interface
-	// begin runs a function in a goroutine. stop cancels the context of these functions, and waits until they
-	// return.
+	// Stop stops the feeds, and waits until their goroutines have ended.
+	Stop func()
+	// begin runs a function in a goroutine, with a context that Stop cancels.
 	begin func(func(context.Context))
-	stop  func()
 
 	mu sync.Mutex
 	// of maps a typed key to its feed.
@@ -101,12 +101,9 @@ func New(ctx context.Context, c *kube.Factory, connection *follow.Connection, m 
 	return &Feeds{
 		Mode: m, Clients: c, Dynamic: client, Connection: connection, core: core, of: map[any]any{},
 		begin: func(do func(context.Context)) { running.Go(func() { do(ctx) }) },
-		stop:  func() { cancel(); running.Wait() },
+		Stop:  func() { cancel(); running.Wait() },
 	}, nil
 }
-
-// Stop stops the feeds, and waits until their goroutines have ended.
-func (s *Feeds) Stop() { s.stop() }
 
 // run starts to read the selected objects of a source into a feed.
 func (s *Feeds) run(f runner, from follow.Source, selected metav1.ListOptions) {

@@ -241,10 +241,7 @@ func (t *tail) sleep(ctx context.Context, atMost time.Duration) {
 	}
 }
 
-var (
-	errTurn = errors.New("others wait for their turn")
-	errGone = errors.New("the pod is gone")
-)
+var errTurn = errors.New("others wait for their turn")
 
 // look reads the log of the newest or the previous run to its end. came reports whether there were
 // new lines. yielded reports whether look got no slot, or released its slot for other logs.
@@ -340,7 +337,7 @@ func (t *tail) supervise(ctx context.Context, cancel context.CancelCauseFunc) {
 			gone = nil
 			over = time.After(drain)
 		case <-over:
-			cancel(errGone)
+			cancel(nil)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package observe
 import (
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -14,8 +15,8 @@ type history struct {
 	// pods contains the UIDs of all pods that the target has owned. It is set only if another program reconciles
 	// the target.
 	pods    map[types.UID]bool
-	live    int  // the number of active pods in the first observation of pods, or -1 before that observation
-	counted bool // the count was written just before the wait
+	live    int32 // the number of active pods in the first observation of pods, or -1 before that observation
+	counted bool  // the count was written just before the wait
 }
 
 // add records a snapshot, and sets its fields Acted, ActedBelow, Since, and Counted.
@@ -38,13 +39,10 @@ func (s *history) addPods(e *status.Snapshot) {
 	if s.pods == nil {
 		s.pods = map[types.UID]bool{}
 	}
-	live := 0
 	for _, pod := range e.Pods {
 		s.pods[pod.UID] = true
-		if pod.Active() {
-			live++
-		}
 	}
+	live := problem.Count(e.Pods, (*problem.Pod).Active)
 	if s.live < 0 {
 		s.live = live
 	}

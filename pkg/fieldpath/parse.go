@@ -198,7 +198,6 @@ func (r *reader) name() (string, error) {
 	return b.String(), nil
 }
 
-// quoted parses a string in single or double quotes.
 func (r *reader) quoted() (string, error) {
 	mark := rune(r.rest[0])
 	var b strings.Builder
@@ -220,7 +219,6 @@ func (r *reader) quoted() (string, error) {
 	return "", fmt.Errorf("the quote of %s is not closed", r.rest)
 }
 
-// filter parses a filter between "?" and "]".
 func (r *reader) filter() ([]Comparison, error) {
 	r.spaces()
 	inParentheses := r.take("(")

@@ -118,14 +118,12 @@ func CRDVersion(crd *unstructured.Unstructured, field string, value any) map[str
 
 // declaration is the state of parsing the declaration of a CRD.
 type declaration struct {
-	crd     *unstructured.Unstructured
-	version map[string]any
-	schema  map[string]any
-	// annotations contains the annotations that have not been read yet.
-	annotations map[string]string
-	// taken lists the declared status paths and the paths that usual has returned.
-	taken    [][]string
-	problems []string
+	crd         *unstructured.Unstructured
+	version     map[string]any
+	schema      map[string]any
+	annotations map[string]string // the annotations that have not been read yet
+	taken       [][]string        // the declared status paths, and the paths that usual has returned
+	problems    []string
 }
 
 func (d *declaration) read(kind *Kind) {
@@ -336,8 +334,7 @@ func (d *declaration) usual(kind string, paths ...[]string) []string {
 	return nil
 }
 
-// typeOf returns the type of a schema for messages, or "any" if the schema does not restrict the
-// type.
+// typeOf returns the type of a schema for messages, or "any" if the schema does not restrict the type.
 func typeOf(schema map[string]any) string {
 	if one, is := schema["type"].(string); is {
 		return one

@@ -29,8 +29,7 @@ type connection struct {
 	paged   atomic.Int64 // the total size in bytes of their pages
 
 	mu sync.Mutex
-	// broken maps an API group to the reason why it gets no more requests. The key "" means all
-	// groups.
+	// broken maps an API group to the reason why it gets no more requests. The key "" means all groups.
 	broken    map[string]error
 	silent    int       // the number of API groups that have timed out since the last response
 	responded bool      // there was a complete response

@@ -37,19 +37,17 @@ type BadResponseError struct {
 	Problem string
 
 	tooLong bool
-	// unusable means that the response is declared as JSON but is not JSON, or contains the wrong
-	// object.
+	// unusable means that the response is declared as JSON but is not JSON, or contains the wrong object.
 	unusable bool
 }
 
 func (e *BadResponseError) Error() string { return "the server " + e.Server + " " + e.Problem }
 
-// boundedTransport sends requests through another transport. The timeout applies to each request;
-// zero means no timeout. The total size of all responses in memory is at most maxBytes.
+// boundedTransport sends requests through another transport.
 type boundedTransport struct {
 	*connection
-	timeout  time.Duration
-	maxBytes int64
+	timeout  time.Duration // of each request; zero means no timeout
+	maxBytes int64         // the maximum total size of all responses in memory
 	base     http.RoundTripper
 }
 
@@ -147,13 +145,10 @@ type boundedBody struct {
 	lines    bool
 	json     bool
 	bounds   jsonBounds
-	// passedOn means that the body is a log, whose bytes are not held, because callers do not keep them.
-	passedOn bool
-	// partRead, if set, is called after each partBytes of the body.
-	partRead func()
-	// end stops the timeout and cancels the request.
-	end  func()
-	data *bytes.Reader // the whole body after readBody; nil before
+	passedOn bool          // the body is a log, whose bytes are not held, because callers do not keep them
+	partRead func()        // if set, called after each partBytes of the body
+	end      func()        // stops the timeout and cancels the request
+	data     *bytes.Reader // the whole body after readBody; nil before
 }
 
 // Read returns an error if the JSON exceeds a limit, or if all bodies together hold more than maxBytes.

@@ -124,8 +124,7 @@ func Pods(n int64) int32 {
 	return int32(max(0, min(n, math.MaxInt32)))
 }
 
-// images returns the image of each container in the pod template, by container name. It returns nil if the
-// path of the template is unknown.
+// images returns the images in the pod template by container name, or nil if the path of the template is unknown.
 func images(k kinds.Kind, obj *unstructured.Unstructured) map[string]string {
 	path := k.TemplatePath()
 	if len(path) == 0 {

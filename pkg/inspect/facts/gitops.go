@@ -10,8 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
 )
 
-// gitOpsWriter returns the GitOps tool that manages the count of an object, or nil if there is none.
-// count is the path of the replica count.
+// gitOpsWriter returns the GitOps tool that manages the field of an object at the path count, or nil.
 func gitOpsWriter(obj *unstructured.Unstructured, count string) *competing.Writer {
 	path, err := fieldpath.ParseSteps(count)
 	if count == "" || err != nil {

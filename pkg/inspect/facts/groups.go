@@ -137,8 +137,7 @@ func parent(obj map[string]any, path fieldpath.Path) map[string]any {
 	return content
 }
 
-// times returns n, which is the value of the count at path, multiplied by the values of fields such as shards
-// that are next to the count.
+// times returns n, the count at path, multiplied by the values of fields such as shards that are next to it.
 func times(obj map[string]any, n int64, path fieldpath.Path) int64 {
 	multiplier := int64(1)
 	for name, value := range parent(obj, path) {

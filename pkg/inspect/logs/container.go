@@ -90,8 +90,7 @@ func Containers(report status.Report, pods []*corev1.Pod, w Wanted) []Container 
 	return all
 }
 
-// failingLast moves the containers of pods that are not ready to the end, because a terminal shows
-// the end.
+// failingLast moves the containers of pods that are not ready to the end, because a terminal shows the end.
 func failingLast(containers []Container) []Container {
 	failing := func(c Container) bool { return c.failing }
 	ready := func(c Container) bool { return !c.failing }

@@ -294,8 +294,7 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	return came, false, err
 }
 
-// mark prints a message if the next lines are from a new pod or a new run, and resets the progress for a new
-// run.
+// mark announces the lines of a new pod or a new run, and resets the progress for a new run.
 func (t *tail) mark(c Container, s step) {
 	out := t.follower.Out
 	if t.title != "" {

@@ -34,8 +34,7 @@ func newLineReader(from io.Reader) *lineReader {
 	return &lineReader{from: bufio.NewReaderSize(from, 16<<10)}
 }
 
-// next returns the next line. At the end of the log, the error is io.EOF and text is the
-// incomplete last line.
+// next returns the next line. At the end of the log, the error is io.EOF and text is the incomplete last line.
 func (r *lineReader) next() (text string, err error) {
 	r.line = r.line[:0]
 	over := false

@@ -17,8 +17,7 @@ import (
 // Format is how lines are written.
 type Format string
 
-// The formats: lines for people, lines as the container wrote them, and a JSON object for
-// each line.
+// The formats: lines for people, lines as the container wrote them, and a JSON object for each line.
 const (
 	ForPeople Format = ""
 	Raw       Format = "raw"

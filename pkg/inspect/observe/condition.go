@@ -227,8 +227,7 @@ func parseStatusCondition(argument string) (Condition, error) {
 	return statusCondition(name, value), nil
 }
 
-// statusCondition returns a condition that is met if the object has a current status condition with this name
-// and value.
+// statusCondition returns the condition that the object has a current status condition with this value.
 func statusCondition(name, value string) Condition {
 	what := "to have the condition " + name
 	if !strings.EqualFold(value, "true") {

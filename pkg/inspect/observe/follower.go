@@ -65,8 +65,7 @@ func NewFollower(ctx context.Context, c *kube.Factory, connection *follow.Connec
 	return &Follower{Feeds: from, extent: x, every: every, members: map[types.UID]*watcher{}}, nil
 }
 
-// Source selects the objects to follow: one object by name or, if Name is empty, the objects of the
-// kind.
+// Source selects the objects to follow: one object by name or, if Name is empty, the objects of the kind.
 type Source struct {
 	Target
 	// Everywhere means all namespaces. Selector is a label selector for the objects.
@@ -138,8 +137,7 @@ func (from Source) selects(client dynamic.Interface) (dynamic.ResourceInterface,
 	return from.Resource(client), metav1.ListOptions{LabelSelector: from.Selector}
 }
 
-// listed passes the initial number of objects to Listed. It returns NotFound if a named object does not
-// exist.
+// listed passes the initial number of objects to Listed. It returns NotFound if a named object does not exist.
 func (from Source) listed(n int) error {
 	if n == 0 && from.Name != "" {
 		return apierrors.NewNotFound(from.Kind.Resource.GroupResource(), from.Name)
@@ -254,8 +252,7 @@ func (f *Follower) lookOn(ctx context.Context, t Target, g Condition, watched bo
 	}
 }
 
-// causeOf returns the cancellation cause of the context if err results from the cancellation. If not, it
-// returns err.
+// causeOf returns the cause of the cancellation if err results from it, and otherwise err.
 func causeOf(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, cause)) {

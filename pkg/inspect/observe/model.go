@@ -145,8 +145,7 @@ func (m *model) lacks(f subscribable) bool {
 	return true
 }
 
-// subscribe subscribes the model to a feed. If targets share the feed, changes that do not concern
-// this target are ignored.
+// subscribe subscribes the model to the changes in a feed that may concern the target.
 func (m *model) subscribe(f subscribable) {
 	s := follow.Subscriber{Notify: m.notify}
 	if m.Shared {
@@ -304,8 +303,7 @@ func (m *model) childrenOf(gvk schema.GroupVersionKind) *feeds.Children {
 	return m.Children(gvk, m.target.Namespace, selector)
 }
 
-// noteAbout records the UIDs of the target and its children, and requests another observation if some
-// UIDs are new.
+// noteAbout records the UIDs of the target and its children. New UIDs cause another observation.
 func (m *model) noteAbout(e status.Snapshot) {
 	now := belonging(e)
 	m.mu.Lock()

@@ -79,8 +79,7 @@ func readDesired(ctx context.Context, client dynamic.Interface, t Target, field 
 	return nil
 }
 
-// StatusFacts returns the facts of a kind. count is the path of the desired count, or nil if it is
-// unknown.
+// StatusFacts returns the facts of a kind. count is the path of the desired count, or nil if it is unknown.
 func StatusFacts(ctx context.Context, finder *discover.Finder, kind kinds.Kind, count *fieldpath.Path) (facts.Facts, error) {
 	if kind.BuiltIn() {
 		return facts.New(kind, kinds.Source{}, count)

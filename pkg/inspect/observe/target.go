@@ -1,5 +1,4 @@
-// Package observe reads an object and its children, follows them with watches, and waits for
-// conditions.
+// Package observe reads an object and its children, follows them with watches, and waits for conditions.
 package observe
 
 import (

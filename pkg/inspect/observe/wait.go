@@ -261,8 +261,7 @@ func (e *FailedError) Error() string {
 
 func (e *FailedError) Unwrap() error { return e.Err }
 
-// recheck returns the time until the next observation if nothing changes. Zero means that the backstop
-// applies.
+// recheck returns the time until the next observation if nothing changes. Zero means that the backstop applies.
 func (s Observation) recheck() time.Duration {
 	switch s.Report.ReasonCode {
 	case problem.CodeChildNotReady, problem.CodeStatusBehind, problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeConditionFalse:

@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// calm is how long a container must run until a crash is forgotten. The kubelet uses the same
-	// time.
+	// calm is how long a container must run until a crash is forgotten. The kubelet uses the same time.
 	calm = 10 * time.Minute
 	// trial is how long a container must run after its first restart to be considered recovered. After more
 	// restarts, the minimum is longTrial. These times are long because a busy kubelet reports a crash late.

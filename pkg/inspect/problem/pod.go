@@ -97,8 +97,7 @@ func Finished(pod *corev1.Pod) bool {
 // Active reports whether a pod has not finished and is not being deleted.
 func Active(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && !Finished(pod) }
 
-// Ready reports whether a pod is ready. since is the time of the last change, or zero if it is
-// unknown.
+// Ready reports whether a pod is ready. since is the time of the last change, or zero if it is unknown.
 func Ready(pod *corev1.Pod) (ready bool, since time.Time) {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {

@@ -68,8 +68,7 @@ type Finding struct {
 	Pod       string // "" if the finding is about an object
 	Container string
 	Events    []corev1.Event // the events of the affected object, the latest last
-	// logs is the command that shows the logs of all pods of the object. commands formats
-	// commands for hints.
+	// logs is the command that shows the logs of all pods of the object. commands formats commands for hints.
 	logs     commandline.Command
 	commands commandline.Context
 }

@@ -24,21 +24,18 @@ type Reconciler struct {
 	Status *fieldpath.Write `json:"status,omitempty"`
 	Spec   *fieldpath.Write `json:"spec,omitempty"`
 
-	of Object
-	// searched is true if the leases of run-controllers were listed.
-	searched bool
+	of       Object
+	searched bool // the leases of run-controllers were listed
 }
 
 // Object describes the state of an object at the time Now.
 type Object struct {
 	Namespace, Resource string
 	Labels              map[string]string
-	// Foreign is true if another program's controller reconciles the object.
-	Foreign  bool
-	Managers []metav1.ManagedFieldsEntry
-	Now      time.Time
-	// Commands formats the commands in hints, with the flags that select the cluster.
-	Commands commandline.Context
+	Foreign             bool // another program's controller reconciles the object
+	Managers            []metav1.ManagedFieldsEntry
+	Now                 time.Time
+	Commands            commandline.Context // formats the commands in hints
 }
 
 // Loop is a run-controller in a report.
@@ -52,8 +49,7 @@ type Loop struct {
 // recently is how long the writer of a status is considered alive after a write, even without a lease.
 const recently = time.Minute
 
-// mostLoops is the maximum number of run-controllers in a report. Anyone who can create leases can create
-// many.
+// mostLoops is the maximum number of run-controllers in a report. Anyone who can create leases can create many.
 const mostLoops = 10
 
 // New finds the controller of an object. loops is nil if the leases were not listed.

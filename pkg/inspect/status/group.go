@@ -17,8 +17,7 @@ type Group struct {
 	Name, Path string
 	// Desired is the count in the field. Pods is the number of pods that this count requires.
 	Desired, Pods int32
-	// Ready is the number of ready pods, or nil if it is unknown. From is the status field of this
-	// number.
+	// Ready is the number of ready pods, or nil if it is unknown. From is the status field of this number.
 	Ready *int32
 	From  string
 
@@ -53,8 +52,7 @@ func (o Object) groupLabel(pods []problem.Pod) (label string) {
 	return label
 }
 
-// labeled returns the object with the pods of each group counted. The label from groupLabel assigns
-// pods to groups.
+// labeled returns the object with the pods of each group counted, by the label from groupLabel.
 func (o Object) labeled(pods []problem.Pod) Object {
 	label := o.groupLabel(pods)
 	if label == "" {
@@ -95,8 +93,7 @@ func (g Group) short() *ruling {
 	return nil
 }
 
-// groupShort returns the verdict on an object with a group that has missing, surplus, or unready
-// pods. It checks each group separately, because differences can cancel out in a sum.
+// groupShort checks each group separately, because differences can cancel out in a sum.
 func groupShort(v *view) *ruling {
 	for _, g := range v.Object.Groups {
 		if short := g.short(); short != nil {

@@ -62,8 +62,7 @@ type Report struct {
 	// Counts is set if the count has an effect despite the pause. Held is set if the object is
 	// paused in any way, even if the verdict is not Paused.
 	Counts, Held bool `json:"-"`
-	// Recheck is the time after which the verdict may change even if nothing else changes; zero means
-	// never.
+	// Recheck is the time after which the verdict may change even if nothing else changes; zero means never.
 	Recheck time.Duration `json:"-"`
 	// bounds are the fields that limit the count.
 	bounds []Bound
@@ -207,8 +206,7 @@ func relevant(events []corev1.Event, pods []problem.Pod) []problem.Event {
 	return problem.FoldEvents(slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool { return hidden[e.InvolvedObject.UID] }))
 }
 
-// Failure returns the reason why an object has failed, and a line for each event of the most serious
-// problem.
+// Failure returns the reason why an object has failed, and a line for each event of the most serious problem.
 func (r Report) Failure(now time.Time) string {
 	lines := []string{escape.Line(strings.TrimSpace(r.Reason))}
 	if len(r.Problems) > 0 {

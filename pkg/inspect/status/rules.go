@@ -77,8 +77,7 @@ func reported(v *view) *ruling {
 	return &ruling{verdict: NotReconciled, code: problem.CodeNoPods, reason: "no controller has written its status; " + uncounted + "it has no pods", hint: v.report.Reconciler.Hint()}
 }
 
-// nameTheField returns the command that declares the replica field of a kind, or "" for a kind
-// without a CRD.
+// nameTheField returns the command that declares the replica field of a kind, or "" for a kind without a CRD.
 func nameTheField(o Object, commands commandline.Context) string {
 	if o.BuiltIn || o.Resource == "" {
 		return ""
@@ -160,7 +159,7 @@ func childNotReady(v *view) *ruling {
 	return nil
 }
 
-// gaveUp reports whether a child is a Job that failed and was not replaced by another Job.
+// gaveUp reports whether a Job failed and was not replaced by another Job.
 func (v *view) gaveUp(job Child) bool {
 	failed := meta.FindStatusCondition(job.Conditions, "Failed")
 	if job.Kind != "Job" || failed == nil || failed.Status != metav1.ConditionTrue {

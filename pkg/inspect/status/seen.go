@@ -61,8 +61,7 @@ func (v *view) changeSeen() bool {
 	})
 }
 
-// countShows reports whether the counts prove that the controller has seen the last change of the
-// count.
+// countShows reports whether the counts prove that the controller has seen the last change of the count.
 func (v *view) countShows() bool {
 	o, pods := v.Object, len(v.report.Pods)
 	switch {
@@ -165,7 +164,6 @@ func Acted(before, now Snapshot) (acted, below bool) {
 	return below || written || counted || said, below
 }
 
-// notSeen returns the verdict on an object whose current generation no controller has seen.
 func notSeen(v *view) *ruling {
 	o, by := v.Object, v.report.Reconciler
 	r := &ruling{verdict: NotReconciled, code: problem.CodeGenerationNotSeen, hint: by.Hint()}
@@ -214,7 +212,6 @@ func notSeen(v *view) *ruling {
 	return r
 }
 
-// neverSeen explains why there is no evidence that a controller has seen the object.
 func (o Object) neverSeen(written *fieldpath.Write) string {
 	switch {
 	case !o.Foreign || written == nil:

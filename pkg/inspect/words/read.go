@@ -45,8 +45,7 @@ func Sum(all []Claim) Claim {
 	return parts
 }
 
-// Read returns the claims in the status and in the labels of an object. It ignores the object's own
-// conditions.
+// Read returns the claims in the status and in the labels of an object. It ignores the object's own conditions.
 func Read(kind string, obj map[string]any) []Claim {
 	r := reader{ends: ends(kind)}
 	r.generation, _ = fieldpath.Integer(fieldpath.Object(obj, "metadata")["generation"])
@@ -195,8 +194,7 @@ func (r *reader) counts(path string, content map[string]any, at place) {
 	}
 }
 
-// mostTotals is the maximum number of totals for one count. Anyone who can write a status can add
-// fields.
+// mostTotals is the maximum number of totals for one count. Anyone who can write a status can add fields.
 const mostTotals = 10
 
 func without(words []string, drop ...string) []string {

@@ -24,8 +24,7 @@ type Node struct {
 	Schema map[string]any
 	Value  any
 	Path   fieldpath.Path
-	// Depth is the number of fields in the path below .spec.
-	Depth int
+	Depth  int // the number of fields in the path below .spec
 	// Pattern means that the object has no such element. The path shows how to select an element,
 	// with Unknown as the key.
 	Pattern bool

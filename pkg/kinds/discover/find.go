@@ -42,8 +42,7 @@ func (f Field) String() string {
 // to a guessed field.
 type UnknownFieldError struct {
 	Kind kinds.Kind
-	// Candidates lists possible fields, the most likely first. If it is empty, the kind has no
-	// replica count.
+	// Candidates lists possible fields, the most likely first. If it is empty, the kind has no replica count.
 	Candidates []candidates.Field
 }
 
@@ -65,8 +64,7 @@ type Finder struct {
 	answers sync.Map
 	// unread contains the names of CRDs that the user is not allowed to read.
 	unread sync.Map
-	// discovering guards Discovery, because its caches on disk and in memory share lists during
-	// encoding.
+	// discovering guards Discovery, because its caches on disk and in memory share lists during encoding.
 	discovering sync.Mutex
 }
 
@@ -152,8 +150,7 @@ func (f *Finder) Declare(ctx context.Context, kind kinds.Kind) (kinds.Kind, erro
 	return kind, err
 }
 
-// crd reads the CRD of a kind. It returns nil if the kind has no CRD, or if the user cannot read
-// CRDs.
+// crd reads the CRD of a kind. It returns nil if the kind has no CRD, or if the user cannot read CRDs.
 func (f *Finder) crd(ctx context.Context, kind kinds.Kind) (*unstructured.Unstructured, error) {
 	if kind.BuiltIn() {
 		return nil, nil //nolint:nilnil // no CRD defines it, so the server is not asked

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"regexp"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,11 +59,6 @@ func (a Asker) bind(role, kind string) commandline.Command {
 	if a.Namespace == metav1.NamespaceAll {
 		binding = "clusterrolebinding"
 	}
-	name := role + "-" + strings.Map(func(r rune) rune {
-		if r == '-' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(a.User))
+	name := role + "-" + regexp.MustCompile(`[^a-z0-9.-]`).ReplaceAllString(strings.ToLower(a.User), "-")
 	return commandline.Kubectl("create", binding, name, "--"+kind+"="+role, subject(a.User)).In(a.Namespace)
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
 // LabelsPods reports whether this program creates all pods of the kind, and labels them with
@@ -37,17 +38,14 @@ func (k Kind) PodSelector(obj *unstructured.Unstructured) string {
 
 // Selector returns the .spec.selector of an object, or nil if it is not a valid label selector.
 func Selector(obj *unstructured.Unstructured) labels.Selector {
-	fields, _, err := unstructured.NestedMap(obj.Object, "spec", "selector")
-	if err != nil || fields == nil {
+	fields := fieldpath.Object(obj.Object, "spec", "selector")
+	if fields == nil {
 		return nil
 	}
 	var selector metav1.LabelSelector
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, &selector, true); err != nil {
 		return nil
 	}
-	parsed, err := metav1.LabelSelectorAsSelector(&selector)
-	if err != nil {
-		return nil
-	}
+	parsed, _ := metav1.LabelSelectorAsSelector(&selector) // nil if it is not valid
 	return parsed
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -63,15 +64,9 @@ func (r *lineReader) idle() bool { return r.from.Buffered() == 0 }
 
 // parseLine splits a line into the time that the server adds, if any, and the text.
 func parseLine(text string) Line {
-	for i := range min(len(text), len(time.RFC3339Nano)+1) {
-		if text[i] != ' ' {
-			continue
-		}
-		at, err := time.Parse(time.RFC3339Nano, text[:i])
-		if err != nil {
-			break
-		}
-		return Line{Time: at, Text: text[i+1:]}
+	before, after, found := strings.Cut(text, " ")
+	if at, err := time.Parse(time.RFC3339Nano, before); found && err == nil {
+		return Line{Time: at, Text: after}
 	}
 	return Line{Text: text}
 }

@@ -3,6 +3,7 @@ package kinds
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,12 +17,8 @@ func (k Kind) RevisionPaths() [][]string {
 	if path := k.Mapping.TemplatePath; len(path) > 0 {
 		return [][]string{path}
 	}
-	var paths [][]string
-	for _, path := range [][]string{k.Mapping.ImagePath, k.Mapping.CommandPath, k.Mapping.EnvPath} {
-		if len(path) > 0 {
-			paths = append(paths, path)
-		}
-	}
+	paths := [][]string{k.Mapping.ImagePath, k.Mapping.CommandPath, k.Mapping.EnvPath}
+	paths = slices.DeleteFunc(paths, func(path []string) bool { return len(path) == 0 })
 	return append(paths, []string{"metadata", "annotations", apis.AnnotationRestartedAt})
 }
 

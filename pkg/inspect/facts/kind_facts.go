@@ -245,7 +245,7 @@ func (f *Facts) generation(root, properties map[string]any) {
 		f.Generation = GenerationText
 	case declared != nil:
 		f.Generation = GenerationField
-	case fieldpath.Object(fieldpath.Resolve(root, item), "properties", "observedGeneration") != nil:
+	case fieldpath.Object(item, "properties", "observedGeneration") != nil:
 		f.Generation = GenerationConditions
 	}
 }

@@ -105,16 +105,9 @@ func groupShort(v *view) *ruling {
 
 // grouped reports whether all groups are counted individually, so that no sum needs to be compared.
 func (o Object) grouped() bool {
-	complete := 0
-	for _, g := range o.Groups {
-		switch {
-		case g.Name == "":
-			return true // pairs of counts are last in the list, and are more precise than sums
-		case g.label != "" || g.Ready != nil:
-			complete++
-		}
-	}
-	return complete > 0 && complete == len(o.Groups)
+	pair := slices.ContainsFunc(o.Groups, func(g Group) bool { return g.Name == "" }) // more precise than a sum
+	unknown := slices.ContainsFunc(o.Groups, func(g Group) bool { return g.label == "" && g.Ready == nil })
+	return pair || len(o.Groups) > 0 && !unknown
 }
 
 // exact reports whether a label identifies the pods of the scaled group.

@@ -62,7 +62,7 @@ func describe(ctx context.Context, c *cluster, t observe.Target) error {
 		return err
 	}
 	report := status.NewReport(snapshot)
-	logs.AddLastLine(ctx, c.core, snapshot.Pods, &report)
+	logs.AddLastLine(ctx, c.core, &report)
 	d := printer.Description{Report: report, Object: t.Object}
 	if t.Kind.Mapping.Strategy == kinds.StrategyPods {
 		if d.Template, err = kinds.Template(t.Kind, t.Object); err != nil {

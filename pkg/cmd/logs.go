@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/logs"
@@ -129,11 +128,11 @@ func (o *logsOptions) containers(ctx context.Context, c *cluster, t observe.Targ
 		return nil, err
 	}
 	report := status.NewReport(snapshot)
-	all := logs.Containers(report, snapshot.Pods.Objects(), o.wanted)
+	all := logs.Containers(report, o.wanted)
 	if len(all) > 0 {
 		return all, nil
 	}
-	found := o.ofAnyName(report, snapshot.Pods.Objects())
+	found := o.ofAnyName(report)
 	switch {
 	case len(report.Pods) == 0:
 		out.Say("%s has no pods", t)
@@ -154,10 +153,10 @@ func (o *logsOptions) containers(ctx context.Context, c *cluster, t observe.Targ
 }
 
 // ofAnyName returns all containers of the selected pods.
-func (o *logsOptions) ofAnyName(r status.Report, pods []*corev1.Pod) []logs.Container {
+func (o *logsOptions) ofAnyName(r status.Report) []logs.Container {
 	wider := o.wanted
 	wider.Container, wider.AllContainers = "", true
-	return logs.Containers(r, pods, wider)
+	return logs.Containers(r, wider)
 }
 
 // runFollow follows the logs of the targets until all targets are gone.
@@ -194,21 +193,21 @@ func (o *logsOptions) followTarget(ctx context.Context, from *observe.Follower, 
 			return nil
 		}
 		if !looked {
-			o.sayNone(t, s.Report, s.Pods.Objects(), f.Out)
+			o.sayNone(t, s.Report, f.Out)
 		}
 		looked = true
-		f.See(ctx, s.Report, s.Pods.Objects()) // the context shown ends before the logs are drained
+		f.See(ctx, s.Report) // the context shown ends before the logs are drained
 		return nil
 	}})
 }
 
 // sayNone prints why there is no log to follow yet. If there is a log, it prints nothing.
-func (o *logsOptions) sayNone(t observe.Target, r status.Report, pods []*corev1.Pod, out *logs.Output) {
+func (o *logsOptions) sayNone(t observe.Target, r status.Report, out *logs.Output) {
 	switch {
 	case len(r.Pods) == 0:
 		out.Say("%s has no pods yet", t)
-	case len(logs.Containers(r, pods, o.wanted)) > 0:
-	case o.wanted.Container != "" && len(o.ofAnyName(r, pods)) > 0:
+	case len(logs.Containers(r, o.wanted)) > 0:
+	case o.wanted.Container != "" && len(o.ofAnyName(r)) > 0:
 		out.Say("no pod of %s has a container %q yet", t, o.wanted.Container)
 	case o.wanted.Slot != "":
 		out.Say("%s has no pod whose name ends in -%s yet", t, o.wanted.Slot)

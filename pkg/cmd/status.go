@@ -252,7 +252,7 @@ func (o *statusOptions) report(ctx context.Context, reader *observe.Reader, t ob
 	}
 	r := status.NewReport(snapshot)
 	if extent.Competitors {
-		logs.AddLastLine(ctx, o.cluster.core, snapshot.Pods, &r)
+		logs.AddLastLine(ctx, o.cluster.core, &r)
 	}
 	return r, nil
 }

@@ -64,15 +64,11 @@ type Container struct {
 }
 
 // Containers returns the selected containers of the pods of an object.
-func Containers(report status.Report, pods []*corev1.Pod, w Wanted) []Container {
-	byUID := make(map[types.UID]*corev1.Pod, len(pods))
-	for _, pod := range pods {
-		byUID[pod.UID] = pod
-	}
+func Containers(report status.Report, w Wanted) []Container {
 	var all []Container
 	for _, model := range report.Pods {
-		pod := byUID[model.UID]
-		if pod == nil || w.Failing && model.Ready {
+		pod := model.Object
+		if w.Failing && model.Ready {
 			continue
 		}
 		short, slot := shortName(report.Metadata.Name, pod)

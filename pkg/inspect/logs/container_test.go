@@ -95,10 +95,10 @@ func TestContainers(t *testing.T) {
 	} {
 		report := status.Report{Metadata: status.Metadata{Name: "foo"}}
 		for _, p := range row.pods {
-			report.Pods = append(report.Pods, problem.Pod{Name: p.Name, UID: p.UID, Ready: !slices.Contains(row.failed, p.Name)})
+			report.Pods = append(report.Pods, problem.Pod{Name: p.Name, UID: p.UID, Object: p, Ready: !slices.Contains(row.failed, p.Name)})
 		}
 		var got []string
-		for _, c := range Containers(report, row.pods, row.wanted) {
+		for _, c := range Containers(report, row.wanted) {
 			text := fmt.Sprintf("%s %d %d", c.label, c.phase, c.run)
 			switch {
 			case c.last:

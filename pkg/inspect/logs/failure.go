@@ -43,7 +43,7 @@ func AddLastLines(ctx context.Context, core corev1client.PodsGetter, errs []erro
 // why there are none. It skips problems of containers that have not started.
 func describeFailure(ctx context.Context, open Open, failed observe.Observation) string {
 	for _, p := range failed.Report.Problems {
-		container, found := failingContainer(failed.Pods, p)
+		container, found := failingContainer(failed.Report.Pods, p)
 		if !found {
 			continue
 		}
@@ -66,13 +66,13 @@ func describeFailure(ctx context.Context, open Open, failed observe.Observation)
 
 // AddLastLine adds the last log line of the crashed container to the most serious crash in r, unless the
 // object is ready. It adds nothing if the log cannot be read quickly.
-func AddLastLine(ctx context.Context, core corev1client.PodsGetter, pods problem.Pods, r *status.Report) {
+func AddLastLine(ctx context.Context, core corev1client.PodsGetter, r *status.Report) {
 	i := slices.IndexFunc(r.Problems, problem.Problem.Crash)
 	if i < 0 || r.Verdict == status.Ready {
 		return
 	}
 	p := &r.Problems[i]
-	container, found := failingContainer(pods, *p)
+	container, found := failingContainer(r.Pods, *p)
 	if !found {
 		return
 	}
@@ -91,8 +91,8 @@ func AddLastLine(ctx context.Context, core corev1client.PodsGetter, pods problem
 // failingContainer returns the container whose log may explain a problem: the container that the problem
 // names or, if it names none, a broken container or else the default container. It searches only the first
 // pod, which has had the problem for the longest time. found is false if no such container has started.
-func failingContainer(pods problem.Pods, p problem.Problem) (container Container, found bool) {
-	i := slices.IndexFunc(pods, func(pod *problem.Pod) bool { return len(p.Pods) > 0 && pod.Name == p.Pods[0] })
+func failingContainer(pods []problem.Pod, p problem.Problem) (container Container, found bool) {
+	i := slices.IndexFunc(pods, func(pod problem.Pod) bool { return len(p.Pods) > 0 && pod.Name == p.Pods[0] })
 	if i < 0 {
 		return container, false
 	}

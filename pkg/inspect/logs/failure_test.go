@@ -26,7 +26,7 @@ func TestFailingContainer(t *testing.T) {
 		"a sidecar ended as it shall": {pod: with(with(pod("foo-0", "main", "proxy"), "main", corev1.ContainerStatus{State: ended}), "proxy", corev1.ContainerStatus{State: crashed}), want: "proxy"},
 		"initialization ended":        {pod: with(pod("foo-0", "+init", "main"), "init", corev1.ContainerStatus{State: crashed}), want: "init"},
 	} {
-		got, found := failingContainer(problem.Pods{{Name: "foo-0", Object: row.pod}}, problem.Problem{Container: row.container, Pods: []string{"foo-0"}})
+		got, found := failingContainer([]problem.Pod{{Name: "foo-0", Object: row.pod}}, problem.Problem{Container: row.container, Pods: []string{"foo-0"}})
 		if got.Name != row.want || found != (row.want != "") || (got.last || got.crashed) != row.previous {
 			t.Errorf("%s: %+v", name, got)
 		}

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -64,19 +63,19 @@ func NewFollowers(n int, r Reader, w Wanted, stop context.CancelCauseFunc) []*Fo
 }
 
 // See stops following deleted pods, and follows new ones until the context ends.
-func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1.Pod) {
+func (f *Follower) See(ctx context.Context, report status.Report) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	all := f.wanted
 	all.Failing, all.AllContainers, all.Container = false, true, ""
 	there := map[types.UID]bool{}
-	for _, c := range Containers(report, pods, all) {
+	for _, c := range Containers(report, all) {
 		there[c.uid] = true
 		if t := f.tails[tailKey{c.uid, c.Name}]; t != nil {
 			t.set(c, false)
 		}
 	}
-	for _, c := range Containers(report, pods, f.wanted) {
+	for _, c := range Containers(report, f.wanted) {
 		key := tailKey{c.uid, c.Name}
 		if f.tails[key] != nil {
 			continue

@@ -167,12 +167,10 @@ func following(t *testing.T, most int, test func(*testing.T, *followTest)) {
 
 func (f *followTest) show() {
 	report := status.Report{Metadata: status.Metadata{Name: "foo"}}
-	var pods []*corev1.Pod
 	for _, p := range f.pods {
-		pods = append(pods, p)
-		report.Pods = append(report.Pods, problem.Pod{Name: p.Name, UID: p.UID, Ready: true})
+		report.Pods = append(report.Pods, problem.Pod{Name: p.Name, UID: p.UID, Object: p, Ready: true})
 	}
-	f.See(f.ctx, report, pods)
+	f.See(f.ctx, report)
 	synctest.Wait()
 }
 

@@ -274,9 +274,8 @@ func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unst
 			Verdict:  status.Deleted, ReasonCode: problem.CodeDeleted, Reason: "it does not exist",
 		}
 	case g.Tree:
-		var e status.Snapshot
-		if e, s.Report, err = m.look(ctx, obj); err == nil {
-			s.Pods, s.Partial = e.Pods, m.partial
+		if _, s.Report, err = m.look(ctx, obj); err == nil {
+			s.Partial = m.partial
 			s.Report, s.Object, err = m.confirm(ctx, g, obj, s.Report)
 			s.whole = func(ctx context.Context) (status.Report, error) {
 				m.patient = true

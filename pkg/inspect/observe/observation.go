@@ -18,8 +18,6 @@ type Observation struct {
 	Target
 	// Report is set even if the object does not exist.
 	Report status.Report
-	// Pods contains the pods of the object, without the problems that the report adds.
-	Pods problem.Pods
 	// Met is true if the last condition of a wait is met.
 	Met bool
 	// Partial means that events or nodes, which can explain the verdict, are still being read.

@@ -104,39 +104,27 @@ func send(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructu
 		return w, err
 	}
 	w.Object = after
-	if err := confirm(obj, after, p.Edits); err != nil {
-		return w, err
-	}
 	return w, w.record(obj, p.Edits)
 }
 
-// confirm returns an error if the response to a write contains another object, or if a field that the
-// write changes still has its old value. Any other value is not an error, because a webhook may have set it.
-func confirm(before, after *unstructured.Unstructured, edits []fieldpath.Edit) error {
-	if before.GetUID() != after.GetUID() {
+// record adds the edited fields to w, with their values before and after the write. It returns an error if
+// w.Object is another object, or if a field that the write changes still has its old value. Any other value
+// is not an error, because a webhook may have set it.
+func (w *Written) record(before *unstructured.Unstructured, edits []fieldpath.Edit) error {
+	if before.GetUID() != w.Object.GetUID() {
 		return fmt.Errorf("%w: the server answered the change of %s with another object", outcome.ErrUnknown, before.GetName())
 	}
-	for _, e := range edits {
-		was, err := e.Path.Value(before.Object)
-		if err != nil || same(was, e.Value) {
-			continue
-		}
-		if now, err := e.Path.Value(after.Object); err != nil || same(was, now) {
-			return &OverwrittenError{Path: e.Path, Wrote: e.Value, Now: now, By: "the server"}
-		}
-	}
-	return nil
-}
-
-// record adds the edited fields to w, with their values before and after the write.
-func (w *Written) record(before *unstructured.Unstructured, edits []fieldpath.Edit) error {
 	for _, e := range edits {
 		f := Field{Path: e.Path}
 		var err error
 		if f.Before, err = e.Path.Value(before.Object); err != nil {
 			return err
 		}
-		if f.After, err = e.Path.Value(w.Object.Object); err != nil {
+		f.After, err = e.Path.Value(w.Object.Object)
+		switch {
+		case !same(f.Before, e.Value) && (err != nil || same(f.Before, f.After)):
+			return &OverwrittenError{Path: e.Path, Wrote: e.Value, Now: f.After, By: "the server"}
+		case err != nil:
 			return err
 		}
 		for n := len(e.Path.Steps) - 1; n > 0; n-- {

@@ -112,7 +112,7 @@ func TestApplyAgain(t *testing.T) {
 	}
 }
 
-func TestConfirm(t *testing.T) {
+func TestRecord(t *testing.T) {
 	t.Parallel()
 	edits := []fieldpath.Edit{{Path: fieldpath.Fields("spec", "size"), Value: int64(5)}}
 	for after, want := range map[string]error{
@@ -121,7 +121,8 @@ func TestConfirm(t *testing.T) {
 		"{metadata: {uid: a}, spec: {size: 3}}": outcome.ErrOverwritten,
 		"{metadata: {uid: b}, spec: {size: 5}}": outcome.ErrUnknown,
 	} {
-		if err := confirm(parse(t, "{metadata: {uid: a}, spec: {size: 3}}"), parse(t, after), edits); !errors.Is(err, want) {
+		w := Written{Object: parse(t, after)}
+		if err := w.record(parse(t, "{metadata: {uid: a}, spec: {size: 3}}"), edits); !errors.Is(err, want) {
 			t.Errorf("%s: %v", after, err)
 		}
 	}

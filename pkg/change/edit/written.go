@@ -115,8 +115,8 @@ func (w Written) reverse(obj *unstructured.Unstructured) ([]fieldpath.Edit, erro
 			return nil, err
 		}
 		for _, parent := range f.parents {
-			around, err := parent.Value(left.Object)
-			if fields, is := around.(map[string]any); err != nil || !is || len(fields) > 0 {
+			around, _ := parent.Value(left.Object)
+			if fields, is := around.(map[string]any); !is || len(fields) > 0 {
 				break
 			}
 			if err := plan(fieldpath.Edit{Path: parent}); err != nil {
@@ -131,9 +131,7 @@ func (w Written) reverse(obj *unstructured.Unstructured) ([]fieldpath.Edit, erro
 // an OverwrittenError if the written value is gone. If the write changed the field, only the changed
 // parts are compared. Otherwise, the whole value is compared.
 func (f Field) undo(obj *unstructured.Unstructured) (now, undone any, err error) {
-	if now, err = f.Path.Value(obj.Object); err != nil {
-		now = nil // the field does not exist
-	}
+	now, _ = f.Path.Value(obj.Object) // nil if the field does not exist
 	before, unchanged := f.Before, same(f.Before, f.After)
 	if unchanged {
 		before = nil
@@ -207,17 +205,14 @@ func inOrder(elements map[string]any, now, before any) []any {
 			delete(left, name)
 		}
 	}
-	for _, element := range asList(now) {
+	current, _ := now.([]any)
+	for _, element := range current {
 		add(len(list), element)
 	}
-	for i, element := range asList(before) {
+	earlier, _ := before.([]any)
+	for i, element := range earlier {
 		add(i, element)
 	}
-	return list
-}
-
-func asList(value any) []any {
-	list, _ := value.([]any)
 	return list
 }
 
@@ -271,10 +266,7 @@ func text(value any) string {
 	if word, is := value.(string); is {
 		return word
 	}
-	data, err := json.Marshal(value)
-	if err != nil {
-		return "another value"
-	}
+	data, _ := json.Marshal(value) // a value of an object is valid JSON
 	const most = 80
 	if words := []rune(string(data)); len(words) > most {
 		return string(words[:most]) + "…"

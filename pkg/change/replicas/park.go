@@ -156,13 +156,11 @@ func Send(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targ
 	return p, w, refusal(t, p, err)
 }
 
-func denied(err error) bool { return strings.Contains(err.Error(), "denied the request") }
-
-// refusal returns an error with an explanation if the server does not accept a count of zero. It returns
-// any other error unchanged.
+// refusal returns an error with an explanation if the server or a webhook does not accept a count of zero.
+// It returns any other error unchanged.
 func refusal(t observe.Target, p ParkPlan, err error) error {
 	var answer apierrors.APIStatus
-	if p.After != 0 || !errors.As(err, &answer) || !apierrors.IsInvalid(err) && !denied(err) {
+	if p.After != 0 || !errors.As(err, &answer) || !apierrors.IsInvalid(err) && !strings.Contains(err.Error(), "denied the request") {
 		return err
 	}
 	return fmt.Errorf("%s cannot be parked: the server refuses a count of zero in %s: %s", t, p.path, escape.Line(answer.Status().Message))

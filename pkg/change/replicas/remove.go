@@ -62,7 +62,8 @@ func (c Request) Check(t observe.Target) error {
 		return fmt.Errorf("%s has no removed slots: only kinds whose pods run-controller creates have slots", t)
 	}
 	if c.Undo && !t.Kind.Reconciled() {
-		return neverRemembers(t)
+		err := fmt.Errorf("%w: --undo does not work for %s: the count before a change is recorded only in objects of kinds that run-controller reconciles", outcome.ErrRefused, t)
+		return outcome.WithHint(err, "to set a count", scaleTo(t, "COUNT"))
 	}
 	if len(c.Remove) == 0 {
 		return nil

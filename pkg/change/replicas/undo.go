@@ -85,12 +85,6 @@ func setHere(obj *unstructured.Unstructured, path fieldpath.Path) bool {
 	return false
 }
 
-// neverRemembers returns the error for an undo of a kind that another controller reconciles.
-func neverRemembers(t observe.Target) error {
-	err := fmt.Errorf("%w: --undo does not work for %s: the count before a change is recorded only in objects of kinds that run-controller reconciles", outcome.ErrRefused, t)
-	return outcome.WithHint(err, "to set a count", scaleTo(t, "COUNT"))
-}
-
 func nothingToUndo(t observe.Target, why string) error {
 	err := fmt.Errorf("%w: cannot return to the last count of %s: %s", outcome.ErrPrecondition, t, why)
 	return outcome.WithHint(err, "to set a count", scaleTo(t, "COUNT"))

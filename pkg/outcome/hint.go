@@ -2,24 +2,23 @@ package outcome
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// HintedError is an error with a hint about the next step. The hint is not part of the message. main prints
+// hintedError is an error with a hint about the next step. The hint is not part of the message. main prints
 // the hint on a separate line, with the flags for the same cluster.
-type HintedError struct {
-	Err  error
-	Text string
-	// Command, if not nil, is printed after Text, which can be empty.
-	Command *commandline.Command
+type hintedError struct {
+	err  error
+	text string
+	// command, if not nil, is printed after text, which can be empty.
+	command *commandline.Command
 }
 
 // WithHint adds a hint, such as "to continue", and its command to an error.
 func WithHint(err error, text string, cmd commandline.Command) error {
-	return &HintedError{Err: err, Text: text, Command: &cmd}
+	return &hintedError{err, text, &cmd}
 }
 
 // WithAdvice adds a hint without a command to an error. If the text is empty, it adds no hint.
@@ -27,28 +26,28 @@ func WithAdvice(err error, text string) error {
 	if text == "" {
 		return err
 	}
-	return &HintedError{Err: err, Text: text}
+	return &hintedError{err, text, nil}
 }
 
-func (e *HintedError) Error() string { return e.Err.Error() }
+func (e *hintedError) Error() string { return e.err.Error() }
 
-func (e *HintedError) Unwrap() error { return e.Err }
+func (e *hintedError) Unwrap() error { return e.err }
 
-// Line formats the hint as one line.
-func (e *HintedError) Line(c commandline.Context) string {
+// line formats the hint as one line.
+func (e *hintedError) line(c commandline.Context) string {
 	switch {
-	case e.Command == nil:
-		return e.Text
-	case e.Text == "":
-		return c.Line(*e.Command)
+	case e.command == nil:
+		return e.text
+	case e.text == "":
+		return c.Line(*e.command)
 	}
-	return e.Text + ": " + c.Line(*e.Command)
+	return e.text + ": " + c.Line(*e.command)
 }
 
 // WithoutHints returns the error without its hints.
 func WithoutHints(err error) error { return &unhintedError{err} }
 
-// unhintedError has no Unwrap method, so that Hints does not find the hints of the wrapped error.
+// unhintedError has no Unwrap method, so that HintLines does not find the hints of the wrapped error.
 type unhintedError struct{ err error }
 
 func (e *unhintedError) Error() string { return e.err.Error() }
@@ -59,33 +58,25 @@ func (e *unhintedError) Is(target error) bool { return errors.Is(e.err, target) 
 // As finds the target in the wrapped error.
 func (e *unhintedError) As(target any) bool { return errors.As(e.err, target) }
 
-// Hints returns the hints in an error and its wrapped errors, in the order in which they were added.
-func Hints(err error) []*HintedError {
-	var hints []*HintedError
+// HintLines formats the hints in an error and its wrapped errors, in the order in which they were added, each
+// after a line break.
+func HintLines(err error, c commandline.Context) string {
+	lines := ""
 	switch wrapper := err.(type) { //nolint:errorlint // it walks the tree itself
 	case interface{ Unwrap() error }:
-		hints = Hints(wrapper.Unwrap())
+		lines = HintLines(wrapper.Unwrap(), c)
 	case interface{ Unwrap() []error }:
 		for _, inner := range wrapper.Unwrap() {
-			hints = append(hints, Hints(inner)...)
+			lines += HintLines(inner, c)
 		}
 	}
 	switch e := err.(type) { //nolint:errorlint // as above
-	case *HintedError:
-		hints = append(hints, e)
+	case *hintedError:
+		lines += "\nhint: " + escape.Line(e.line(c))
 	case *NotServedError:
 		if e.Shipped {
-			hints = append(hints, &HintedError{Err: e, Text: "to install it", Command: new(commandline.Plugin("install"))})
+			lines += "\nhint: " + escape.Line("to install it: "+c.Line(commandline.Plugin("install")))
 		}
 	}
-	return hints
-}
-
-// HintLines formats the hints in an error, each after a line break.
-func HintLines(err error, c commandline.Context) string {
-	var lines strings.Builder
-	for _, hint := range Hints(err) {
-		lines.WriteString("\nhint: " + escape.Line(hint.Line(c)))
-	}
-	return lines.String()
+	return lines
 }

@@ -76,7 +76,7 @@ func visible(s string, most int, lines bool) string {
 	for i := 0; i < len(s) && b.Len() <= most; {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
-		case stays(s, i, r, size, lines):
+		case stays(s, i, r, lines):
 			b.WriteString(s[i : i+size])
 		case r == '\r' && strings.HasPrefix(s[i+1:], "\n"):
 			// Drop the carriage return of a Windows line ending.
@@ -102,29 +102,24 @@ func visible(s string, most int, lines bool) string {
 
 // clean reports whether s contains nothing to escape.
 func clean(s string, lines bool) bool {
-	for i := 0; i < len(s); {
-		r, size := rune(s[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(s[i:])
-		}
-		if !stays(s, i, r, size, lines) {
+	for i, r := range s {
+		if !stays(s, i, r, lines) {
 			return false
 		}
-		i += size
 	}
 	return true
 }
 
-// stays reports whether r needs no escape. r is the rune with size bytes at s[i].
-func stays(s string, i int, r rune, size int, lines bool) bool {
+// stays reports whether r needs no escape. r is the rune at s[i].
+func stays(s string, i int, r rune, lines bool) bool {
 	switch {
 	case r < utf8.RuneSelf:
 		return r >= ' ' && r != 0x7f || lines && (r == '\n' || r == '\t')
 	case r == utf8.RuneError:
-		return size > 1 // U+FFFD itself, and not an invalid byte
+		return strings.HasPrefix(s[i:], string(r)) // U+FFFD itself, and not an invalid byte
 	case r == joiner:
 		before, _ := utf8.DecodeLastRuneInString(s[:i])
-		after, _ := utf8.DecodeRuneInString(s[i+size:])
+		after, _ := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
 		return isEmoji(before) && isEmoji(after)
 	case r == 0x2800, unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
 		return false // graphic by category, but invisible

@@ -218,10 +218,7 @@ func (c *changer) report(made *change) error {
 	if made.unchanged {
 		deed = "unchanged"
 	}
-	var err error
-	if made.object != nil {
-		err = c.print(made.object, deed) // returned only at the end, because the change was made
-	}
+	err := c.print(made.object, deed) // returned only at the end, because the change was made
 	if made.said != "" {
 		c.tell("%s: %s", t, c.flags.dryRun.mark(made.said))
 	}
@@ -237,8 +234,6 @@ func (c *changer) report(made *change) error {
 func (c *changer) print(obj *unstructured.Unstructured, deed string) error {
 	return c.printer.print(c.streams.Out, obj, c.flags.dryRun.mark(deed))
 }
-
-func (c *changer) format() string { return *c.flags.print.OutputFormat }
 
 func (c *changer) edits() edit.Options {
 	return edit.Options{FieldManager: c.flags.manager, DryRun: c.flags.dryRun.server(), Local: c.flags.dryRun.client()}
@@ -262,8 +257,7 @@ func (c *changer) beginWarning(t *observe.Target) {
 // the edits that marks returns, if marks is not nil, and returns the text in undone.
 func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Condition, undone string, marks func(context.Context) []fieldpath.Edit) *change {
 	return &change{
-		WaitTarget: observe.WaitTarget{Target: *t, UID: done.Object.GetUID(), Conditions: []observe.Condition{until}},
-		written:    done,
+		WaitTarget: observe.WaitTarget{Target: *t, UID: done.Object.GetUID(), Conditions: []observe.Condition{until}, Check: done.Check},
 		object:     done.Object,
 		revert: func(ctx context.Context) (string, error) {
 			var with []fieldpath.Edit

@@ -159,10 +159,9 @@ func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Targe
 		return nil, err
 	}
 	t.Name, t.Object = obj.GetName(), obj // the server may have generated the name
-	made := c.edited(t, edit.Created(request, obj), observe.Ready(), "", nil)
-	made.revert = func(ctx context.Context) (string, error) {
-		return "deleted", edit.Delete(ctx, objects, made.written)
-	}
+	done := edit.Created(request, obj)
+	made := c.edited(t, done, observe.Ready(), "", nil)
+	made.revert = func(ctx context.Context) (string, error) { return "deleted", edit.Delete(ctx, objects, done) }
 	made.back = new(commandOn("delete", t))
 	return made, nil
 }

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/logs"
@@ -29,8 +28,7 @@ import (
 // change is a completed change of an object, with the conditions to wait for.
 type change struct {
 	observe.WaitTarget
-	written edit.Written
-	// object is printed unless it is nil. unchanged means that the object already had the wanted state.
+	// object is printed. unchanged means that the object already had the wanted state.
 	object    *unstructured.Unstructured
 	unchanged bool
 	// said is a description of the change. The lines in notes are printed after it.
@@ -55,7 +53,6 @@ func (c *changer) follow(ctx context.Context, all []*change) []error {
 	waits := make([]observe.WaitTarget, len(all))
 	for i, made := range all {
 		waits[i] = made.WaitTarget
-		waits[i].Check = func(obj *unstructured.Unstructured) error { return made.written.Check(obj) }
 	}
 	errs := c.awaitAll(ctx, c.reports, flags.limits, waits)
 	for i := range min(len(all), len(errs)) {

@@ -198,7 +198,7 @@ func (o *scaleOptions) set(ctx context.Context, c *changer, l *located, request 
 // than the name.
 func (o *scaleOptions) result(ctx context.Context, c *changer, l *located, done replicas.Result) (*unstructured.Unstructured, error) {
 	t := l.target
-	if format := c.format(); (format == "" || format == "name") && !o.change.dryRun.client() {
+	if format := *o.change.print.OutputFormat; (format == "" || format == "name") && !o.change.dryRun.client() {
 		return nameOnly(*t), nil
 	}
 	if done.Object != nil {
@@ -213,13 +213,10 @@ func (o *scaleOptions) result(ctx context.Context, c *changer, l *located, done 
 
 // changed converts the result of a request into a change, with the condition to wait for.
 func (o *scaleOptions) changed(c *changer, l *located, done replicas.Result) *change {
-	made := &change{
-		WaitTarget: observe.WaitTarget{
-			Target: *l.target, UID: done.UID,
-			Conditions: []observe.Condition{observe.Scaled(done.Replicas, len(done.Fields) > 0)},
-		},
-		written: done.Written,
-	}
+	made := &change{WaitTarget: observe.WaitTarget{
+		Target: *l.target, UID: done.UID, Check: done.Check,
+		Conditions: []observe.Condition{observe.Scaled(done.Replicas, len(done.Fields) > 0)},
+	}}
 	if done.Before == nil || *done.Before == done.Replicas {
 		return made
 	}

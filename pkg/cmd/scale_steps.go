@@ -171,7 +171,6 @@ func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, do
 	if down {
 		*g = observe.WithoutTerminating(*g)
 	}
-	w.Check = w.written.Check
 	shown, reports := *c.cluster, c.reports
 	if o.steps.parallel {
 		shown.streams.ErrOut, reports = io.Discard, "" // several displays would draw over each other

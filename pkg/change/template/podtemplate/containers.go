@@ -26,11 +26,7 @@ func (e *SeveralContainersError) Error() string {
 // choose them.
 func listed(names []string) string { return escape.Cell(strings.Join(names, ", ")) }
 
-// containersOf returns the containers in a pod template without copying them. Init containers are last.
-func containersOf(template map[string]any) []map[string]any {
-	return append(list(template, "containers"), list(template, "initContainers")...)
-}
-
+// list returns the containers in a field of a pod template, without copying them.
 func list(template map[string]any, field string) []map[string]any {
 	return fieldpath.Objects(fieldpath.Object(template, "spec")[field])
 }
@@ -39,7 +35,7 @@ func list(template map[string]any, field string) []map[string]any {
 // set". No match is an error.
 func matching(template map[string]any, pattern string) ([]map[string]any, error) {
 	var found []map[string]any
-	all := containersOf(template)
+	all := append(list(template, "containers"), list(template, "initContainers")...)
 	for _, c := range all {
 		name, _ := c["name"].(string)
 		matches, err := path.Match(pattern, name)

@@ -45,19 +45,16 @@ func CheckImage(name string) error {
 // SetImages sets images in a pod template. It modifies the template.
 func SetImages(template map[string]any, settings []ImageSetting) error {
 	for _, s := range settings {
-		pattern := s.Container
-		if pattern == "" {
-			only := list(template, "containers")
-			switch {
-			case len(only) == 0:
-				return errNoContainers
-			case len(only) > 1:
-				return &SeveralContainersError{names(only)}
-			}
-			only[0]["image"] = s.Image
-			continue
+		var err error
+		containers := list(template, "containers")
+		switch {
+		case s.Container != "":
+			containers, err = matching(template, s.Container)
+		case len(containers) == 0:
+			err = errNoContainers
+		case len(containers) > 1:
+			err = &SeveralContainersError{names(containers)}
 		}
-		containers, err := matching(template, pattern)
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func RolledOut(ctx context.Context, client dynamic.Interface, t observe.Target, 
 		return observe.Ready()
 	default:
 		current, known := revisionOf(ctx, client, t, done)
-		have, _ := made(ctx, client, t.Namespace, done) // on an error, all old pods must go
+		have := made(ctx, client, t.Namespace, done)
 		matches = func(pod *corev1.Pod) bool { return have[pod.UID] || known && current.Made(pod.Labels) }
 	}
 	old := status.NewReport(before).Pods
@@ -101,16 +101,14 @@ func revisionOf(ctx context.Context, client dynamic.Interface, t observe.Target,
 
 // made reports, by UID, which pods in a namespace already match the change in done, such as pods from an
 // earlier rollout. The controller does not have to replace these pods.
-func made(ctx context.Context, client dynamic.Interface, namespace string, done Result) (map[types.UID]bool, error) {
-	pods, err := follow.List(ctx, client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(namespace), metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
+func made(ctx context.Context, client dynamic.Interface, namespace string, done Result) map[types.UID]bool {
+	// On an error, all old pods must go.
+	pods, _ := follow.List(ctx, client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(namespace), metav1.ListOptions{})
 	have := map[types.UID]bool{}
 	for _, pod := range pods {
 		have[pod.GetUID()] = has(pod.Object, done)
 	}
-	return have, nil
+	return have
 }
 
 // has reports whether a pod has all values that a change wrote. It returns false if the change wrote
@@ -134,11 +132,8 @@ func has(pod map[string]any, done Result) bool {
 // no such value.
 func inPod(pod map[string]any, f revision.Field) (value any, known bool) {
 	content, _ := f.Value.(map[string]any)
-	switch {
-	case fieldpath.Object(content, "spec")["containers"] != nil:
+	if fieldpath.Object(content, "spec")["containers"] != nil {
 		return pod, true
-	case content["containers"] != nil:
-		return pod["spec"], true
 	}
 	steps := f.Path.Steps
 	i := slices.IndexFunc(steps, func(s fieldpath.Step) bool { return s.Name == "containers" || s.Name == "initContainers" })

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -48,10 +49,7 @@ func Write(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 		if done.Change == "" {
 			return edit.Plan{}, nil
 		}
-		if cause == "" {
-			cause = done.Change
-		}
-		return edit.Plan{Edits: revision.Edits(now, want), Marks: Annotations(cause, author)}, nil
+		return edit.Plan{Edits: revision.Edits(now, want), Marks: Annotations(cmp.Or(cause, done.Change), author)}, nil
 	}, o)
 	if err == nil && done.Change == "" {
 		for _, f := range done.Before {

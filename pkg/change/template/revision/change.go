@@ -74,10 +74,8 @@ func changeOf(at fieldpath.Path, from, to any) []string {
 	was, wasObject := from.(map[string]any)
 	is, isObject := to.(map[string]any)
 	switch name := nameOf(at); {
-	case wasObject && isObject && (fieldpath.Object(was, "spec") != nil || fieldpath.Object(is, "spec") != nil):
-		return changeOfTemplate(was, is)
 	case wasObject && isObject:
-		return fieldsChanged("", was, is)
+		return changeOfTemplate(was, is)
 	case name == apis.AnnotationRestartedAt:
 		return []string{"restarted"}
 	case name == "env":

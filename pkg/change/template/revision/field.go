@@ -97,12 +97,12 @@ func withoutNulls(value any) any {
 	return value
 }
 
-// Edits returns the edits that change the current fields into the wanted fields. It omits unchanged
-// fields.
+// Edits returns the edits that change the current fields into the wanted fields, which have the same paths.
+// It omits unchanged fields.
 func Edits(now, want []Field) []fieldpath.Edit {
 	var edits []fieldpath.Edit
 	for i, w := range want {
-		if i >= len(now) || !reflect.DeepEqual(now[i].Value, w.Value) {
+		if !reflect.DeepEqual(now[i].Value, w.Value) {
 			edits = append(edits, fieldpath.Edit{Path: w.Path, Value: w.Value})
 		}
 	}

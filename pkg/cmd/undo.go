@@ -98,7 +98,7 @@ func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (
 			return nil, "", hintHistory(fmt.Errorf("%w: someone else changed the pod template of %s since it was read", outcome.ErrPrecondition, t), t)
 		}
 		cause := fmt.Sprintf("%s (undo to %d)", revision.Change(now, to.Fields), to.Number)
-		return to.Copy(), cause, c.show(t, now, to.Fields)
+		return to.Fields, cause, c.show(t, now, to.Fields)
 	}, nil
 }
 

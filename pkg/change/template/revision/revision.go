@@ -2,7 +2,6 @@ package revision
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -109,10 +107,7 @@ func readControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Pa
 	}
 	fields := replaced(data, nil)
 	for _, names := range fields[:min(len(fields), 10)] { // other clients can write many fields
-		value, _, err := unstructured.NestedMap(data, names...)
-		if err != nil {
-			return Revision{}, fmt.Errorf("read .%s: %w", strings.Join(names, "."), err)
-		}
+		value, _, _ := unstructured.NestedMap(data, names...) // replaced has found this object
 		if !isTemplate(names, value) {
 			continue // the client that wrote the revision can choose any field
 		}
@@ -187,13 +182,4 @@ func (r Revision) Made(pod map[string]string) bool {
 		}
 	}
 	return false
-}
-
-// Copy returns a deep copy of the fields, which the caller can change.
-func (r Revision) Copy() []Field {
-	all := slices.Clone(r.Fields)
-	for i, f := range all {
-		all[i].Value = runtime.DeepCopyJSONValue(f.Value)
-	}
-	return all
 }

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,13 +20,6 @@ import (
 // clientSideManager is the field manager of "kubectl apply" without --server-side.
 const clientSideManager = "kubectl-client-side-apply"
 
-type applier struct {
-	client  dynamic.Interface
-	dryRun  dryRun
-	printer *objectPrinter
-	out     io.Writer
-}
-
 // objectsLike returns the client for the kind and the namespace of a manifest. It can guess the resource,
 // because all kinds in the manifests have regular plurals.
 func objectsLike(client dynamic.Interface, obj *unstructured.Unstructured) dynamic.ResourceInterface {
@@ -37,8 +29,7 @@ func objectsLike(client dynamic.Interface, obj *unstructured.Unstructured) dynam
 
 // apply applies a manifest on the server. It returns the object before the change, or nil if the object did
 // not exist, and the object after the change.
-func (a *applier) apply(ctx context.Context, obj *unstructured.Unstructured) (before, after *unstructured.Unstructured, err error) {
-	objects := objectsLike(a.client, obj)
+func (o *installOptions) apply(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructured.Unstructured) (before, after *unstructured.Unstructured, err error) {
 	before, err = objects.Get(ctx, obj.GetName(), metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -46,20 +37,20 @@ func (a *applier) apply(ctx context.Context, obj *unstructured.Unstructured) (be
 	case err != nil:
 		return nil, nil, err
 	default:
-		if err := a.takeOver(ctx, objects, before); err != nil {
+		if err := o.takeOver(ctx, objects, before); err != nil {
 			return nil, nil, err
 		}
 	}
-	after, err = objects.Apply(ctx, obj.GetName(), obj, metav1.ApplyOptions{FieldManager: kinds.FieldManager, Force: true, DryRun: a.dryRun.server()})
+	after, err = objects.Apply(ctx, obj.GetName(), obj, metav1.ApplyOptions{FieldManager: kinds.FieldManager, Force: true, DryRun: o.dryRun.server()})
 	return before, after, err
 }
 
 // takeOver makes this program the manager of the fields that "kubectl apply" has set. Otherwise, the server
 // would keep fields that are no longer in the manifest.
-func (a *applier) takeOver(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructured.Unstructured) error {
+func (o *installOptions) takeOver(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructured.Unstructured) error {
 	patch, err := csaupgrade.UpgradeManagedFieldsPatch(obj, sets.New(clientSideManager), kinds.FieldManager)
 	if err == nil && len(patch) > 0 {
-		_, err = objects.Patch(ctx, obj.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: kinds.FieldManager, DryRun: a.dryRun.server()})
+		_, err = objects.Patch(ctx, obj.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: kinds.FieldManager, DryRun: o.dryRun.server()})
 	}
 	if err != nil {
 		return fmt.Errorf("take over the fields of %s from kubectl apply: %w", obj.GetName(), err)
@@ -67,8 +58,8 @@ func (a *applier) takeOver(ctx context.Context, objects dynamic.ResourceInterfac
 	return nil
 }
 
-func (a *applier) say(obj *unstructured.Unstructured, deed string) error {
-	return a.printer.print(a.out, obj, a.dryRun.mark(deed))
+func (o *installOptions) say(obj *unstructured.Unstructured, deed string) error {
+	return o.printer.print(o.common.streams.Out, obj, o.dryRun.mark(deed))
 }
 
 func applyDeed(before, after *unstructured.Unstructured) string {

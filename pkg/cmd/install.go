@@ -110,19 +110,19 @@ func (o *installOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a := &applier{dryRun: o.dryRun, printer: o.printer, out: o.common.streams.Out}
 	if o.dryRun.client() {
 		for _, obj := range append(crds, objs...) {
-			if err := a.say(obj, "applied"); err != nil {
+			if err := o.say(obj, "applied"); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if a.client, err = o.common.clients.Dynamic(); err != nil {
+	client, err := o.common.clients.Dynamic()
+	if err != nil {
 		return err
 	}
-	err = o.installCRDs(ctx, a, crds)
+	err = o.installCRDs(ctx, client.Resource(kinds.CRDResource()), crds)
 	if o.controller && apierrors.IsForbidden(err) {
 		// All controllers share the CRDs, so the CRDs may be installed already.
 		o.common.tell("Warning: the custom resource definitions were not updated: %v", err)
@@ -130,15 +130,15 @@ func (o *installOptions) run(ctx context.Context) error {
 		return err
 	}
 	for _, obj := range objs {
-		before, after, err := a.apply(ctx, obj)
+		before, after, err := o.apply(ctx, objectsLike(client, obj), obj)
 		if err == nil {
-			err = a.say(after, applyDeed(before, after)+versionChange(before, after))
+			err = o.say(after, applyDeed(before, after)+versionChange(before, after))
 		}
 		if err != nil {
 			return err
 		}
 	}
-	found, err := doctor.Controllers(ctx, a.client, o.settings.Namespace)
+	found, err := doctor.Controllers(ctx, client, o.settings.Namespace)
 	if err != nil {
 		return err
 	}
@@ -222,14 +222,14 @@ func versionChange(before, after *unstructured.Unstructured) string {
 
 // installCRDs applies the CRDs and waits until the server serves them. It applies all CRDs before the first
 // wait, because some servers need seconds to serve each CRD.
-func (o *installOptions) installCRDs(ctx context.Context, a *applier, crds []*unstructured.Unstructured) error {
+func (o *installOptions) installCRDs(ctx context.Context, objects dynamic.ResourceInterface, crds []*unstructured.Unstructured) error {
 	var errs []error
 	var deeds []string
 	for i, crd := range crds {
-		err := o.awaitDeleted(ctx, objectsLike(a.client, crd), crd.GetName())
+		err := o.awaitDeleted(ctx, objects, crd.GetName())
 		var before, after *unstructured.Unstructured
 		if err == nil {
-			before, after, err = a.apply(ctx, crd)
+			before, after, err = o.apply(ctx, objects, crd)
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -240,10 +240,10 @@ func (o *installOptions) installCRDs(ctx context.Context, a *applier, crds []*un
 	for i, deed := range deeds {
 		var err error
 		if o.dryRun == "none" {
-			err = awaitEstablished(ctx, objectsLike(a.client, crds[i]), crds[i], o.timeout)
+			err = awaitEstablished(ctx, objects, crds[i], o.timeout)
 		}
 		if err == nil {
-			err = a.say(crds[i], deed)
+			err = o.say(crds[i], deed)
 		}
 		errs = append(errs, err)
 	}

@@ -179,19 +179,14 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageErrorf("%w%s", err, outcome.DidYouMean(nearest))
 }
 
-// kubectlFlags returns the flags that the help of a verb lists under "Flags as in kubectl".
-func kubectlFlags() []string {
-	return []string{
-		"filename", "recursive", "kustomize", "selector", "all", "all-namespaces", "output", "template", "show-managed-fields",
-		"allow-missing-template-keys", "dry-run", "field-manager", "no-headers", "color",
-	}
-}
-
 // groupFlags makes kubectl's common flags persistent, because the help template lists persistent
 // flags separately, after the flags of the verb. For a command without subcommands, this makes
 // no other difference.
 func groupFlags(cmd *cobra.Command) {
-	for _, name := range kubectlFlags() {
+	for _, name := range []string{
+		"filename", "recursive", "kustomize", "selector", "all", "all-namespaces", "output", "template", "show-managed-fields",
+		"allow-missing-template-keys", "dry-run", "field-manager", "no-headers", "color",
+	} {
 		if flag := cmd.Flags().Lookup(name); flag != nil && !cmd.HasSubCommands() {
 			cmd.PersistentFlags().AddFlag(flag)
 		}

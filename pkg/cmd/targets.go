@@ -69,10 +69,11 @@ func (f *targetFlags) fromFiles() bool {
 
 // complete stores the arguments. It returns an error if they are invalid.
 func (f *targetFlags) complete(args []string) error {
-	if len(args) == 1 && !f.given() {
-		args = []string{withType(args[0])}
-	}
 	f.args = args
+	if word, name := os.Getenv(typeVariable), f.bareName(); word != "" && name != "" {
+		args = []string{word + "/" + name}
+		f.args = args
+	}
 	switch _, err := labels.Parse(f.selector); {
 	case len(args) == 0 && !f.given():
 		return usageErrorf("a NAME or TYPE/NAME is required")
@@ -109,14 +110,6 @@ const typeVariable = "KUBECTL_IMOOCPOD_TYPE"
 
 func defaultType() string {
 	return cmp.Or(os.Getenv(typeVariable), kinds.ImoocPod().Singular)
-}
-
-// withType adds the type in the environment variable, if it is set, to a bare NAME.
-func withType(name string) string {
-	if word := os.Getenv(typeVariable); word != "" && name != "" && !strings.Contains(name, "/") {
-		return word + "/" + name
-	}
-	return name
 }
 
 // scope returns an error like kubectl's if names are malformed or combined with selecting flags.
@@ -283,10 +276,7 @@ func separate(err error) []error {
 	if err == nil {
 		return nil
 	}
-	if many, ok := err.(utilerrors.Aggregate); ok { //nolint:errorlint // the builder does not wrap it
-		return utilerrors.Flatten(many).Errors()
-	}
-	return []error{err}
+	return utilerrors.Flatten(utilerrors.NewAggregate([]error{err})).Errors()
 }
 
 // explainTypes adds advice to errors about unknown types: what to install, which environment

@@ -149,11 +149,7 @@ func addYesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVar(yes, "yes", false, "Do not ask on a terminal before a change that takes away the pods of objects. Without a terminal, nothing is asked.")
 }
 
-// specFieldFlag returns a flag for a field in .spec: --template-path or --image-path.
-func specFieldFlag(path **fieldpath.Path) parsed[*fieldpath.Path] {
-	return optional(path, parseSpecField, "path")
-}
-
+// parseSpecField parses the path of a field in .spec: --template-path or --image-path.
 func parseSpecField(word string) (fieldpath.Path, error) {
 	path, err := fieldpath.ParseSteps(word)
 	if err != nil {

@@ -45,15 +45,11 @@ type setFlags struct {
 	template *fieldpath.Path
 }
 
-func newSetFlags(common commonOptions, what, done string) setFlags {
-	return setFlags{what: what, change: newChangeFlags(common, done)}
-}
-
 func (f *setFlags) addFlags(cmd *cobra.Command) {
 	f.change.addFlags(cmd)
 	f.change.addManagerFlag(cmd)
 	f.change.addReasonFlag(cmd)
-	cmd.Flags().Var(specFieldFlag(&f.template), "template-path", "JSONPath of the pod template, for types that have several.")
+	cmd.Flags().Var(optional(&f.template, parseSpecField, "path"), "template-path", "JSONPath of the pod template, for types that have several.")
 }
 
 // command makes cmd change the template of each target, and returns cmd. want returns nil if

@@ -21,7 +21,7 @@ type setImageOptions struct {
 }
 
 func newSetImageCommand(common commonOptions) *cobra.Command {
-	o := &setImageOptions{set: newSetFlags(common, "image", "image updated")}
+	o := &setImageOptions{set: setFlags{what: "image", change: newChangeFlags(common, "image updated")}}
 	cmd := &cobra.Command{
 		Use:   "image (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [CONTAINER=]IMAGE ... [flags]",
 		Short: "Set the image of a container",
@@ -38,7 +38,7 @@ nothing and lists them. See docs/undo.md.`,
   kubectl imoocpod set image deployment/web web=nginx:1.30`,
 	}
 	o.set.addFlags(cmd)
-	cmd.Flags().Var(specFieldFlag(&o.image), "image-path", "JSONPath of the image field, for types that have several.")
+	cmd.Flags().Var(optional(&o.image, parseSpecField, "path"), "image-path", "JSONPath of the image field, for types that have several.")
 	return o.set.command(cmd, o.complete, o.want)
 }
 

@@ -165,11 +165,7 @@ func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 			lines = append(lines, line{{cyan, text}})
 		}
 	}
-	texts := make([]string, len(lines))
-	for i, l := range lines {
-		texts[i] = l.render(width, style)
-	}
-	return texts
+	return frame{width: width, style: style}.render(lines, 0)
 }
 
 // worst returns the unfinished object with the worst verdict. Among several such objects, it prefers the

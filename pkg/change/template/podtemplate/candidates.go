@@ -56,7 +56,9 @@ func Candidates(schema, obj map[string]any) []Candidate {
 			c.Form = Image
 			c.Value, _ = n.Value.(string)
 		case holds[map[string]any](n, "object"):
-			c.Form, c.Fields = Parts, fieldsOf(n)
+			value, _ := n.Value.(map[string]any)
+			fields := sets.KeySet(fieldpath.Object(n.Schema, "properties")).Union(sets.KeySet(value))
+			c.Form, c.Fields = Parts, sets.List(fields)
 		default:
 			return false // a number or a boolean
 		}
@@ -100,11 +102,6 @@ func isTemplate(n candidates.Node) bool {
 func holds[T any](n candidates.Node, kind string) bool {
 	_, is := n.Value.(T)
 	return n.Schema["type"] == kind || n.Schema["type"] == nil && is
-}
-
-func fieldsOf(n candidates.Node) []string {
-	value, _ := n.Value.(map[string]any)
-	return sets.List(sets.KeySet(fieldpath.Object(n.Schema, "properties")).Union(sets.KeySet(value)))
 }
 
 // namesImage reports whether a field name such as image, applicationImage, imageName, imageTag, or

@@ -44,25 +44,17 @@ func listed(all []string) string {
 func Summary(fields []Field) string {
 	var all []string
 	for _, f := range fields {
-		if template, is := f.Value.(map[string]any); is {
-			for _, image := range imagesOf(template) {
-				all = append(all, "image "+image)
-			}
-		} else if image, is := f.Value.(string); is && nameOf(f.Path) == "image" {
+		if image, is := f.Value.(string); is && nameOf(f.Path) == "image" {
 			all = append(all, "image "+image)
+		}
+		template, _ := f.Value.(map[string]any)
+		for _, c := range fieldpath.Objects(fieldpath.Object(template, "spec")["containers"]) {
+			if image, is := c["image"].(string); is {
+				all = append(all, "image "+short(image))
+			}
 		}
 	}
 	return listed(all)
-}
-
-func imagesOf(template map[string]any) []string {
-	var all []string
-	for _, c := range fieldpath.Objects(fieldpath.Object(template, "spec")["containers"]) {
-		if image, is := c["image"].(string); is {
-			all = append(all, short(image))
-		}
-	}
-	return all
 }
 
 func nameOf(p fieldpath.Path) string { return p.Last().Name }

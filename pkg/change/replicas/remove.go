@@ -1,6 +1,7 @@
 package replicas
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -82,11 +83,8 @@ func Remove(ctx context.Context, client dynamic.Interface, pods corev1client.Pod
 	if choose == nil {
 		return removeByCost(ctx, client, pods, t, field, c)
 	}
-	path := specReplicas()
-	if own := t.Kind.Path(); own != nil {
-		path = *own
-	}
-	return setField(ctx, t.Resource(client), t, nil, path, c, func(obj *unstructured.Unstructured, _ int32) ([]fieldpath.Edit, string, error) {
+	path := cmp.Or(t.Kind.Path(), new(specReplicas()))
+	return setField(ctx, t.Resource(client), t, nil, *path, c, func(obj *unstructured.Unstructured, _ int32) ([]fieldpath.Edit, string, error) {
 		victims, err := readVictims(ctx, pods, t, obj, c.Remove)
 		if err != nil {
 			return nil, "", err
@@ -205,16 +203,12 @@ func reuseSlots(t observe.Target) beside {
 // chooseByName returns the edit that adds the pods to podsToDelete, the pods that a CloneSet deletes
 // first when its count is lowered.
 func chooseByName(_ context.Context, _ corev1client.PodsGetter, _ observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error) {
-	listed, _, err := unstructured.NestedStringSlice(obj.Object, "spec", "scaleStrategy", "podsToDelete")
+	all, _, err := unstructured.NestedSlice(obj.Object, "spec", "scaleStrategy", "podsToDelete")
 	if err != nil {
 		return fieldpath.Edit{}, fmt.Errorf("read .spec.scaleStrategy.podsToDelete: %w", err)
 	}
-	all := make([]any, 0, len(listed)+len(victims))
-	for _, name := range listed {
-		all = append(all, name)
-	}
 	for _, pod := range victims {
-		if slices.Contains(listed, pod.Name) {
+		if slices.Contains(all, any(pod.Name)) {
 			return fieldpath.Edit{}, fmt.Errorf("%w: pod %s is already in .spec.scaleStrategy.podsToDelete", outcome.ErrPrecondition, pod.Name)
 		}
 		all = append(all, pod.Name)
@@ -302,8 +296,7 @@ func replicaSetOf(ctx context.Context, client dynamic.Interface, t observe.Targe
 	return found, nil
 }
 
-// setCost sets the lowest deletion cost on a pod. It returns an error if another pod now has the same
-// name.
+// setCost sets the lowest deletion cost on a pod. It returns an error if another pod has its name now.
 func setCost(ctx context.Context, pods dynamic.ResourceInterface, pod *corev1.Pod, dryRun []string) error {
 	_, err := edit.Apply(ctx, pods, pod.Name, nil, func(obj *unstructured.Unstructured) (edit.Plan, error) {
 		if obj.GetUID() != pod.UID {

@@ -178,7 +178,7 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 		return Result{}, err
 	}
 	if now := scale.Spec.Replicas; now != c.Replicas {
-		at := cmp.Or(field.Path, new(fieldpath.Fields("spec", "replicas")))
+		at := cmp.Or(field.Path, new(specReplicas()))
 		return Result{}, fmt.Errorf("%s: %w", t, &edit.OverwrittenError{Path: *at, Wrote: c.Replicas, Now: now, By: "the server"})
 	}
 	done := Result{Before: before, Replicas: c.Replicas, UID: scale.UID}
@@ -230,12 +230,10 @@ func exists(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 	return err == nil
 }
 
-// beside returns additional edits for the patch that sets a count, and a note that describes these
-// edits.
+// beside returns additional edits for the patch that sets a count, and a note about them.
 type beside func(obj *unstructured.Unstructured, after int32) (changes []fieldpath.Edit, note string, err error)
 
-// setField sets the count in the object. seen is the object from an earlier read, or nil. with returns
-// additional edits, or is nil.
+// setField sets the count in the object. seen is the object from an earlier read, or nil. with can be nil.
 func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, seen *unstructured.Unstructured, path fieldpath.Path, c Request, with beside) (Result, error) {
 	var done Result
 	w, err := edit.Apply(ctx, objects, t.Name, seen, func(obj *unstructured.Unstructured) (p edit.Plan, err error) {
@@ -282,8 +280,7 @@ func (c Request) wanted(t observe.Target, obj *unstructured.Unstructured, path f
 	return c.From(t, now)
 }
 
-// admits returns an error if the request cannot change the object, because the object is being
-// deleted or has another version.
+// admits returns an error if the object is being deleted or has another version than the request.
 func (c Request) admits(t observe.Target, obj *unstructured.Unstructured) error {
 	if err := Refuse(t, obj); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/csaupgrade"
 
+	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -62,14 +63,20 @@ func (o *installOptions) say(obj *unstructured.Unstructured, deed string) error 
 	return o.printer.print(o.common.streams.Out, obj, o.dryRun.mark(deed))
 }
 
+// applyDeed describes what an apply did, including a change of the version in the labels.
 func applyDeed(before, after *unstructured.Unstructured) string {
 	if before == nil {
 		return "created"
 	}
 	generation := before.GetGeneration()
 	onlyStatus := generation > 0 && generation == after.GetGeneration() && maps.Equal(before.GetLabels(), after.GetLabels())
+	deed := "configured"
 	if before.GetResourceVersion() == after.GetResourceVersion() || onlyStatus {
-		return "unchanged"
+		deed = "unchanged"
 	}
-	return "configured"
+	was, is := before.GetLabels()[deploy.LabelVersion], after.GetLabels()[deploy.LabelVersion]
+	if was == "" || was == is {
+		return deed
+	}
+	return fmt.Sprintf("%s (was %s, is %s)", deed, was, is)
 }

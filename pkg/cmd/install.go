@@ -132,7 +132,7 @@ func (o *installOptions) run(ctx context.Context) error {
 	for _, obj := range objs {
 		before, after, err := o.apply(ctx, objectsLike(client, obj), obj)
 		if err == nil {
-			err = o.say(after, applyDeed(before, after)+versionChange(before, after))
+			err = o.say(after, applyDeed(before, after))
 		}
 		if err != nil {
 			return err
@@ -207,17 +207,6 @@ func controllerNamespace(c *kube.Factory, all bool) (string, error) {
 		namespace = deploy.SystemNamespace
 	}
 	return namespace, err
-}
-
-func versionChange(before, after *unstructured.Unstructured) string {
-	if before == nil {
-		return ""
-	}
-	was, is := before.GetLabels()[deploy.LabelVersion], after.GetLabels()[deploy.LabelVersion]
-	if was == "" || was == is {
-		return ""
-	}
-	return fmt.Sprintf(" (was %s, is %s)", was, is)
 }
 
 // installCRDs applies the CRDs and waits until the server serves them. It applies all CRDs before the first

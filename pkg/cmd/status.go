@@ -155,12 +155,9 @@ func (o *statusOptions) printText(w io.Writer, reports []status.Report) error {
 	}
 	width, _ := terminal.Size(on)
 	screen := printer.Screen{Reports: reports, AllPods: o.pods}
-	for _, text := range screen.Frame(width, 0, terminal.Style(w, o.color), time.Now()) {
-		if _, err := fmt.Fprintln(w, text); err != nil {
-			return err
-		}
-	}
-	return nil
+	lines := screen.Frame(width, 0, terminal.Style(w, o.color), time.Now())
+	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
+	return err
 }
 
 func (o *statusOptions) runOnce(ctx context.Context) error {

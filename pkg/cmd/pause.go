@@ -215,7 +215,7 @@ func findSwitch(finder *discover.Finder, t *observe.Target) ([]string, error) {
 // this value, it changes nothing.
 func setSwitch(ctx context.Context, c *changer, t *observe.Target, path []string, on bool, marks []fieldpath.Edit, until observe.Condition, back ...string) (*change, error) {
 	field := "." + strings.Join(path, ".")
-	if now, _ := fieldpath.Object(t.Object.Object, path[:len(path)-1]...)[path[len(path)-1]].(bool); now == on {
+	if now, _, _ := unstructured.NestedBool(t.Object.Object, path...); now == on {
 		made, err := editPause(ctx, c, t, nil, until, back...)
 		made.said = fmt.Sprintf("%s is already %t", field, on)
 		return made, err

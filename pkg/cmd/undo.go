@@ -83,7 +83,10 @@ func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (
 	}
 	if i := history.Current(); i >= 0 && (history.Revisions[i].Number == to.Number || revision.Same(to.Fields, history.Now)) {
 		c.tell("%s is already at revision %d: nothing to undo", t, to.Number)
-		return stay(to), nil
+		return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
+			now, err := revision.FieldsAt(obj.Object, revision.Paths(to.Fields))
+			return now, "", err
+		}, nil
 	}
 	if why := neverReady(ctx, c, t, history, to); why != "" {
 		c.tell("Warning: %s: revision %d never became ready%s", t, to.Number, why)
@@ -123,14 +126,6 @@ func neverReady(ctx context.Context, c *changer, t *observe.Target, history revi
 		return fmt.Sprintf(": pods of revision %d are still there", older)
 	}
 	return ""
-}
-
-// stay returns a function that returns the current values of the fields, so that nothing changes.
-func stay(at revision.Revision) wanted {
-	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
-		now, err := revision.FieldsAt(obj.Object, revision.Paths(at.Fields))
-		return now, "", err
-	}
 }
 
 // refuseUndo returns an error if an earlier pod template would have no effect.

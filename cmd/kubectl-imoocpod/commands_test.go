@@ -42,7 +42,7 @@ func runWords(ctx context.Context, connect func(*genericclioptions.ConfigFlags),
 	root := cmd.NewRootCommandFor(c, "v0.0.0-test", streams) //nolint:contextcheck // it comes with ExecuteContext
 	root.SetArgs(words)
 	command, err := root.ExecuteContextC(ctx)
-	code := report(&stderr, err, callerOf(command), ctx.Err() != nil)
+	code := report(&stderr, err, command, ctx.Err() != nil)
 	return result{code, stdout.String(), stderr.String()}
 }
 

@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -37,19 +36,9 @@ const (
 	exitInterrupted  = 130
 )
 
-// caller is the command that ended, and the flags that select its cluster and its user.
-type caller struct {
-	path     string
-	commands commandline.Context
-}
-
-func callerOf(command *cobra.Command) caller {
-	return caller{command.CommandPath(), kube.CommandContext(command.Root().PersistentFlags())}
-}
-
 // report prints the error of a command, unless Ctrl-C caused it, and returns the exit code. If there are
 // several errors, it prints each, and returns the exit code with the highest precedence.
-func report(w io.Writer, err error, from caller, interrupted bool) int {
+func report(w io.Writer, err error, command *cobra.Command, interrupted bool) int {
 	if err == nil {
 		return exitDone
 	}
@@ -57,7 +46,7 @@ func report(w io.Writer, err error, from caller, interrupted bool) int {
 	errors.As(err, &all)
 	var codes []int
 	for _, err := range all {
-		codes = append(codes, reportOne(w, err, from, interrupted))
+		codes = append(codes, reportOne(w, err, command, interrupted))
 	}
 	for _, code := range precedence() {
 		if slices.Contains(codes, code) {
@@ -72,15 +61,16 @@ func precedence() []int {
 	return []int{exitInterrupted, exitUnknown, exitForbidden, exitUsage, exitError, exitNotFound, exitPrecondition, exitFailed, exitOverwritten, exitTimeout, exitUndone}
 }
 
-func reportOne(w io.Writer, err error, from caller, interrupted bool) int {
+func reportOne(w io.Writer, err error, command *cobra.Command, interrupted bool) int {
 	// Ctrl-C also stops a credential plugin. client-go reports that with an untyped error.
 	if interrupted && (errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "getting credentials: exec: ")) {
 		return exitInterrupted
 	}
-	fmt.Fprintln(w, escape.Text(message(err)+outcome.HintLines(err, from.commands))) //nolint:errcheck // there is nowhere left to say it
+	hints := outcome.HintLines(err, kube.CommandContext(command.Root().PersistentFlags()))
+	fmt.Fprintln(w, escape.Text(message(err)+hints)) //nolint:errcheck // there is nowhere left to say it
 	code := exitCode(err)
 	if code == exitUsage {
-		fmt.Fprintf(w, "See '%s --help' for usage.\n", from.path) //nolint:errcheck // as above
+		fmt.Fprintf(w, "See '%s --help' for usage.\n", command.CommandPath()) //nolint:errcheck // as above
 	}
 	return code
 }

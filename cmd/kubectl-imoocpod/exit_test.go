@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -173,7 +174,7 @@ func TestReport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var w strings.Builder
-			if code := report(&w, test.err, caller{"kubectl imoocpod scale", commandline.Context{"--context=staging"}}, test.interrupted); code != test.code {
+			if code := report(&w, test.err, scaleOnStaging(t), test.interrupted); code != test.code {
 				t.Errorf("exit code %d, want %d", code, test.code)
 			}
 			if w.String() != test.message {
@@ -181,6 +182,20 @@ func TestReport(t *testing.T) {
 			}
 		})
 	}
+}
+
+// scaleOnStaging returns the command "scale" with --context=staging.
+func scaleOnStaging(t *testing.T) *cobra.Command {
+	t.Helper()
+	root := cmd.NewRootCommand("", genericiooptions.NewTestIOStreamsDiscard())
+	if err := root.PersistentFlags().Set("context", "staging"); err != nil {
+		t.Fatal(err)
+	}
+	scale, _, err := root.Find([]string{"scale"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scale
 }
 
 // The most serious outcome of several objects determines the exit code. The order of the outcomes
@@ -215,7 +230,7 @@ func TestPrecedence(t *testing.T) {
 			one, other := fmt.Errorf("wait for foo: %w; last seen: nothing", first.err), fmt.Errorf("wait for bar: %w", second.err)
 			for _, several := range []outcome.Errors{{one, other}, {other, one}} {
 				var w strings.Builder
-				if code := report(&w, several, caller{path: "c"}, true); code != first.code {
+				if code := report(&w, several, scaleOnStaging(t), true); code != first.code {
 					t.Errorf("of %v the exit code is %d, want %d", several, code, first.code)
 				}
 				if printed := strings.Contains(w.String(), one.Error()+"\n"); printed == errors.Is(one, context.Canceled) {

@@ -23,12 +23,12 @@ var version = "v0.0.0-dev"
 
 func main() {
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
+	root := cmd.NewRootCommand(version, streams)
 	if err := logTo(escape.Writer(streams.ErrOut)); err != nil {
-		os.Exit(report(streams.ErrOut, err, caller{}, false))
+		os.Exit(report(streams.ErrOut, err, root, false))
 	}
 	pingOften()
 	ctx, stop := interruptible()
-	root := cmd.NewRootCommand(version, streams)
 	args := cmd.Arguments(os.Args)
 	root.SetArgs(args)
 	if verb, _, err := root.Find(args); err == nil && verb.Name() != "run-controller" {
@@ -38,7 +38,7 @@ func main() {
 	command, err := root.ExecuteContextC(ctx)
 	interrupted := ctx.Err() != nil
 	stop()
-	os.Exit(report(streams.ErrOut, err, callerOf(command), interrupted))
+	os.Exit(report(streams.ErrOut, err, command, interrupted))
 }
 
 // pingOften makes client-go detect the loss of a server or a network within seconds. The default of 45

@@ -130,9 +130,9 @@ func historyRows(t *observe.Target, h revision.History) []printer.Revision {
 	rows := make([]printer.Revision, 0, len(h.Revisions))
 	current := h.Current()
 	for i, r := range h.Revisions {
-		row := printer.Revision{Revision: r.Number, By: h.By(i), Change: h.Change(i), NeverReady: template.MarkedFailed(*t, r), Current: i == current}
-		if !r.Created.IsZero() {
-			row.Created = &r.Created
+		row := printer.Revision{
+			Revision: r.Number, Created: r.Created, By: h.By(i), Change: h.Change(i),
+			NeverReady: template.MarkedFailed(*t, r), Current: i == current,
 		}
 		if row.Current {
 			manager, _ := r.Fields[0].Path.Manager(t.Object)

@@ -45,8 +45,8 @@ func TestHistoryTable(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	err := History(&out, []Revision{
-		{Revision: 10, Created: new(ago(10 * time.Second)), By: "alice", Change: "undo of 9"},
-		{Revision: 9, Created: new(ago(75 * time.Hour)), Change: "image nginx:1.29 → nginx:1.30"},
+		{Revision: 10, Created: ago(10 * time.Second), By: "alice", Change: "undo of 9"},
+		{Revision: 9, Created: ago(75 * time.Hour), Change: "image nginx:1.29 → nginx:1.30"},
 		{Revision: 8, By: "ci\x1b[2J"},
 	}, now)
 	want := `REVISION   AGE         BY          CHANGE

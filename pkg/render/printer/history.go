@@ -10,8 +10,8 @@ import (
 // Revision is one revision in the output of "history".
 type Revision struct {
 	Revision int64 `json:"revision"`
-	// Created is when the revision got its number, or nil if it is unknown.
-	Created *time.Time `json:"created,omitempty"`
+	// Created is when the revision got its number, or zero if it is unknown.
+	Created time.Time `json:"created,omitzero"`
 	// By is the user or field manager that made the revision, or "" if unknown.
 	By     string `json:"by,omitempty"`
 	Change string `json:"change,omitempty"`
@@ -25,15 +25,11 @@ type Revision struct {
 func History(w io.Writer, revisions []Revision, now time.Time) error {
 	rows := [][]string{{"REVISION", "AGE", "BY", "CHANGE"}}
 	for _, r := range revisions {
-		var created time.Time
-		if r.Created != nil {
-			created = *r.Created
-		}
 		change := orNone(r.Change)
 		if r.NeverReady {
 			change += " (never ready)"
 		}
-		rows = append(rows, []string{fmt.Sprint(r.Revision), age(created, now), cmp.Or(r.By, "<unknown>"), change})
+		rows = append(rows, []string{fmt.Sprint(r.Revision), age(r.Created, now), cmp.Or(r.By, "<unknown>"), change})
 	}
 	return writeTable(w, rows)
 }

@@ -19,6 +19,10 @@ func Overwriters(obj *unstructured.Unstructured, paths []fieldpath.Path) []strin
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 		all = append(all, fmt.Sprintf("%s/%s owns it and may undo the change", ref.Kind, ref.Name))
 	}
+	var names []string
+	for _, p := range paths {
+		names = append(names, p.String())
+	}
 	var tools []string
 	gitOps := fieldpath.GitOpsOf(obj, paths...)
 	if gitOps != nil {
@@ -33,15 +37,7 @@ func Overwriters(obj *unstructured.Unstructured, paths []fieldpath.Path) []strin
 	}
 	slices.Sort(tools)
 	for _, tool := range slices.Compact(tools) {
-		all = append(all, fmt.Sprintf("%s manages %s, and its next run restores the old value", tool, pathsText(paths)))
+		all = append(all, fmt.Sprintf("%s manages %s, and its next run restores the old value", tool, strings.Join(names, ", ")))
 	}
 	return all
-}
-
-func pathsText(paths []fieldpath.Path) string {
-	var words []string
-	for _, p := range paths {
-		words = append(words, p.String())
-	}
-	return strings.Join(words, ", ")
 }

@@ -28,8 +28,7 @@ func objectsLike(client dynamic.Interface, obj *unstructured.Unstructured) dynam
 	return client.Resource(resource).Namespace(obj.GetNamespace())
 }
 
-// apply applies a manifest on the server. It returns the object before the change, or nil if the object did
-// not exist, and the object after the change.
+// apply applies a manifest on the server. before is nil if the object did not exist.
 func (o *installOptions) apply(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructured.Unstructured) (before, after *unstructured.Unstructured, err error) {
 	before, err = objects.Get(ctx, obj.GetName(), metav1.GetOptions{})
 	switch {
@@ -46,8 +45,8 @@ func (o *installOptions) apply(ctx context.Context, objects dynamic.ResourceInte
 	return before, after, err
 }
 
-// takeOver makes this program the manager of the fields that "kubectl apply" has set. Otherwise, the server
-// would keep fields that are no longer in the manifest.
+// takeOver makes this program the manager of the fields that "kubectl apply" has set without --server-side.
+// Otherwise, the server would keep fields that are no longer in the manifest.
 func (o *installOptions) takeOver(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructured.Unstructured) error {
 	patch, err := csaupgrade.UpgradeManagedFieldsPatch(obj, sets.New(clientSideManager), kinds.FieldManager)
 	if err == nil && len(patch) > 0 {

@@ -73,7 +73,6 @@ func (f *changeFlags) addManagerFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.manager, "field-manager", f.manager, "Name of the manager used to track field ownership.")
 }
 
-// complete stores the arguments. It returns an error if they or the flags are invalid.
 func (f *changeFlags) complete(args []string) error {
 	if err := f.targets.complete(args); err != nil {
 		return err
@@ -85,8 +84,7 @@ func (f *changeFlags) complete(args []string) error {
 	return f.validate(f.wait.waits())
 }
 
-// validate checks the wait flags, and sets the printer of the output format. waits means that the flags
-// request a wait.
+// validate checks the wait flags, and sets the printer of the output format.
 func (f *changeFlags) validate(waits bool) (err error) {
 	f.printer, err = newObjectPrinter(f.print)
 	return cmp.Or(f.wait.limits.validate(waits), err)
@@ -107,7 +105,6 @@ type changer struct {
 	user func() string
 }
 
-// newChanger returns the changer of a command. waits means that the flags request a wait.
 func newChanger(ctx context.Context, on *cluster, flags *changeFlags, waits bool) *changer {
 	c := &changer{
 		cluster: on, flags: flags, waits: waits && flags.dryRun == "none", reports: *flags.print.OutputFormat,
@@ -239,8 +236,7 @@ func (c *changer) edits() edit.Options {
 	return edit.Options{FieldManager: c.flags.manager, DryRun: c.flags.dryRun.server(), Local: c.flags.dryRun.client()}
 }
 
-// edit writes the edits that plan returns for t.Object. On a conflict, it reads the object and calls plan
-// again.
+// edit writes the edits that plan returns for t.Object. On a conflict, it reads the object and plans again.
 func (c *changer) edit(ctx context.Context, t *observe.Target, plan func(*unstructured.Unstructured) (edit.Plan, error)) (edit.Written, error) {
 	c.beginWarning(t)
 	return edit.Apply(ctx, t.Resource(c.finder.Dynamic), t.Name, t.Object, plan, c.edits())
@@ -270,8 +266,7 @@ func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Con
 	}
 }
 
-// readBefore reads a target and its pods before the change. If the command does not wait, it
-// returns an empty snapshot.
+// readBefore reads a target and its pods before a change, if the command waits for it.
 func (c *changer) readBefore(ctx context.Context, t *observe.Target) (before status.Snapshot, err error) {
 	if c.waits {
 		before, _, err = observe.Read(ctx, c.clients, *t, observe.Extent{Depth: observe.Below})

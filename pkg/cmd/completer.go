@@ -102,7 +102,7 @@ func commandsBelow(cmd *cobra.Command) []*cobra.Command {
 }
 
 // bounded returns a completion that offers the results of find that are harmless and begin with the typed
-// word. It offers nothing if no cluster is configured, or if find takes longer than completionTimeout.
+// word. It offers nothing if no cluster is configured, or if find takes longer than two seconds.
 func (o *commonOptions) bounded(find func(ctx context.Context, c *cluster, cmd *cobra.Command, args []string, word string) offer) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		c, err := o.connect()
@@ -286,7 +286,6 @@ func namespaces(ctx context.Context, c *cluster, _ *cobra.Command, _ []string, _
 	return offer{words, wholeWords}
 }
 
-// configured returns a completion that offers the names from the kubeconfig.
 func (o *commonOptions) configured(names func(clientcmdapi.Config) iter.Seq[string]) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		config, _ := o.clients.Flags.ToRawKubeConfigLoader().RawConfig()

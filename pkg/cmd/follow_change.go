@@ -77,8 +77,7 @@ func (c *changer) conclude(ctx context.Context, made *change, err error) error {
 	return err
 }
 
-// changeStays adds hints to the error of an interrupted wait: how to continue the wait, and how to undo the
-// change.
+// changeStays adds hints to the error of an interrupted wait: how to wait on, and how to undo the change.
 func (c *changer) changeStays(made *change, err error) error {
 	err = fmt.Errorf("%w\nthe change of %s stays", err, made.Target)
 	err = outcome.WithHint(err, "to wait on", commandOn("wait", &made.Target, c.flags.wait.limits.repeated("fail-after", "settle", "timeout")...))
@@ -88,8 +87,7 @@ func (c *changer) changeStays(made *change, err error) error {
 	return err
 }
 
-// overwritten adds hints to the error of an overwritten change. Each hint names a writer that may overwrite
-// the change again.
+// overwritten adds hints to the error of an overwritten change: the writers that may overwrite it again.
 func (c *changer) overwritten(ctx context.Context, t observe.Target, err error) error {
 	snapshot, _, readErr := observe.Read(ctx, c.clients, t, observe.Extent{Competitors: true})
 	if readErr != nil {

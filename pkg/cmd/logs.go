@@ -120,8 +120,7 @@ func (o *logsOptions) run(ctx context.Context, c *cluster) error {
 	return outcome.Join(append(errs, reader.Once(ctx, slices.Concat(all...))...))
 }
 
-// containers returns the selected containers of a target. If there are none, it prints the reason or
-// returns an error.
+// containers returns the selected containers of a target. If there are none, it prints or returns the reason.
 func (o *logsOptions) containers(ctx context.Context, c *cluster, t observe.Target, out *logs.Output) ([]logs.Container, error) {
 	snapshot, _, err := observe.Read(ctx, c.clients, t, observe.Extent{Depth: observe.Below})
 	if err != nil {
@@ -159,7 +158,6 @@ func (o *logsOptions) ofAnyName(r status.Report) []logs.Container {
 	return logs.Containers(r, wider)
 }
 
-// runFollow follows the logs of the targets until all targets are gone.
 func (o *logsOptions) runFollow(ctx context.Context, c *cluster, targets []observe.Target, reader logs.Reader) []error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

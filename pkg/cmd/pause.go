@@ -58,8 +58,6 @@ an object that has pods. See docs/pause.md.`,
 	return o.change.command(cmd, o.change.complete, o.pause)
 }
 
-// pause sets the annotations that pause an object, or calls turnOn if another program reconciles the
-// object.
 func (o *pauseOptions) pause(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 	if t.Object.GetDeletionTimestamp() != nil {
 		return nil, fmt.Errorf("%s is being deleted and cannot be paused", t)
@@ -102,8 +100,7 @@ func (o *pauseOptions) turnOn(ctx context.Context, c *changer, t *observe.Target
 	return setSwitch(ctx, c, t, path, true, pauseEdits("", c.user(), o.change.reason), observe.Paused(), "resume")
 }
 
-// confirmSuspend reports whether to set the field. If the field suspends an object with pods, it asks the
-// user.
+// confirmSuspend reports whether to set the field. It asks the user if that suspends an object with pods.
 func (o *pauseOptions) confirmSuspend(ctx context.Context, c *changer, t *observe.Target, field string) (bool, error) {
 	if !strings.HasSuffix(field, ".suspend") || t.Kind.CRD() == kinds.CronJobs {
 		return true, nil
@@ -211,8 +208,7 @@ func findSwitch(finder *discover.Finder, t *observe.Target) ([]string, error) {
 	return nil, errors.New("its type has no switch for that: no boolean field .spec.paused, .spec.suspend or .spec.updateStrategy.paused")
 }
 
-// setSwitch sets the field at path to the value of on, and makes the edits in marks. If the field already has
-// this value, it changes nothing.
+// setSwitch sets the field at path to on and makes the edits in marks, unless the field has this value.
 func setSwitch(ctx context.Context, c *changer, t *observe.Target, path []string, on bool, marks []fieldpath.Edit, until observe.Condition, back ...string) (*change, error) {
 	field := "." + strings.Join(path, ".")
 	if now, _, _ := unstructured.NestedBool(t.Object.Object, path...); now == on {

@@ -93,8 +93,7 @@ func (o *scaleOptions) countFlags() []string {
 	return []string{"--replicas", strconv.Itoa(int(o.count.Replicas))}
 }
 
-// perNode returns the error for an object that runs one pod per node. The error includes the desired number
-// of pods, if it is known.
+// perNode returns the error for an object that runs one pod per node, with the desired number if it is known.
 func perNode(ctx context.Context, c *changer, t *observe.Target) error {
 	obj, err := t.Resource(c.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
@@ -107,8 +106,7 @@ func perNode(ctx context.Context, c *changer, t *observe.Target) error {
 	return fmt.Errorf("%s cannot be scaled: it runs one pod per node%s", t, now)
 }
 
-// otherCounts describes the counts of an object, except the count in field. It returns "" if there are no
-// other counts, or if they are unknown.
+// otherCounts describes the counts of an object except the count in field, or returns "" if none is known.
 func otherCounts(ctx context.Context, c *changer, t *observe.Target, field discover.Field) string {
 	if t.Object == nil {
 		return ""
@@ -142,7 +140,6 @@ func (o *scaleOptions) request(l *located) (replicas.Request, error) {
 	return request, err
 }
 
-// scale changes the count of one object in one step.
 func (o *scaleOptions) scale(ctx context.Context, c *changer, l *located) (*change, error) {
 	request, err := o.request(l)
 	if err != nil {

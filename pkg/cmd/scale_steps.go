@@ -162,8 +162,7 @@ func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Targe
 	return nil
 }
 
-// awaitStep waits until the pods of a step are ready and, when scaling down, until the removed pods are
-// gone.
+// awaitStep waits until the pods of a step are ready and, on the way down, until the removed pods are gone.
 func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, done replicas.Result, down bool) error {
 	w := o.changed(c, l, done)
 	g := &w.Conditions[0]

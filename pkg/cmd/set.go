@@ -64,7 +64,6 @@ func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, wa
 	})
 }
 
-// line returns the command that runs this subcommand on a target with the given words.
 func (f *setFlags) line(t *observe.Target, words ...string) commandline.Command {
 	return commandline.Plugin("set", f.what, argumentOf(t)).With(words...).In(t.Namespace)
 }
@@ -93,8 +92,7 @@ func inTemplate(t *observe.Target, path fieldpath.Path, change func(template map
 	})
 }
 
-// inField returns a function that calls change with a copy of the field at path, and returns the field with
-// the result as its value.
+// inField returns a function that replaces the field at path by the result of change for a copy of it.
 func inField(path fieldpath.Path, change func(value any) (any, error)) wanted {
 	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
 		fields, err := revision.FieldsAt(obj.Object, []fieldpath.Path{path})

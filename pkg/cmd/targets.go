@@ -67,7 +67,6 @@ func (f *targetFlags) fromFiles() bool {
 	return len(f.files.Filenames) > 0 || f.files.Kustomize != ""
 }
 
-// complete stores the arguments. It returns an error if they are invalid.
 func (f *targetFlags) complete(args []string) error {
 	f.args = args
 	if word, name := os.Getenv(typeVariable), f.bareName(); word != "" && name != "" {
@@ -205,8 +204,7 @@ func kindNamed(ctx context.Context, c *kube.Factory, word string) (kinds.Kind, e
 	return c.KindNamed(ctx, word)
 }
 
-// name resolves names to targets, without reading the objects. If flags select the objects, it returns
-// nothing.
+// name resolves names to targets without reading the objects. It returns nothing if flags select them.
 func (f *targetFlags) name(ctx context.Context, c *cluster) (found []observe.Target, errs []error) {
 	if f.given() {
 		return nil, nil

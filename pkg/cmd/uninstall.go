@@ -135,8 +135,7 @@ func (o *uninstallOptions) uninstallController(ctx context.Context, client dynam
 	return escape.PrintLine(o.common.streams.Out, "no controller is installed for %s", where)
 }
 
-// remove deletes an object and waits until it is gone. If the policy is foreground, the dependents of the
-// object are deleted first. removed reports whether the object existed.
+// remove deletes an object and waits until it is gone. removed reports whether the object existed.
 func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceInterface, name string, policy *metav1.DeletionPropagation) (removed bool, err error) {
 	present, err := objects.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -85,7 +85,6 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 	return p.err
 }
 
-// pauseRow formats the end, the user, and the reason of a pause.
 func pauseRow(p apis.Pause, now time.Time) string {
 	text := strings.TrimPrefix(p.Text(now), "paused ")
 	if p.Forever {
@@ -105,7 +104,6 @@ func withoutConditions(content any) any {
 	return fields
 }
 
-// reconcilerRows returns rows with the last writer of the status and the controllers of an object.
 func reconcilerRows(r reconciler.Reconciler, now time.Time) [][]string {
 	var rows [][]string
 	if w := r.Status; w != nil {

@@ -37,7 +37,6 @@ type Progress struct {
 	changed, news types.NamespacedName
 }
 
-// waited is the latest state of an object.
 type waited struct {
 	status.Report
 	done bool

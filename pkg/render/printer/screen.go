@@ -58,7 +58,6 @@ func sameObject(a, b status.Report) bool {
 	return a.Metadata.Type == b.Metadata.Type && a.Metadata.Namespace == b.Metadata.Namespace && a.Metadata.Name == b.Metadata.Name
 }
 
-// detail is the level of detail for an object.
 type detail struct {
 	// alike is the maximum number of pods with the same status that are shown individually.
 	alike                            int
@@ -102,7 +101,6 @@ func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
 	return f.render(lines, height)
 }
 
-// frame holds the state that is needed to draw a screen.
 type frame struct {
 	Screen
 	width int
@@ -260,7 +258,6 @@ func (f frame) conditions(conditions []metav1.Condition) []line {
 	return all
 }
 
-// lastEvents is the maximum number of shown events.
 const lastEvents = 4
 
 func (f frame) events(events []problem.Event) []line {

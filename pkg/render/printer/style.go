@@ -45,7 +45,6 @@ func (s Style) Hue(n uint32, text string) string {
 	return s.paint(hues[n%uint32(len(hues))], text)
 }
 
-// bar returns the full and the empty part of a progress bar.
 func (s Style) bar(width int, done, all int32) (full, empty string) {
 	filled := width
 	if all > 0 {

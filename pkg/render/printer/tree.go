@@ -14,7 +14,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// branch is a line of the tree with its child branches.
 type branch struct {
 	text line
 	// more contains additional lines of the text.
@@ -22,7 +21,6 @@ type branch struct {
 	below []branch
 }
 
-// tree returns lines with the descendants of an object, down to its pods.
 func (f frame) tree(r status.Report, d detail) []line {
 	t := podTree{frame: f, detail: d, pods: make(map[types.UID]*problem.Pod, len(r.Pods)), fatal: map[string]bool{}}
 	for i := range r.Pods {
@@ -52,7 +50,6 @@ func (f frame) draw(all []branch, indent string) []line {
 	return lines
 }
 
-// podTree creates the branches of an object.
 type podTree struct {
 	frame
 	detail detail
@@ -61,7 +58,6 @@ type podTree struct {
 	fatal map[string]bool
 }
 
-// branches returns the child branches of a node.
 func (t podTree) branches(of status.Node, depth int) []branch {
 	var all []branch
 	var pods []*problem.Pod

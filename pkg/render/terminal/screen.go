@@ -16,7 +16,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// framePause is the time between two frames.
 const framePause = 250 * time.Millisecond
 
 // Screen shows objects on a terminal. It redraws them after each change, and at least once a second.
@@ -58,7 +57,6 @@ func NewScreen(ctx context.Context, terminal *os.File, style printer.Style, scre
 	return l
 }
 
-// begin takes control of the terminal and starts to draw.
 func (l *Screen) begin() {
 	l.stop, l.stopped = make(chan struct{}), make(chan struct{})
 	suspended, stopSuspensions := suspensions()
@@ -84,20 +82,17 @@ func (l *Screen) begin() {
 	}()
 }
 
-// redraw forces the next call of draw to write a frame.
 func (l *Screen) redraw() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.drawn = frameKey{}
 }
 
-// enter switches to the alternate screen and disables the echo.
 func (l *Screen) enter() {
 	l.restoreEcho = disableEcho(l.terminal)
 	l.write(ansi.SetModeAltScreenSaveCursor + ansi.HideCursor + ansi.ResetModeAutoWrap)
 }
 
-// leave restores the normal screen and the echo.
 func (l *Screen) leave() {
 	l.write(ansi.SetModeAutoWrap + ansi.ShowCursor + ansi.ResetModeAltScreenSaveCursor)
 	l.restoreEcho()

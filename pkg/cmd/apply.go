@@ -18,9 +18,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// clientSideManager is the field manager of "kubectl apply" without --server-side.
-const clientSideManager = "kubectl-client-side-apply"
-
 // objectsLike returns the client for the kind and the namespace of a manifest. It can guess the resource,
 // because all kinds in the manifests have regular plurals.
 func objectsLike(client dynamic.Interface, obj *unstructured.Unstructured) dynamic.ResourceInterface {
@@ -48,7 +45,7 @@ func (o *installOptions) apply(ctx context.Context, objects dynamic.ResourceInte
 // takeOver makes this program the manager of the fields that "kubectl apply" has set without --server-side.
 // Otherwise, the server would keep fields that are no longer in the manifest.
 func (o *installOptions) takeOver(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructured.Unstructured) error {
-	patch, err := csaupgrade.UpgradeManagedFieldsPatch(obj, sets.New(clientSideManager), kinds.FieldManager)
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(obj, sets.New("kubectl-client-side-apply"), kinds.FieldManager)
 	if err == nil && len(patch) > 0 {
 		_, err = objects.Patch(ctx, obj.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: kinds.FieldManager, DryRun: o.dryRun.server()})
 	}

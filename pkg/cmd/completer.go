@@ -27,8 +27,6 @@ import (
 // completionProgram is the name under which kubectl calls this program for completions.
 const completionProgram = "kubectl_complete-imoocpod"
 
-const completionTimeout = 2 * time.Second
-
 // The directives to the shell. Both prevent the completion of file names. beginnings also prevents a space
 // after the word.
 const (
@@ -109,7 +107,7 @@ func (o *commonOptions) bounded(find func(ctx context.Context, c *cluster, cmd *
 		if err != nil {
 			return nil, wholeWords
 		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+		ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
 		defer cancel()
 		// Discovery and credential plugins ignore the context, so find may outlast the context.
 		offers := make(chan offer, 1)

@@ -23,9 +23,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
-// tailByDefault is the default of --tail.
-const tailByDefault = 20
-
 type logsOptions struct {
 	targets    targetFlags
 	follow     bool
@@ -42,7 +39,7 @@ type logsOptions struct {
 }
 
 func newLogsCommand(common commonOptions) *cobra.Command {
-	o := &logsOptions{targets: targetFlags{without: toRead, optional: true}, tail: tailByDefault, most: 50}
+	o := &logsOptions{targets: targetFlags{without: toRead, optional: true}, tail: 20, most: 50}
 	cmd := &cobra.Command{
 		Use:   "logs (NAME | TYPE/NAME ... | TYPE NAME ... | -l label) [-f] [flags]",
 		Short: "Show what the pods of an ImoocPod or another object wrote",

@@ -18,9 +18,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// aWeek is the timeout if --timeout is negative, as in kubectl.
-const aWeek = 168 * time.Hour
-
 type waitOptions struct {
 	targets targetFlags
 	print   *genericclioptions.PrintFlags
@@ -89,7 +86,7 @@ func (o *waitOptions) complete(args []string) (err error) {
 	}
 	switch {
 	case o.limits.Timeout < 0:
-		o.limits.Timeout = aWeek
+		o.limits.Timeout = 7 * 24 * time.Hour // as in kubectl
 	case o.limits.Timeout == 0:
 		o.limits.Once, o.limits.FailAfter = true, 0
 	}

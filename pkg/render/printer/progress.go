@@ -157,7 +157,7 @@ func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 	case r.Replicas.Desired == 0 && r.Replicas.Current == 0:
 		lines = append(lines, name.add("", r.Reason))
 	default:
-		lines = append(lines, append(name, podBar(r.Report, r.rollout.rate(now), barWidth, width-name.width(), style)...))
+		lines = append(lines, append(name, podBar(r.Report, r.rollout.rate(now), 20, width-name.width(), style)...))
 	}
 	if stuck && r.Hint != "" {
 		for _, text := range wrapped("hint: "+r.Hint, width, 3) {
@@ -208,9 +208,6 @@ func (p *Progress) done() int {
 	}
 	return n
 }
-
-// barWidth is the maximum width of the bar without its text.
-const barWidth = 20
 
 // Connection returns the line about a lost connection or, if lost is zero, about a restored one.
 func Connection(lost time.Time) string {

@@ -74,8 +74,7 @@ func logErrorsAtV1() {
 	}}
 }
 
-// verbose writes log output only with -v, because client-go also logs errors that it returns or recovers
-// from.
+// verbose writes log output only with -v, because client-go also logs errors that it returns or recovers from.
 type verbose struct{ w io.Writer }
 
 func (v verbose) Write(p []byte) (int, error) {

@@ -102,9 +102,8 @@ func (o *completionOptions) complete(args []string) error {
 
 func (o *completionOptions) run(context.Context) error { return o.do(o.common.streams.Out) }
 
-// install creates the link that kubectl looks for. The link is next to the program, so that both are on
-// PATH. If krew installed the program, the new link points to krew's link, so that an upgrade does not
-// break it.
+// install creates the link that kubectl looks for. The link is next to the program, so that both are on PATH.
+// If krew installed the program, the new link points to krew's link, so that an upgrade does not break it.
 func (o *completionOptions) install(out io.Writer) error {
 	plugin, link, err := o.places()
 	if err != nil {

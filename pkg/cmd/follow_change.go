@@ -124,10 +124,9 @@ func (c *changer) reverted(ctx context.Context, made *change, failure error) err
 
 const stuckHint = "the pod template has changed, but a StatefulSet waits for pods that are not ready before it replaces them; to replace them"
 
-// stuckPods returns the command that deletes the pods that keep a StatefulSet from using a new pod template,
-// or nil if it finds no such pods. The StatefulSet controller waits until a pod is ready before it replaces
-// the pod, even if only the new template can make it ready
-// (https://github.com/kubernetes/kubernetes/issues/67250).
+// stuckPods returns the command that deletes the pods that keep a StatefulSet from using a new pod template, or
+// nil if it finds no such pods. The StatefulSet controller waits until a pod is ready before it replaces the
+// pod, even if only the new template can make it ready (https://github.com/kubernetes/kubernetes/issues/67250).
 func (c *changer) stuckPods(ctx context.Context, t observe.Target) *commandline.Command {
 	if t.Kind.CRD() != kinds.StatefulSets {
 		return nil

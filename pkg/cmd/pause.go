@@ -170,9 +170,8 @@ func pauseEdits(until, by, reason string) []fieldpath.Edit {
 	}
 }
 
-// editPause makes the edits, and fails if another object now has the name of the target. If edits is nil,
-// the object already has the wanted state. back is the command that reverts the edits: a verb and its
-// flags.
+// editPause makes the edits, and fails if another object now has the name of the target. If edits is nil, the
+// object already has the wanted state. back is the command that reverts the edits: a verb and its flags.
 func editPause(ctx context.Context, c *changer, t *observe.Target, edits []fieldpath.Edit, until observe.Condition, back ...string) (*change, error) {
 	done := edit.Written{Object: t.Object}
 	if edits != nil {

@@ -179,9 +179,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageErrorf("%w%s", err, outcome.DidYouMean(nearest))
 }
 
-// groupFlags makes kubectl's common flags persistent, because the help template lists persistent
-// flags separately, after the flags of the verb. For a command without subcommands, this makes
-// no other difference.
+// groupFlags makes kubectl's common flags persistent, because the help template lists persistent flags
+// separately, after the flags of the verb. For a command without subcommands, this makes no other difference.
 func groupFlags(cmd *cobra.Command) {
 	for _, name := range []string{
 		"filename", "recursive", "kustomize", "selector", "all", "all-namespaces", "output", "template", "show-managed-fields",

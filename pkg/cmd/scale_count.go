@@ -191,8 +191,7 @@ func (o *scaleOptions) set(ctx context.Context, c *changer, l *located, request 
 	return done, err
 }
 
-// result returns the object to print. It reads the object only for formats that print more
-// than the name.
+// result returns the object to print. It reads the object only for formats that print more than the name.
 func (o *scaleOptions) result(ctx context.Context, c *changer, l *located, done replicas.Result) (*unstructured.Unstructured, error) {
 	t := l.target
 	if format := *o.change.print.OutputFormat; (format == "" || format == "name") && !o.change.dryRun.client() {

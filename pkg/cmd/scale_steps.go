@@ -186,9 +186,8 @@ func (o *scaleOptions) notSet(c *changer, l *located, at, to int32, err error) e
 	return err
 }
 
-// stepNotReady returns the error for a step whose pods did not become ready. With
-// --on-failure=revert, it restores the count from before the first step, unless someone else has
-// changed the count.
+// stepNotReady returns the error for a step whose pods did not become ready. With --on-failure=revert, it
+// restores the count from before the first step, unless someone else has changed the count.
 func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located, before, at, to int32, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrOverwritten):

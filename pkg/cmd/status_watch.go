@@ -21,8 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
-// terminal returns the terminal for a screen, or nil if there is none or if an output format was
-// given.
+// terminal returns the terminal for a screen, or nil if there is none or if an output format was given.
 func (o *statusOptions) terminal() *os.File {
 	screen, is := terminal.Of(o.cluster.streams.Out)
 	if !is || *o.print.OutputFormat != "" {
@@ -71,8 +70,7 @@ func (o *statusOptions) runWait(ctx context.Context) error {
 	return outcome.Join(append(errs, failed...))
 }
 
-// runWatch shows the objects and every change, until all named objects are gone or the
-// context ends.
+// runWatch shows the objects and every change, until all named objects are gone or the context ends.
 func (o *statusOptions) runWatch(ctx context.Context) error {
 	sources, errs := o.sources(ctx)
 	switch {

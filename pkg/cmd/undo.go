@@ -105,8 +105,7 @@ func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (
 	}, nil
 }
 
-// neverReady returns the evidence that the last rollout of a revision did not complete, or "" if
-// there is none.
+// neverReady returns the evidence that the last rollout of a revision did not complete, or "" if there is none.
 func neverReady(ctx context.Context, c *changer, t *observe.Target, history revision.History, to revision.Revision) string {
 	if template.MarkedFailed(*t, to) {
 		return ", and was reverted because of that"

@@ -57,8 +57,7 @@ func (o *commonOptions) connect() (*cluster, error) {
 	return c, err
 }
 
-// tell writes a line to standard error. It ignores errors, because they must not fail a change
-// that was made.
+// tell writes a line to standard error. It ignores errors, because they must not fail a change that was made.
 func (o *commonOptions) tell(format string, args ...any) {
 	_ = escape.PrintLine(o.streams.ErrOut, format, args...)
 }

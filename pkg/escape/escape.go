@@ -26,8 +26,7 @@ const ellipsis = "…"
 // object's name. Longer text would push the next columns out of the line.
 func Column(s string) string { return visible(s, maxColumn, false) }
 
-// Cell is like Line, but allows less text. It is for the last column of a table and for an event's
-// message.
+// Cell is like Line, but allows less text. It is for the last column of a table and for an event's message.
 func Cell(s string) string { return visible(s, maxCell, false) }
 
 // Line escapes s for one line.

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// MaxRemoved is the maximum number of removed slots of an object. MaxRemovedText is the maximum length of
-// the annotation that lists them. There are limits because every copy of the object contains the
-// annotation.
+// MaxRemoved is the maximum number of removed slots of an object. MaxRemovedText is the maximum length of the
+// annotation that lists them. There are limits because every copy of the object contains the annotation.
 const (
 	MaxRemoved     = 1000
 	MaxRemovedText = MaxRemoved * len("2147483647,")

@@ -71,9 +71,8 @@ func ChildName(owner string, uid types.UID, suffix string, longest int) string {
 	return fmt.Sprintf("%s-%08x-%s", owner, h.Sum32(), suffix)
 }
 
-// OfPod returns the slot of an owner's pod, and the UID of the stuck pod that it replaces. Anyone can
-// write the label with that UID, so the label is valid only if it matches the name of the pod, which
-// cannot be changed.
+// OfPod returns the slot of an owner's pod, and the UID of the stuck pod that it replaces. Anyone can write the
+// label with that UID, so the label is valid only if it matches the name of the pod, which cannot be changed.
 func OfPod(pod *corev1.Pod, owner string, uid types.UID) (slot Slot, replaces types.UID) {
 	replaces = types.UID(pod.Labels[apis.LabelReplaces])
 	if slot = FromName(pod.Name, owner, uid, replaces); slot != None {

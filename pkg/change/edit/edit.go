@@ -142,9 +142,8 @@ func (w *Written) record(before *unstructured.Unstructured, edits []fieldpath.Ed
 // errAnother means that the changed object is gone, and another object has its name.
 var errAnother = errors.New("another object has its name now")
 
-// Revert restores the values that the fields had before a write. Later changes of other fields are kept.
-// If another user has changed the written fields, nothing is written, and the error is an
-// OverwrittenError.
+// Revert restores the values that the fields had before a write. Later changes of other fields are kept. If
+// another user has changed the written fields, nothing is written, and the error is an OverwrittenError.
 func Revert(ctx context.Context, objects dynamic.ResourceInterface, w Written, marks []fieldpath.Edit, o Options) (Written, error) {
 	return Apply(ctx, objects, w.Object.GetName(), nil, func(obj *unstructured.Unstructured) (Plan, error) {
 		if obj.GetUID() != w.Object.GetUID() {

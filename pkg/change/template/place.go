@@ -14,8 +14,7 @@ import (
 // image and the environment. A path is nil if the kind lacks the field.
 type Places struct {
 	Template *fieldpath.Path
-	// Image and Env are the image and the environment of the only container, for kinds without a
-	// template.
+	// Image and Env are the image and the environment of the only container, for kinds without a template.
 	Image, Env *fieldpath.Path
 }
 

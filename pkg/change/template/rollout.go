@@ -111,8 +111,7 @@ func made(ctx context.Context, client dynamic.Interface, namespace string, done 
 	return have
 }
 
-// has reports whether a pod has all values that a change wrote. It returns false if the change wrote
-// none.
+// has reports whether a pod has all values that a change wrote. It returns false if the change wrote none.
 func has(pod map[string]any, done Result) bool {
 	changed := false
 	for i, after := range done.After {

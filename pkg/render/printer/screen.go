@@ -82,8 +82,7 @@ func details() []detail {
 // few is the maximum number of ready objects, or of pods with the same status, that have their own lines.
 const few = 5
 
-// Frame returns the screen as at most height lines, each at most width wide. A height of zero means
-// no limit.
+// Frame returns the screen as at most height lines, each at most width wide. A height of zero means no limit.
 func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
 	f := frame{Screen: s, width: width, style: style, now: now}
 	f.Reports = slices.DeleteFunc(slices.Clone(s.Reports), func(r status.Report) bool { return !s.Only.Wants(r) })

@@ -15,9 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// Progress shows the progress of a wait. On a terminal, it redraws a few lines. Otherwise, it prints a
-// line for each change, at most one every few seconds. Unlike Screen, it does not hide earlier output of
-// the command.
+// Progress shows the progress of a wait. On a terminal, it redraws a few lines. Otherwise, it prints a line for
+// each change, at most one every few seconds. Unlike Screen, it does not hide earlier output of the command.
 type Progress struct {
 	w     io.Writer
 	style printer.Style

@@ -111,8 +111,7 @@ func namesImage(name string) bool {
 	return strings.Contains(name, "image") && !strings.Contains(name, "pull") && !strings.Contains(name, "download")
 }
 
-// apart reports whether to skip a field with this name. Its images do not belong to the kind's own
-// containers.
+// apart reports whether to skip a field with this name. Its images do not belong to the kind's own containers.
 func apart(name string) bool {
 	switch name = strings.ToLower(name); name {
 	case "containers", "initcontainers", "ephemeralcontainers", "sidecars", "extracontainers", "additionalcontainers",

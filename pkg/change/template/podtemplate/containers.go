@@ -22,8 +22,7 @@ func (e *SeveralContainersError) Error() string {
 	return fmt.Sprintf("it has %d containers: %s", len(e.Names), listed(e.Names))
 }
 
-// listed formats names for a message. It escapes them, because anyone who can write the object can
-// choose them.
+// listed formats names for a message. It escapes them, because anyone who can write the object can choose them.
 func listed(names []string) string { return escape.Cell(strings.Join(names, ", ")) }
 
 // list returns the containers in a field of a pod template, without copying them.

@@ -42,8 +42,7 @@ func RestartField(kind kinds.Kind, obj *unstructured.Unstructured, schema map[st
 	return append(path, apis.AnnotationRestartedAt), nil
 }
 
-// InPlace reports whether the controller of an object can update existing pods in place, as in
-// OpenKruise.
+// InPlace reports whether the controller of an object can update existing pods in place, as in OpenKruise.
 func InPlace(obj *unstructured.Unstructured) bool {
 	strategy := fieldpath.Object(obj.Object, "spec", "updateStrategy")
 	rolling := fieldpath.Object(strategy, "rollingUpdate")

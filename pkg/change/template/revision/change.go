@@ -129,8 +129,7 @@ func changeOfContainers(from, to any, one bool) []string {
 	return all
 }
 
-// changeOfResources describes the changes in the resources of a container, such as "cpu limit
-// 200m → 50m".
+// changeOfResources describes the changes in the resources of a container, such as "cpu limit 200m → 50m".
 func changeOfResources(prefix string, from, to map[string]any) []string {
 	var all []string
 	for _, words := range []struct{ field, what string }{{"requests", "request"}, {"limits", "limit"}} {

@@ -95,8 +95,7 @@ func (h History) before(i int) *Revision {
 	return &h.Revisions[next]
 }
 
-// Pick returns the revision with a number. For number 0, it returns the newest revision that is not
-// current.
+// Pick returns the revision with a number. For number 0, it returns the newest revision that is not current.
 func (h History) Pick(number int64) (Revision, error) {
 	known := make([]string, 0, len(h.Revisions))
 	for _, r := range h.Revisions {

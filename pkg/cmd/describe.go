@@ -17,12 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-type describeOptions struct {
-	targets targetFlags
-}
-
 func newDescribeCommand(common commonOptions) *cobra.Command {
-	o := &describeOptions{targets: targetFlags{without: toRead, optional: true}}
+	f := &targetFlags{without: toRead, optional: true}
 	cmd := &cobra.Command{
 		Use:   "describe (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME)",
 		Short: "Show details of an ImoocPod or another object, its pods and its events",
@@ -35,12 +31,12 @@ too. For a pod, the command shows its owner.`,
   # Describe any object that has pods
   kubectl imoocpod describe deployment/web`,
 	}
-	o.targets.addFlags(cmd)
-	return o.targets.command(cmd, common, o.targets.complete, o.run)
+	f.addFlags(cmd)
+	return f.command(cmd, common, f.complete, f.describe)
 }
 
-func (o *describeOptions) run(ctx context.Context, c *cluster) error {
-	targets, errs := o.targets.find(ctx, c)
+func (f *targetFlags) describe(ctx context.Context, c *cluster) error {
+	targets, errs := f.find(ctx, c)
 	targets, failed := c.podOwners(ctx, targets, "showing", commandline.Kubectl("describe", "pod"))
 	errs = append(errs, failed...)
 	for i, t := range targets {

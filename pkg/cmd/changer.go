@@ -114,7 +114,7 @@ func newChanger(ctx context.Context, on *cluster, flags *changeFlags, waits bool
 	if c.waits && c.reports == "json" {
 		c.printer = &objectPrinter{format: onOneLine(c.printer.format)}
 	}
-	if flags.dryRun == "none" {
+	if flags.dryRun == "none" && !c.waits {
 		c.loops = newLoopWarner(ctx, on)
 	}
 	return c
@@ -219,9 +219,7 @@ func (c *changer) report(made *change) error {
 	if made.said != "" {
 		c.tell("%s: %s", t, c.flags.dryRun.mark(made.said))
 	}
-	if !c.waits {
-		c.loops.warn(t)
-	}
+	c.loops.warn(t)
 	for _, note := range made.notes {
 		c.tell("%s", note)
 	}
@@ -238,15 +236,8 @@ func (c *changer) edits() edit.Options {
 
 // edit writes the edits that plan returns for t.Object. On a conflict, it reads the object and plans again.
 func (c *changer) edit(ctx context.Context, t *observe.Target, plan func(*unstructured.Unstructured) (edit.Plan, error)) (edit.Written, error) {
-	c.beginWarning(t)
+	c.loops.begin(t)
 	return edit.Apply(ctx, t.Resource(c.finder.Dynamic), t.Name, t.Object, plan, c.edits())
-}
-
-// beginWarning starts to read the leases of controllers, so that report can warn if no controller runs.
-func (c *changer) beginWarning(t *observe.Target) {
-	if !c.waits {
-		c.loops.begin(t)
-	}
 }
 
 // edited returns the change that a write made, with the condition to wait for (until). Its revert also makes

@@ -150,7 +150,7 @@ func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Targe
 	if o.change.dryRun.client() {
 		return &change{WaitTarget: observe.WaitTarget{Target: *t}, object: request}, nil
 	}
-	c.beginWarning(t)
+	c.loops.begin(t)
 	objects := t.Resource(c.finder.Dynamic)
 	obj, err := objects.Create(ctx, request, metav1.CreateOptions{
 		FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.change.dryRun.server(),

@@ -143,7 +143,7 @@ func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (
 
 // park makes the planned change of an object. after is the new count.
 func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, plan func(*unstructured.Unstructured) (replicas.ParkPlan, error), after int32) (*change, error) {
-	c.beginWarning(t)
+	c.loops.begin(t)
 	c.warnOfCompetitors(ctx, t, func(int64) (int32, error) { return after, nil })
 	shown := ""
 	now, done, err := replicas.Send(ctx, t.Resource(c.finder.Dynamic), *t, func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {

@@ -45,7 +45,7 @@ func (o *scaleOptions) locate(ctx context.Context, c *changer, t *observe.Target
 	if err != nil {
 		return nil, err
 	}
-	c.beginWarning(t)
+	c.loops.begin(t)
 	if field.Scale || o.change.dryRun.client() || o.count.Undo {
 		if err := t.Read(ctx, c.finder.Dynamic); err != nil && (!apierrors.IsForbidden(err) || o.count.Undo) {
 			return nil, err

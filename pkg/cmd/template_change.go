@@ -24,7 +24,7 @@ func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, want wa
 	if err != nil {
 		return nil, err
 	}
-	c.beginWarning(t)
+	c.loops.begin(t)
 	withReason := func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
 		fields, cause, err := want(obj)
 		return fields, cmp.Or(c.flags.reason, cause), err

@@ -56,7 +56,7 @@ func (o *commonOptions) warnOfCompetitors(ctx context.Context, t *observe.Target
 }
 
 // loopWarner warns if, according to the leases of controllers, no controller will act on a change. It does
-// not warn if it cannot read the leases. A nil loopWarner, as in a dry run, does nothing.
+// not warn if it cannot read the leases. A nil loopWarner, as in a dry run or with a wait, does nothing.
 type loopWarner struct {
 	*cluster
 	// cached and current return the controllers. current needs a consistent list, which may take 100 ms
@@ -75,6 +75,7 @@ func newLoopWarner(ctx context.Context, c *cluster) *loopWarner {
 	return &loopWarner{cluster: c, cached: read("0"), current: read("")}
 }
 
+// begin starts to read the leases, so that warn finds them read.
 func (w *loopWarner) begin(t *observe.Target) {
 	if w != nil && t.Kind.Reconciled() {
 		go w.cached()

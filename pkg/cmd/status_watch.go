@@ -23,11 +23,10 @@ import (
 
 // terminal returns the terminal for a screen, or nil if there is none or if an output format was given.
 func (o *statusOptions) terminal() *os.File {
-	screen, is := terminal.Of(o.cluster.streams.Out)
-	if !is || *o.print.OutputFormat != "" {
+	if *o.print.OutputFormat != "" {
 		return nil
 	}
-	return screen
+	return terminal.Of(o.cluster.streams.Out)
 }
 
 // newScreen returns a screen on a terminal. The caller must end the screen.

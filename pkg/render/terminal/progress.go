@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -34,11 +33,7 @@ type Progress struct {
 
 // NewProgress returns a Progress that writes to w. The goal completes the phrase "2 of 3 objects are …".
 func NewProgress(w io.Writer, style printer.Style, goal string) *Progress {
-	p := &Progress{w: w, style: style, state: printer.Progress{Goal: goal}}
-	if terminal, is := Of(w); is {
-		p.terminal = terminal
-	}
-	return p
+	return &Progress{w: w, style: style, terminal: Of(w), state: printer.Progress{Goal: goal}}
 }
 
 // Show updates the state of an object and shows the progress.
@@ -56,7 +51,7 @@ func (p *Progress) SetLost(since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.terminal == nil && p.seen && p.state.Lost.IsZero() != since.IsZero() {
-		p.println(printer.Connection(since))
+		p.write(printer.Connection(since) + "\n")
 	}
 	p.state.Lost = since
 	p.tell()
@@ -84,7 +79,7 @@ func (p *Progress) End() {
 	}
 	p.clear()
 	if summary := p.state.Summary(time.Now()); summary != "" {
-		p.println(summary)
+		p.write(summary + "\n")
 	}
 }
 
@@ -100,7 +95,7 @@ func (p *Progress) tell() {
 	} else {
 		var line string
 		if line, again = p.state.Line(time.Now()); line != "" {
-			p.println(line)
+			p.write(line + "\n")
 		}
 	}
 	if again == 0 || p.timer != nil {
@@ -140,9 +135,5 @@ func (p *Progress) erase() string {
 	return text + ansi.EraseScreenBelow
 }
 
-// println and write ignore errors, because the wait does not depend on its display.
-func (p *Progress) println(line string) { p.write(line + "\n") }
-
-func (p *Progress) write(text string) {
-	fmt.Fprint(p.w, text) //nolint:errcheck // as above
-}
+// write ignores errors, because the wait does not depend on its display.
+func (p *Progress) write(text string) { _, _ = io.WriteString(p.w, text) }

@@ -43,10 +43,13 @@ type frameKey struct {
 	second        int64
 }
 
-// Of returns the terminal of out, and reports whether a screen can be drawn on it.
-func Of(out io.Writer) (*os.File, bool) {
-	file, _ := out.(*os.File)
-	return file, Is(out) && os.Getenv("TERM") != "dumb"
+// Of returns the terminal of out, or nil if no screen can be drawn on it.
+func Of(out io.Writer) *os.File {
+	file, is := out.(*os.File)
+	if !is || !Is(file) || os.Getenv("TERM") == "dumb" {
+		return nil
+	}
+	return file
 }
 
 // NewScreen returns a screen for a terminal. The caller must call End. Canceling ctx also ends the

@@ -13,7 +13,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/logs"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -84,7 +83,7 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	o.table.Types = slices.ContainsFunc(sources, func(s observe.Source) bool { return s.Kind.CRD() != sources[0].Kind.CRD() })
 	w := &statusWatch{statusOptions: o, toList: len(sources)}
 	connection := &follow.Connection{Changed: func(lost time.Time) {
-		_ = escape.PrintLine(o.cluster.streams.ErrOut, "%s", printer.Connection(lost)) // an error must not end the watch
+		o.cluster.tell("%s", printer.Connection(lost))
 	}}
 	extent, onScreen := o.extent(), false
 	if on := o.terminal(); on != nil {
@@ -167,7 +166,9 @@ func (w *statusWatch) follow(ctx context.Context, f *observe.Follower, source ob
 			return err
 		}
 		if !warned && w.screen == nil {
-			w.warnUnlisted(source.Kind, err)
+			w.mu.Lock()
+			w.cluster.tell("Warning: cannot list %s, trying again: %v", source.Kind.CRD(), err)
+			w.mu.Unlock()
 		}
 		if err := follow.Sleep(ctx, follow.Pause); err != nil {
 			return err
@@ -194,10 +195,4 @@ func (w *statusWatch) noteListed(ctx context.Context, found bool, refused error)
 		return w.refused
 	}
 	return w.targets.sayNothingFound(ctx, w.cluster)
-}
-
-func (w *statusWatch) warnUnlisted(kind kinds.Kind, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	_ = escape.PrintLine(w.cluster.streams.ErrOut, "Warning: cannot list %s, trying again: %v", kind.CRD(), err) // an error must not end the watch
 }

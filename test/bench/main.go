@@ -36,7 +36,7 @@ func run(ctx context.Context, args []string) error {
 	plugin := flags.String("plugin", "bin/kubectl-imoocpod", "the `program` to measure")
 	flags.StringVar(&b.source, "source", ".", "the `directory` of its source")
 	document := flags.String("document", "docs/benchmarks.md", "the `file` with a section for each part")
-	flags.BoolVar(&b.quick, "quick", false, "small numbers, which say nothing of speed: to see that it works")
+	flags.BoolVar(&b.quick, "quick", false, "measure small numbers, only to see that the benchmark works")
 	only := flags.String("only", "", "only these `questions`, such as Wide,Nodes")
 	flags.StringVar(&b.rollouts.programs, "rollouts", "",
 		"the `directory` of the programs of Argo Rollouts; \"\" compares with none")

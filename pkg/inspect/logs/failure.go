@@ -20,10 +20,10 @@ import (
 
 // The limits of reading logs.
 const (
-	linesOfFailure = 10               // lines that are printed for a failed container
-	logsWithin     = 10 * time.Second // for the logs of all failed objects
-	lastLineWithin = 2 * time.Second  // for the last line of a log
-	lastLineBytes  = 4096             // of the last line of a log
+	linesOfFailure = 10               // the most lines of a log that are printed for a failed container
+	logsWithin     = 10 * time.Second // the time to read the logs of all failed objects
+	lastLineWithin = 2 * time.Second  // the time to read the last line of a log
+	lastLineBytes  = 4096             // the bytes to read for the last line of a log
 )
 
 // AddLastLines adds the last log lines of a failing container, or the reason why there are none, to each

@@ -119,10 +119,10 @@ func (f *Follower) End() {
 type step int
 
 const (
-	toWait         step = iota // for a change
-	toRead                     // the log of the newest run until it ends
-	toReadPrevious             // the rest of the log of the previous run
-	toEnd                      // following the container
+	toWait         step = iota // wait for a change
+	toRead                     // read the log of the newest run until it ends
+	toReadPrevious             // read the rest of the log of the previous run
+	toEnd                      // stop following the container
 )
 
 // progress records which runs of a container have been read.

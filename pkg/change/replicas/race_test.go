@@ -57,6 +57,26 @@ func TestStepNeverOverwrites(t *testing.T) {
 	})
 }
 
+// If a revert may restore the count before a change, this count is the one that the write replaced, even if
+// other clients write between the read and the write.
+func TestExactBefore(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		s := newShelf(t)
+		web := ofWeb()
+		web.Object = s.put(deployment(rapid.Int64Range(0, 9).Draw(r, "count")))
+		s.draw(r)
+		field := discover.Field{Scale: rapid.Bool().Draw(r, "scale"), Path: new(specReplicas())}
+		done, err := Set(t.Context(), web.Resource(s.objects), web, field, Request{Replicas: 20, Current: AnyCount, Exact: true})
+		if err != nil {
+			r.Fatal(err)
+		}
+		if was := countIn(s.writes[len(s.writes)-1].Before); done.Before == nil || int64(*done.Before) != was {
+			r.Fatalf("the count before the change is %v, the write replaced %d", done, was)
+		}
+	})
+}
+
 // park saves exactly the count that its write replaces, and unpark changes only a count of zero, even if
 // other clients write between requests.
 func TestParkingNeverOverwrites(t *testing.T) {

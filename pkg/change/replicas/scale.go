@@ -46,7 +46,10 @@ type Request struct {
 	Began           *int32
 	Current         int32
 	ResourceVersion string
-	DryRun          []string
+	// Exact means that a revert may restore Result.Before, so no other change may come between reading this
+	// count and the write.
+	Exact  bool
+	DryRun []string
 	// LookOnly means that nothing is written. Changes through /scale do not support it.
 	LookOnly bool
 }
@@ -156,11 +159,12 @@ func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 	return err
 }
 
-// setScale sets the count through /scale. If the request depends on the current count, the write
-// requires the version that was read.
+// setScale sets the count through /scale. If the request or its revert depends on the current count, the
+// write requires the version that was read.
 func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (Result, error) {
 	before := Before(t.Object, field.Path)
-	if c.ReadsCount() {
+	switch {
+	case c.ReadsCount():
 		scale, err := readScale(ctx, objects, t, field, c)
 		if err != nil {
 			return Result{}, err
@@ -171,6 +175,15 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 		before = &scale.Spec.Replicas
 		if c.ResourceVersion == "" {
 			c.ResourceVersion = scale.ResourceVersion
+		}
+	case c.Exact && field.Path != nil:
+		obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
+		if err != nil {
+			return Result{}, err
+		}
+		before = Before(obj, field.Path)
+		if c.ResourceVersion == "" {
+			c.ResourceVersion = obj.GetResourceVersion()
 		}
 	}
 	scale, err := discover.SetScale(ctx, objects, t.Name, c.Replicas, c.ResourceVersion, c.DryRun)

@@ -96,9 +96,6 @@ func TestRememberWithoutACount(t *testing.T) {
 	}
 }
 
-// pasted contains the flags that the function told adds to each command.
-const pasted = " --context=staging --as=alice"
-
 // told formats an error with its hints, like main.
 func told(err error) string {
 	return err.Error() + outcome.HintLines(err, commandline.Context{"--context=staging", "--as=alice"})

@@ -36,7 +36,7 @@ func layers() []layer {
 		{path: "pkg/change/template", about: "a pod template: history, places, the write"},
 		{path: "pkg/change/template/podtemplate", about: "finds pod templates in a schema; sets images, env, resources; restarts", pure: true},
 		{path: "pkg/change/template/revision", about: "revisions, what changed between two, and the way back", pure: true},
-		{path: "pkg/change/replicas", about: "a count: set, steps, remove, park, undo"},
+		{path: "pkg/change/replicas", about: "a count: set, steps, remove, park, undo, revert"},
 		{path: "pkg/change/edit", about: "reads, edits, patches, retries; checks and reverts what it wrote"},
 
 		{path: "pkg/inspect", about: "reads, never writes"},

@@ -36,8 +36,8 @@ variable KUBECTL_IMOOCPOD_TYPE, for example to deployment. The controller that c
 the pods of an ImoocPod is part of this program: "run-controller" runs it in the
 foreground.
 
-Exit codes: 0 success, 1 error, 2 invalid command line, 3 an object failed and needs
-help, 4 timeout, 5 someone else changed what was written, 6 the object or its type
+Exit codes: 0 success, 1 error, 2 invalid command line, 3 an object failed or is
+paused, 4 timeout, 5 someone else changed what was written, 6 the object or its type
 does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undone,
 10 no answer to a write, 130 Ctrl-C.`,
 		Example: `  # Check the cluster, and print the commands that fix what is missing

@@ -141,7 +141,7 @@ func NewReport(e Snapshot) Report {
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = verdict.verdict, verdict.code, verdict.reason, verdict.hint
 	r.Recheck = verdict.recheck
 	if len(r.Problems) > 0 && r.Verdict == Ready && o.claim().Meaning == words.Done {
-		r.Problems = nil // the pods of a completed object have ended
+		r.Problems = []problem.Problem{} // the pods of a completed object have ended
 	}
 	if left := o.UserPause.Left(e.Now); left > 0 && (r.Recheck == 0 || left < r.Recheck) {
 		r.Recheck = left

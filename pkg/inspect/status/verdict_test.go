@@ -147,6 +147,9 @@ func TestVerdicts(t *testing.T) {
 		if active := e.Object.UserPause.Active(e.Now); (r.Pause != nil) != active {
 			t.Errorf("the report has the pause %+v", r.Pause)
 		}
+		if r.Problems == nil {
+			t.Error("without problems, the report has null instead of an empty list")
+		}
 		if len(r.Pods) != len(e.Pods) {
 			t.Errorf("the report has %d pods, want %d", len(r.Pods), len(e.Pods))
 		}

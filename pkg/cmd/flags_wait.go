@@ -98,7 +98,7 @@ const (
 
 func (f *changeWaitFlags) addFlags(cmd *cobra.Command) {
 	f.onFailure = stopOnFailure
-	cmd.Flags().BoolVar(&f.wait, "wait", false, "Wait until the change has its full effect: the objects are ready, paused, or parked.")
+	cmd.Flags().BoolVar(&f.wait, "wait", false, "Wait until the change has its full effect: the objects are ready (after pause or park: paused or parked).")
 	addTimeout(cmd, &f.limits.Timeout)
 	addChoice(cmd, &f.onFailure, "on-failure", "Must be %s. If an object fails, is paused, or is not ready in time, keep the change, or put back what was there before and exit with code 9. Revert implies --wait.", stopOnFailure, revertOnFailure)
 	f.limits.addFlags(cmd)

@@ -95,7 +95,7 @@ func keep(u *unstructured.Unstructured) map[string]any {
 	kept := map[string]any{"kind": u.GetKind()}
 	const meta = "metadata.name metadata.uid metadata.generation metadata.creationTimestamp metadata.deletionTimestamp " +
 		"metadata.deletionGracePeriodSeconds metadata.ownerReferences metadata.finalizers "
-	for _, field := range strings.FieldsSeq(meta + keptFields()[u.GetKind()]) {
+	for field := range strings.FieldsSeq(meta + keptFields()[u.GetKind()]) {
 		path := strings.Split(field, ".")
 		if value, found, _ := unstructured.NestedFieldCopy(u.Object, path...); found && value != nil && value != "" {
 			_ = unstructured.SetNestedField(kept, value, path...) // no error, because every parent is a map

@@ -509,6 +509,9 @@ func repair(w *world) {
 		}
 	}
 	w.letGo()
+	// End the loop, because it may be writing for an object that goes. It looks for pods without labels when it
+	// starts again.
+	w.end()
 	if w.kinds[0].Mapping.Strategy == kinds.StrategyDeployment {
 		for _, obj := range w.List(w.kinds[1].CRD(), "") { // two objects may want a Deployment with the same name
 			if w.Get(w.kinds[0].CRD(), obj.GetNamespace(), obj.GetName()) != nil {
@@ -516,7 +519,6 @@ func repair(w *world) {
 			}
 		}
 	}
-	w.end() // the loop looks for pods without labels when it starts
 	w.start()
 }
 

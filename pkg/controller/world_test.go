@@ -438,7 +438,7 @@ func (w *world) hold(is request) {
 		if is.before != nil {
 			selector, _, _ := unstructured.NestedStringMap(is.before.Object, "spec", "selector", "matchLabels")
 			if selector[apis.LabelOwner] != string(owner.GetUID()) {
-				w.blame("I4: %s, which somebody else made for the same owner", is)
+				w.blame("I4: %s, which someone else made for the same owner", is)
 			}
 		}
 		if _, _, ok := w.between(owner.GetUID()); !ok {

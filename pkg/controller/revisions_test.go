@@ -29,7 +29,7 @@ func (w *world) holdRecorded(is request, owner *unstructured.Unstructured, hash 
 }
 
 // holdRevision checks that the loop has read the owner before it writes a revision, that a revision contains
-// the template whose hash is in its name, that its data never changes, that a change has the resource version
+// the template whose hash is in the name of the revision, that the data never changes, that a change has the resource version
 // as a precondition, and that no revision in use is deleted.
 func (w *world) holdRevision(is request, kind kinds.Kind, owner *unstructured.Unstructured) {
 	if owner == nil {

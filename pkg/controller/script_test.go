@@ -509,8 +509,8 @@ func repair(w *world) {
 		}
 	}
 	w.letGo()
-	// End the loop, because it may be writing for an object that goes. It looks for pods without labels when it
-	// starts again.
+	// End the loop before objects are deleted, because the loop may be writing their children. The next loop also
+	// looks for pods without labels.
 	w.end()
 	if w.kinds[0].Mapping.Strategy == kinds.StrategyDeployment {
 		for _, obj := range w.List(w.kinds[1].CRD(), "") { // two objects may want a Deployment with the same name

@@ -577,7 +577,7 @@ func slotOf(pod, owner *unstructured.Unstructured) slots.Slot {
 	return slots.FromName(pod.GetName(), owner.GetName(), owner.GetUID(), "")
 }
 
-// holdDelete checks that a delete has the UID of the pod as a precondition, and that it leaves at least
+// holdDelete checks that a delete has the UID of the pod as a precondition, and that the delete leaves at least
 // the wanted number of active pods, unless the deleted pod is outdated or its slot is not wanted. If the
 // deleted pod is ready, at most a quarter of the wanted pods, or one pod if that is more, may be unready
 // afterward.

@@ -37,7 +37,7 @@ func crdWith(t *testing.T, annotations map[string]string) *unstructured.Unstruct
 	return crd
 }
 
-// declarationRow is a declaration, and the kind or the problem that is in it.
+// declarationRow is a declaration, with the declared kind or the problem of the declaration.
 type declarationRow struct {
 	Name        string
 	Annotations map[string]string

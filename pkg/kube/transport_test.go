@@ -21,7 +21,7 @@ import (
 // maxResponseBytes would make the tests too slow under the race detector.
 const maxBytes = 16 * partBytes
 
-// server is a transport that returns the response to a request. If the response is nil, it times out.
+// server is a transport that returns the response to a request. If the response is nil, the request times out.
 type server func(*http.Request) *http.Response
 
 func (s server) RoundTrip(req *http.Request) (*http.Response, error) {

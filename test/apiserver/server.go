@@ -54,7 +54,8 @@ type Server struct {
 	// untold holds the changes that the hooks have not received.
 	untold []Change
 
-	// managed lists the resources with managed fields. If it is nil, all have them.
+	// managed lists the resources with managed fields. If managed is nil, all resources have
+	// managed fields.
 	managed []string
 
 	requests []Request

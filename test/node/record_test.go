@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// moment is a line of a recording: the state of an object at a time, or its last state if it is gone.
+// moment is a line of a recording: the state of an object at a time, or the last state of a deleted object.
 type moment struct {
 	At     time.Time      `json:"at"`
 	Gone   bool           `json:"gone,omitempty"`

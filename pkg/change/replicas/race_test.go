@@ -57,8 +57,8 @@ func TestStepNeverOverwrites(t *testing.T) {
 	})
 }
 
-// If a revert may restore the count before a change, this count is the one that the write replaced, even if
-// other clients write between the read and the write.
+// The count before an exact change is the count that the write replaced, even if other clients write between the
+// read and the write.
 func TestExactBefore(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

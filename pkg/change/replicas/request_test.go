@@ -29,7 +29,8 @@ import (
 // requestRow is a request for the count of an object, and its effect.
 type requestRow struct {
 	Name string
-	// Request accepts any current count if Current is zero. The resourceVersion "its" is the current one.
+	// Request accepts any current count if Current is zero. The resourceVersion "its"
+	// stands for the current version of the object.
 	Request
 
 	// Target is the object, such as deployment/web, or the ImoocPod foo. Read means that the command has
@@ -44,7 +45,7 @@ type requestRow struct {
 	ReplicaSets []int64
 	// Deleting is an object that is being deleted, such as pods/web-0-a.
 	Deleting string
-	// Field is "scale" or "path" if only one way to the count is known. Path is that of the count.
+	// Field is "scale" or "path" if only one way to set the count is known. Path is the path of the count.
 	Field, Path string
 	// Refuses maps requests such as "patch scale" to the reason why the server rejects them.
 	Refuses map[string]string

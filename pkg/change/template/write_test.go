@@ -101,7 +101,7 @@ func TestWriteRefuses(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what   string
-		fields string // replace those of the object that was read
+		fields string // fields of the object that differ from the read object
 		fails  string // the request that fails; without a failing get, the object was read before
 		want   error
 		says   string

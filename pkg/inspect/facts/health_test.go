@@ -58,7 +58,7 @@ func reportOf(t *testing.T, resource string, content map[string]any) status.Repo
 	return status.NewReport(status.Snapshot{Object: o, Pods: problem.Pods{}, Now: made.Add(15 * time.Second)})
 }
 
-// healthRow is an object, and the verdict that it gets. Reason is part of the reason.
+// healthRow is an object with the expected verdict. Reason is a part of the expected reason.
 type healthRow struct {
 	Name, Kind, Reason string
 	Verdict            status.Verdict

@@ -35,9 +35,9 @@ type script struct {
 type step struct {
 	// At is the time since the begin of the script.
 	At metav1.Duration
-	// Write maps names to contents. A user writes "spec" and "count", and the operator writes "status". Other names
-	// are those of pods and jobs, such as Pod/web-0; null removes an object. In an object, "of" names the
-	// controller, and "is" the state of a pod.
+	// Write maps names to contents. A user writes "spec" and "count", and the operator writes "status". Any other
+	// name is the kind and the name of a pod or a job, such as Pod/web-0. The content null removes this object. In any
+	// other content, "of" names the controller, and "is" names the state of a pod.
 	Write json.RawMessage
 	// Want is the verdict, optionally followed by a colon and the code of the reason. Wait is the verdict in a wait
 	// that has seen all steps, or "" if it equals Want.

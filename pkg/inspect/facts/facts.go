@@ -73,6 +73,9 @@ func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Obj
 	if o.Foreign {
 		o.BuiltIn = k.BuiltIn()
 		facts.read(&o, obj.Object)
+		if o.BuiltIn && facts.Generation == GenerationNone {
+			readExistence(&o, obj.Object)
+		}
 	} else {
 		if path := k.Path(); path != nil {
 			o.Count = path.String()

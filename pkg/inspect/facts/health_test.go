@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
@@ -56,6 +57,34 @@ func reportOf(t *testing.T, resource string, content map[string]any) status.Repo
 	}
 	known.Settle(&o, obj, nil)
 	return status.NewReport(status.Snapshot{Object: o, Pods: problem.Pods{}, Now: made.Add(15 * time.Second)})
+}
+
+// No controller reports whether these objects are ready. All other built-in objects need a report.
+func TestExistence(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ resource, object, want string }{
+		{"configmaps", "{apiVersion: v1, kind: ConfigMap, data: {a: b}}", "ready: it exists"},
+		{"networkpolicies.networking.k8s.io", "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {}}", "ready: it exists"},
+		{"ingresses.networking.k8s.io", "{apiVersion: networking.k8s.io/v1, kind: Ingress, status: {loadBalancer: {}}}", "ready: it exists"},
+		{"services", "{apiVersion: v1, kind: Service, spec: {type: ClusterIP}, status: {loadBalancer: {}}}", "ready: it exists"},
+		{"services", "{apiVersion: v1, kind: Service, spec: {type: LoadBalancer}, status: {loadBalancer: {}}}", "progressing: its load balancer has no address"},
+		{"services", "{apiVersion: v1, kind: Service, spec: {type: LoadBalancer}, status: {loadBalancer: {ingress: [{ip: 192.0.2.1}]}}}", "ready: it exists"},
+		{"resourcequotas", "{apiVersion: v1, kind: ResourceQuota, status: {hard: {pods: 1}, used: {pods: 1}}}", "ready: it exists"},
+		{"poddisruptionbudgets.policy", "{apiVersion: policy/v1, kind: PodDisruptionBudget, status: {conditions: [{type: DisruptionAllowed, status: 'False'}]}}", "ready: it exists"},
+		{"cronjobs.batch", "{apiVersion: batch/v1, kind: CronJob, spec: {suspend: false}, status: {}}", "ready: it exists"},
+		{"cronjobs.batch", "{apiVersion: batch/v1, kind: CronJob, spec: {suspend: true}, status: {active: []}}", "ready: it exists, and is suspended"},
+		{"jobs.batch", "{apiVersion: batch/v1, kind: Job, spec: {}, status: {}}", "not reconciled: no controller has written its status; no replica field is known for this type, and it has no pods"},
+		{"pods", "{apiVersion: v1, kind: Pod, status: {phase: Pending}}", "progressing: its controller reports: Pending"},
+		{"rules.example.com", "{apiVersion: example.com/v1, kind: Rule, spec: {}}", "not reconciled: no controller has written its status; no replica field is known for this type, and it has no pods"},
+	} {
+		var content map[string]any
+		if err := yaml.Unmarshal([]byte(test.object), &content); err != nil {
+			t.Fatal(err)
+		}
+		if r := reportOf(t, test.resource, content); string(r.Verdict)+": "+r.Reason != test.want {
+			t.Errorf("%s is %s: %s\nwant %s", test.object, r.Verdict, r.Reason, test.want)
+		}
+	}
 }
 
 // healthRow is an object with the expected verdict. Reason is a part of the expected reason.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,6 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // read sets the counts and other evidence of an object that another program reconciles.
@@ -159,6 +161,29 @@ func readWord(o *status.Object, obj map[string]any) {
 		}
 	}
 	o.Fields = slices.Sorted(maps.Keys(fieldpath.Object(obj, "status")))
+}
+
+// readExistence sets o.Exists for a built-in object whose status never shows whether the object is ready.
+// For a LoadBalancer without an address, it adds a claim instead.
+func readExistence(o *status.Object, obj map[string]any) {
+	reason := "it exists"
+	switch o.Resource {
+	case "services":
+		if textAt(obj, ".spec.type") == string(corev1.ServiceTypeLoadBalancer) && valueAt(obj, ".status.loadBalancer.ingress") == nil {
+			o.Claims = append(o.Claims, words.Claim{Text: "its load balancer has no address", Meaning: words.Working})
+			return
+		}
+	case kinds.CronJobs:
+		if valueAt(obj, ".spec.suspend") == true {
+			reason = "it exists, and is suspended"
+		}
+	case "ingresses.networking.k8s.io", "poddisruptionbudgets.policy", "resourcequotas":
+	default:
+		if obj["status"] != nil {
+			return
+		}
+	}
+	o.Exists = reason
 }
 
 // judge evaluates the kind's expressions for ready and failed objects. An expression with an error is false.

@@ -106,6 +106,9 @@ type Evidence struct {
 	Word   Word
 	Claims []words.Claim
 	Fields []string
+	// Exists is the reason for the verdict Ready if no controller reports on the object, such as a ConfigMap.
+	// It is "" for all other objects.
+	Exists string
 }
 
 // OtherCount is a count in the spec other than the scaled count.

@@ -52,6 +52,14 @@ func failed(p problem.Problem) *ruling {
 	return &ruling{verdict: Failed, code: p.Code, reason: p.String(), hint: p.Hint}
 }
 
+// exists returns the verdict on a built-in object on which no controller reports.
+func exists(v *view) *ruling {
+	if v.Object.Exists == "" {
+		return nil
+	}
+	return &ruling{verdict: Ready, code: problem.CodeReady, reason: v.Object.Exists}
+}
+
 // reported returns the verdict on an object whose desired count is unknown and whose status counts
 // no pods. The controller's own report decides.
 func reported(v *view) *ruling {

@@ -61,6 +61,7 @@ func rules() []rule {
 		{"Deleting", always, deleting},
 		{"NotSeen", Object.reportsChange, notSeen},
 		{"Problem", always, fatalProblem},
+		{"Exists", Object.uncountedBuiltIn, exists},
 		{"Reported", Object.countUnknown, reported},
 		{"Complete", Object.ofOthers, complete},
 		{"OutOfBounds", Object.ofOthers, outOfBounds},
@@ -94,19 +95,20 @@ func amendments() []rule {
 
 func always(Object) bool { return true }
 
-func (o Object) ours() bool            { return !o.Foreign }
-func (o Object) ofOthers() bool        { return o.Foreign && !o.BuiltIn }
-func (o Object) reportsChange() bool   { return !o.Untracked || o.Conditioned }
-func (o Object) reportsNoChange() bool { return o.Untracked && o.Foreign }
-func (o Object) countUnknown() bool    { return o.NoCount }
-func (o Object) totaled() bool         { return o.Foreign && (o.NoCount || o.indirect()) }
-func (o Object) countsToZero() bool    { return o.ofOthers() && !o.NoCount }
-func (o Object) grouping() bool        { return o.ofOthers() && (o.Several || o.NoCount) }
-func (o Object) ourPods() bool         { return !o.Foreign && !o.indirect() }
-func (o Object) countsPods() bool      { return !o.indirect() && !o.BuiltIn }
-func (o Object) countsOther() bool     { return o.indirect() && o.Foreign }
-func (o Object) declaresReady() bool   { return o.Word.Ready != nil }
-func (o Object) declaresNothing() bool { return o.Word.Ready == nil }
+func (o Object) ours() bool             { return !o.Foreign }
+func (o Object) ofOthers() bool         { return o.Foreign && !o.BuiltIn }
+func (o Object) reportsChange() bool    { return !o.Untracked || o.Conditioned }
+func (o Object) reportsNoChange() bool  { return o.Untracked && o.Foreign }
+func (o Object) countUnknown() bool     { return o.NoCount }
+func (o Object) uncountedBuiltIn() bool { return o.BuiltIn && o.NoCount }
+func (o Object) totaled() bool          { return o.Foreign && (o.NoCount || o.indirect()) }
+func (o Object) countsToZero() bool     { return o.ofOthers() && !o.NoCount }
+func (o Object) grouping() bool         { return o.ofOthers() && (o.Several || o.NoCount) }
+func (o Object) ourPods() bool          { return !o.Foreign && !o.indirect() }
+func (o Object) countsPods() bool       { return !o.indirect() && !o.BuiltIn }
+func (o Object) countsOther() bool      { return o.indirect() && o.Foreign }
+func (o Object) declaresReady() bool    { return o.Word.Ready != nil }
+func (o Object) declaresNothing() bool  { return o.Word.Ready == nil }
 
 // Rules returns the names of the rules that apply to an object, in order.
 func Rules(o Object) []string {

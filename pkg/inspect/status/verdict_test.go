@@ -221,17 +221,18 @@ func TestRules(t *testing.T) {
 		object Object
 		more   string
 	}{
-		"of this program":      {Object{}, "NotSeen StatusBehind Phase SurplusPods NoController"},
-		"built in":             {Object{Identity: Identity{Foreign: true, BuiltIn: true}}, "NotSeen Phase"},
-		"of another program":   {Object{Identity: Identity{Foreign: true}}, "NotSeen StatusBehind Phase NothingDone Complete OutOfBounds PodsAtZero"},
-		"without generations":  {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Untracked: true}}, "StatusBehind Phase NothingDone ChangeNotSeen Complete OutOfBounds PodsAtZero"},
-		"with conditions":      {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Untracked: true, Conditioned: true}}, "NotSeen StatusBehind Phase NothingDone ChangeNotSeen Complete OutOfBounds PodsAtZero"},
-		"of shards":            {Object{Identity: Identity{Foreign: true}, Counts: Counts{Unit: "shard"}}, "NotSeen Phase NothingDone NothingVisible Total Complete OutOfBounds PodsAtZero"},
-		"of groups":            {Object{Identity: Identity{Foreign: true}, Counts: Counts{Several: true}}, "NotSeen Phase NothingDone NothingVisible Total Complete OutOfBounds Groups PodsAtZero"},
-		"of shards, ours":      {Object{Counts: Counts{Unit: "shard"}}, "NotSeen Phase NoController"},
-		"without a count":      {Object{Identity: Identity{Foreign: true}, Counts: Counts{NoCount: true}}, "NotSeen Reported StatusBehind Phase NothingDone Total Complete OutOfBounds Groups"},
-		"ours without a count": {Object{Counts: Counts{NoCount: true}}, "NotSeen Reported StatusBehind Phase SurplusPods NoController"},
-		"that declares ready":  {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Word: Word{Ready: new(true)}}}, "NotSeen StatusBehind NothingDone ReadyWhen Complete OutOfBounds PodsAtZero"},
+		"of this program":       {Object{}, "NotSeen StatusBehind Phase SurplusPods NoController"},
+		"built in":              {Object{Identity: Identity{Foreign: true, BuiltIn: true}}, "NotSeen Phase"},
+		"of another program":    {Object{Identity: Identity{Foreign: true}}, "NotSeen StatusBehind Phase NothingDone Complete OutOfBounds PodsAtZero"},
+		"without generations":   {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Untracked: true}}, "StatusBehind Phase NothingDone ChangeNotSeen Complete OutOfBounds PodsAtZero"},
+		"with conditions":       {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Untracked: true, Conditioned: true}}, "NotSeen StatusBehind Phase NothingDone ChangeNotSeen Complete OutOfBounds PodsAtZero"},
+		"of shards":             {Object{Identity: Identity{Foreign: true}, Counts: Counts{Unit: "shard"}}, "NotSeen Phase NothingDone NothingVisible Total Complete OutOfBounds PodsAtZero"},
+		"of groups":             {Object{Identity: Identity{Foreign: true}, Counts: Counts{Several: true}}, "NotSeen Phase NothingDone NothingVisible Total Complete OutOfBounds Groups PodsAtZero"},
+		"of shards, ours":       {Object{Counts: Counts{Unit: "shard"}}, "NotSeen Phase NoController"},
+		"without a count":       {Object{Identity: Identity{Foreign: true}, Counts: Counts{NoCount: true}}, "NotSeen Reported StatusBehind Phase NothingDone Total Complete OutOfBounds Groups"},
+		"built in, without one": {Object{Identity: Identity{Foreign: true, BuiltIn: true}, Counts: Counts{NoCount: true}}, "NotSeen Exists Reported Phase Total"},
+		"ours without a count":  {Object{Counts: Counts{NoCount: true}}, "NotSeen Reported StatusBehind Phase SurplusPods NoController"},
+		"that declares ready":   {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Word: Word{Ready: new(true)}}}, "NotSeen StatusBehind NothingDone ReadyWhen Complete OutOfBounds PodsAtZero"},
 	} {
 		want := strings.Fields(usual + " " + test.more)
 		got := slices.Clone(Rules(test.object))

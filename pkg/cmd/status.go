@@ -57,7 +57,7 @@ func newStatusCommand(common commonOptions) *cobra.Command {
 		Long: `Show whether ImoocPods (NAME) and other objects with replicas (TYPE/NAME) are ready,
 and why not. One object is shown in full, and several are a table. A TYPE alone
 lists the objects of that type. Without arguments, the command lists the objects of
-all types with replicas. For a pod, it shows the owner.
+all types whose replica field is known. For a pod, it shows the owner.
 
 The verdict is "ready", "failed" if the object cannot become ready without help,
 "paused", "parked", "not reconciled" if no controller has seen the object, "unknown"

@@ -68,7 +68,7 @@ func TestNew(t *testing.T) {
 	for _, seen := range r.Loops {
 		order = append(order, fmt.Sprintf("%s of %s, live: %t", seen.Who, seen.Scope, seen.Live))
 	}
-	const scope = " of the built-in kinds in all namespaces, live: "
+	const scope = " of the shipped kinds in all namespaces, live: "
 	if want := []string{"livelier" + scope + "true", "live" + scope + "true", "dead" + scope + "false", "dead long ago" + scope + "false"}; !slices.Equal(order, want) {
 		t.Errorf("they are %q, want %q", order, want)
 	}

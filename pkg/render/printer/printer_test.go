@@ -180,8 +180,8 @@ func TestDescribe(t *testing.T) {
 	report.Reconciler = reconciler.Reconciler{
 		Status: &fieldpath.Write{Manager: "kubectl-imoocpod", Operation: "Update", Time: metav1.NewTime(ago(time.Minute))},
 		Loops: []reconciler.Loop{
-			{Who: "alice on laptop (process 4711)", Scope: "the built-in kinds in all namespaces", Live: true},
-			{Who: "bob on desk (process 12)", Scope: "the built-in kinds in namespace default", Renewed: metav1.NewTime(ago(time.Hour))},
+			{Who: "alice on laptop (process 4711)", Scope: "the shipped kinds in all namespaces", Live: true},
+			{Who: "bob on desk (process 12)", Scope: "the shipped kinds in namespace default", Renewed: metav1.NewTime(ago(time.Hour))},
 		},
 	}
 	report.Reverts = []competing.Writer{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its replica count between 1 and 10"}}

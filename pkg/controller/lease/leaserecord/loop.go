@@ -107,7 +107,7 @@ func (s Scope) Overlaps(other Scope) bool {
 // String describes the scope, such as "imoocpods.example.com in namespace a, where
 // tier=front".
 func (s Scope) String() string {
-	what := "the built-in kinds"
+	what := "the shipped kinds"
 	if len(s.Kinds) > 0 {
 		what = strings.Join(s.Kinds, ", ")
 	}

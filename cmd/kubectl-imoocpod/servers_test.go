@@ -137,10 +137,10 @@ func TestBrokenServers(t *testing.T) {
 		"not logged in":          {handle(t, status(http.StatusUnauthorized, "Unauthorized")), "", exitForbidden, "You must be logged in"},
 		"forbidden":              {handle(t, status(http.StatusForbidden, "Forbidden")), "", exitForbidden, "Forbidden"},
 		"busy for an hour":       {handle(t, after("3600", status(http.StatusTooManyRequests, "TooManyRequests"))), "", exitError, "TooManyRequests"},
-		"busy":                   {handle(t, after("1", status(http.StatusTooManyRequests, "TooManyRequests"))), "2s", exitError, "TooManyRequests"},
+		"busy":                   {handle(t, after("1", status(http.StatusTooManyRequests, "TooManyRequests"))), "5s", exitError, "TooManyRequests"},
 		"an error":               {handle(t, status(http.StatusInternalServerError, "InternalError")), "", exitError, "InternalError"},
 		"unavailable":            {handle(t, status(http.StatusServiceUnavailable, "ServiceUnavailable")), "", exitError, "ServiceUnavailable"},
-		"unavailable, try again": {handle(t, after("1", status(http.StatusServiceUnavailable, "ServiceUnavailable"))), "2s", exitError, "ServiceUnavailable"},
+		"unavailable, try again": {handle(t, after("1", status(http.StatusServiceUnavailable, "ServiceUnavailable"))), "5s", exitError, "ServiceUnavailable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -368,7 +368,7 @@ func TestBrokenWatch(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
-	if o := runCommand(ctx, t, server, "wait foo --for=delete --request-timeout 1s"); o.code != exitDone {
+	if o := runCommand(ctx, t, server, "wait foo --for=delete --request-timeout 10s"); o.code != exitDone {
 		t.Errorf("exit code %d after %d watches, it said %q", o.code, watches.Load(), o.stderr)
 	}
 }

@@ -5,7 +5,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
@@ -20,7 +19,7 @@ func Child(obj *unstructured.Unstructured) status.Child {
 		Managers: obj.GetManagedFields(), Generation: obj.GetGeneration(),
 	}
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
-		child.Controller, child.ControllerKind = ref.UID, schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+		child.Controller = ref.UID
 	}
 	child.Conditions = words.Conditions(fieldpath.Object(obj.Object, "status")["conditions"])
 	kind := childKind(obj)

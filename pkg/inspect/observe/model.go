@@ -214,7 +214,7 @@ func (m *model) podSelector() string {
 // It reads all objects of each kind, because a child may have no pods. If the target has no pods, it also
 // searches the kinds that create pods.
 func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow.Index[*problem.Pod]) error {
-	m.addKinds(pods.Kinds...)
+	m.addKinds(pods.Kinds.UnsortedList()...)
 	var read []follow.Index[status.Child]
 	for i := 0; ; i++ {
 		if i == len(m.between) {
@@ -237,7 +237,7 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow
 			// Continue, because the kind may be unrelated to the target.
 			klog.FromContext(ctx).V(1).Info("Ignoring the owners of a kind", "kind", m.between[i], "err", err)
 		}
-		m.addKinds(index.Kinds...)
+		m.addKinds(index.Kinds.UnsortedList()...)
 		read = append(read, index)
 	}
 }
@@ -262,7 +262,7 @@ func childrenBelow(uid types.UID, read []follow.Index[status.Child]) []status.Ch
 		}
 	}
 	slices.SortFunc(all, func(a, b status.Child) int {
-		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})
 	return all
 }

@@ -154,7 +154,9 @@ func (m *model) addEvents(ctx context.Context, e *status.Snapshot, from []*feeds
 			}
 		}
 	}
-	slices.SortFunc(e.Events, func(a, b corev1.Event) int { return follow.Compare(&a, &b) })
+	slices.SortFunc(e.Events, func(a, b corev1.Event) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	})
 	return nil
 }
 
@@ -201,7 +203,8 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []s
 	for _, namespace := range namespaces {
 		f := m.Leases(namespace)
 		leases, err := contents(ctx, m, f)
-		for _, lease := range leases.Of[""] {
+		byName := func(a, b feeds.Lease) int { return strings.Compare(a.Name, b.Name) }
+		for _, lease := range slices.SortedFunc(slices.Values(leases.Of[""]), byName) {
 			err = cmp.Or(err, lease.Err)
 			loop := lease.Loop
 			loop.Ended = lease.Here && !holder.Alive(loop.PID)
@@ -211,7 +214,7 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []s
 			return unlessUnavailable("leases in "+namespace, e, err)
 		}
 	}
-	slices.SortFunc(loops, func(a, b leaserecord.Loop) int { return strings.Compare(a.Holder, b.Holder) })
+	slices.SortStableFunc(loops, func(a, b leaserecord.Loop) int { return strings.Compare(a.Holder, b.Holder) })
 	e.Loops = loops
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
@@ -32,9 +31,8 @@ type Pod struct {
 	Created         time.Time `json:"created"`
 	// Ending is set if the pod is being deleted.
 	Ending bool `json:"-"`
-	// Owner and OwnerKind are the UID and the kind of the pod's controller, or empty if it has none.
-	Owner     types.UID               `json:"-"`
-	OwnerKind schema.GroupVersionKind `json:"-"`
+	// Owner is the UID of the pod's controller, or empty if it has none.
+	Owner types.UID `json:"-"`
 	// Code is the reason why the pod is not ready, or "" if none is known. Reason describes it.
 	Code   Code   `json:"code,omitempty"`
 	Reason string `json:"reason,omitempty"`
@@ -60,7 +58,7 @@ func NewPod(pod *corev1.Pod) *Pod {
 		Sound:      Sound(pod),
 	}
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
-		p.Owner, p.OwnerKind = owner.UID, schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
+		p.Owner = owner.UID
 	}
 	if initializing := p.addInit(pod); !initializing {
 		p.addMain(pod.Status.ContainerStatuses)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
@@ -17,11 +16,10 @@ import (
 type Child struct {
 	APIVersion, Kind, Namespace, Name string
 	UID                               types.UID
-	// Controller and ControllerKind are the UID and the kind of the object that controls the child.
-	Controller     types.UID
-	ControllerKind schema.GroupVersionKind
-	Created        time.Time
-	Managers       []metav1.ManagedFieldsEntry
+	// Controller is the UID of the object that controls the child.
+	Controller types.UID
+	Created    time.Time
+	Managers   []metav1.ManagedFieldsEntry
 	// Tracked is set if the status has an observed generation.
 	Tracked                        bool
 	Generation, ObservedGeneration int64

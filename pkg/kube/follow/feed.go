@@ -1,14 +1,10 @@
 package follow
 
 import (
-	"cmp"
 	"context"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,57 +22,57 @@ type Object interface {
 	metav1.Object
 }
 
+// Reference is the object to which a value refers: its controller or, for an event, the involved object. It is
+// empty if there is none.
+type Reference struct {
+	UID  types.UID
+	Kind schema.GroupVersionKind
+}
+
 // Feed contains a value for each selected object. A list and a watch keep the values current.
 type Feed[T Object, V any] struct {
 	// keep converts an object to a value. It is allowed to remove fields of the object.
-	keep func(T) V
-	// compare orders the values. It returns zero only for values of the same object.
-	compare func(a, b V) int
-	// refers returns the UID and the kind of the object to which a value refers: its controller or,
-	// for an event, the involved object. Both are empty if there is none. If refers is nil, no value
-	// refers to an object.
-	refers func(V) (types.UID, schema.GroupVersionKind)
+	keep func(T) (V, Reference)
 	// known is closed when the feed has synced or failed. learned ensures that this happens only once.
 	known   chan struct{}
 	learned sync.Once
 
 	mu          sync.Mutex
 	subscribers map[any]Subscriber
-	all         []V       // in order
-	index       *Index[V] // the result of Index; nil after each change
+	entries     map[types.UID]entry[V] // by the UID of the object
+	index       *Index[V]              // the result of Index; nil after each change
 	err         error
 	polled      bool // the user can list the objects but not watch them
 }
 
+type entry[V any] struct {
+	value V
+	refer Reference
+}
+
 // Index groups the values of a feed by the objects to which they refer.
 type Index[V any] struct {
-	// Of maps the UID of an object to the values that refer to it, in order. Values that do not refer
+	// Of maps the UID of an object to the values that refer to it, in any order. Values that do not refer
 	// to an object have an empty UID.
 	Of map[types.UID][]V
-	// Kinds lists the kinds of the objects to which values refer, without duplicates.
-	Kinds []schema.GroupVersionKind
+	// Kinds contains the kinds of the objects to which values refer.
+	Kinds sets.Set[schema.GroupVersionKind]
 	// Polled means that the user can list the objects but not watch them.
 	Polled bool
 }
 
 // Subscriber is notified of changes. Matters, if set, gets the UIDs of a changed object and of the
-// objects to which it refers. If Matters returns false, Notify is not called for this change.
+// object to which it refers, or "" if there is none. If Matters returns false, Notify is not called for this change.
 type Subscriber struct {
 	Matters func(...types.UID) bool
 	Notify  func()
 }
 
-// New returns an empty feed. List or Run adds the values. refers may be nil.
-func New[T Object, V any](keep func(T) V, compare func(a, b V) int, refers func(V) (types.UID, schema.GroupVersionKind)) *Feed[T, V] {
-	return &Feed[T, V]{keep: keep, compare: compare, refers: refers, known: make(chan struct{}), subscribers: map[any]Subscriber{}}
-}
-
-// Whole is a keep function for New that returns the object unchanged.
-func Whole[T Object](obj T) T { return obj }
-
-// Compare orders objects by name, and objects with the same name by UID.
-func Compare[T Object](a, b T) int {
-	return cmp.Or(strings.Compare(a.GetName(), b.GetName()), strings.Compare(string(a.GetUID()), string(b.GetUID())))
+// New returns an empty feed. List or Run adds the values.
+func New[T Object, V any](keep func(T) (V, Reference)) *Feed[T, V] {
+	return &Feed[T, V]{
+		keep: keep, known: make(chan struct{}), subscribers: map[any]Subscriber{}, entries: map[types.UID]entry[V]{},
+	}
 }
 
 // Subscribe adds a subscriber with a key, or replaces the existing subscriber.
@@ -92,18 +88,6 @@ func (f *Feed[T, V]) notifyAll() {
 	for _, s := range f.subscribers {
 		s.Notify()
 	}
-}
-
-// uids returns the UIDs of an object, of its controller, and of the involved object of an event.
-func uids(obj metav1.Object) []types.UID {
-	all := []types.UID{obj.GetUID()}
-	if controller := metav1.GetControllerOfNoCopy(obj); controller != nil {
-		all = append(all, controller.UID)
-	}
-	if event, is := obj.(*corev1.Event); is {
-		all = append(all, event.InvolvedObject.UID)
-	}
-	return all
 }
 
 // List lists the selected objects once, and replaces all values.
@@ -163,11 +147,12 @@ func (f *Feed[T, V]) poll(ctx context.Context, from Source, selected metav1.List
 func (f *Feed[T, V]) replace(found []T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.err, f.all, f.index = nil, make([]V, 0, len(found)), nil
+	f.err, f.index = nil, nil
+	clear(f.entries)
 	for _, obj := range found {
-		f.all = append(f.all, f.keep(obj))
+		value, refer := f.keep(obj)
+		f.entries[obj.GetUID()] = entry[V]{value, refer}
 	}
-	slices.SortFunc(f.all, f.compare)
 	f.notifyAll()
 }
 
@@ -176,20 +161,15 @@ func (f *Feed[T, V]) Change(obj T, gone bool) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.index = nil
-	value := f.keep(obj)
-	at, found := slices.BinarySearchFunc(f.all, value, f.compare)
-	switch {
-	case gone && found:
-		f.all = slices.Delete(f.all, at, at+1)
-	case gone:
-	case found:
-		f.all[at] = value
-	default:
-		f.all = slices.Insert(f.all, at, value)
+	uid := obj.GetUID()
+	value, refer := f.keep(obj)
+	if gone {
+		delete(f.entries, uid)
+	} else {
+		f.entries[uid] = entry[V]{value, refer}
 	}
-	about := uids(obj)
 	for _, s := range f.subscribers {
-		if s.Matters == nil || s.Matters(about...) {
+		if s.Matters == nil || s.Matters(uid, refer.UID) {
 			s.Notify()
 		}
 	}
@@ -210,18 +190,11 @@ func (f *Feed[T, V]) Index(ctx context.Context) (Index[V], error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.index == nil {
-		f.index = &Index[V]{Of: map[types.UID][]V{}}
-		known := sets.Set[schema.GroupVersionKind]{}
-		for _, value := range f.all {
-			var uid types.UID
-			var kind schema.GroupVersionKind
-			if f.refers != nil {
-				uid, kind = f.refers(value)
-			}
-			f.index.Of[uid] = append(f.index.Of[uid], value)
-			if uid != "" && !known.Has(kind) {
-				known.Insert(kind)
-				f.index.Kinds = append(f.index.Kinds, kind)
+		f.index = &Index[V]{Of: map[types.UID][]V{}, Kinds: sets.New[schema.GroupVersionKind]()}
+		for _, e := range f.entries {
+			f.index.Of[e.refer.UID] = append(f.index.Of[e.refer.UID], e.value)
+			if e.refer.UID != "" {
+				f.index.Kinds.Insert(e.refer.Kind)
 			}
 		}
 	}

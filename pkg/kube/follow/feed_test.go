@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -40,8 +39,8 @@ func aPod(name string, uid int) *corev1.Pod {
 type podFeed = Feed[*corev1.Pod, *corev1.Pod]
 
 func newFeed() *podFeed {
-	return New(Whole[*corev1.Pod], Compare, func(pod *corev1.Pod) (types.UID, schema.GroupVersionKind) {
-		return types.UID(pod.Name), corev1.SchemeGroupVersion.WithKind(pod.Name)
+	return New(func(pod *corev1.Pod) (*corev1.Pod, Reference) {
+		return pod, Reference{types.UID(pod.Name), corev1.SchemeGroupVersion.WithKind(pod.Name)}
 	})
 }
 
@@ -193,27 +192,15 @@ func TestFeedRecoversFromTheFirstFailure(t *testing.T) {
 	})
 }
 
-func TestUIDs(t *testing.T) {
-	t.Parallel()
-	owned := aPod("a", 0)
-	owned.OwnerReferences = []metav1.OwnerReference{{UID: "other"}, {UID: "owner", Controller: new(true)}}
-	about := &corev1.Event{ObjectMeta: metav1.ObjectMeta{UID: "event"}, InvolvedObject: corev1.ObjectReference{UID: "pod"}}
-	for _, test := range []struct {
-		obj  metav1.Object
-		want []types.UID
-	}{{aPod("a", 0), []types.UID{"a-0"}}, {owned, []types.UID{"a-0", "owner"}}, {about, []types.UID{"event", "pod"}}} {
-		if got := uids(test.obj); !slices.Equal(got, test.want) {
-			t.Errorf("%v, want %v", got, test.want)
-		}
-	}
-}
-
 // A subscriber is notified of changes that affect it, of every list, and of every error.
 func TestSubscribersAreToldWhatMatters(t *testing.T) {
 	t.Parallel()
-	f := New(func(pod *corev1.Pod) *corev1.Pod { pod.Annotations = nil; return pod }, Compare, nil)
+	f := New(func(pod *corev1.Pod) (*corev1.Pod, Reference) {
+		pod.Annotations = nil
+		return pod, Reference{UID: "owner-of-" + types.UID(pod.Name)}
+	})
 	told := map[types.UID]int{}
-	for _, uid := range []types.UID{"a-0", "b-0"} {
+	for _, uid := range []types.UID{"a-0", "b-0", "owner-of-b"} {
 		f.Subscribe(uid, Subscriber{Matters: func(all ...types.UID) bool { return slices.Contains(all, uid) }, Notify: func() { told[uid]++ }})
 	}
 	pod := aPod("a", 0)
@@ -229,7 +216,7 @@ func TestSubscribersAreToldWhatMatters(t *testing.T) {
 		{func() { f.Refuse(nil) }, 4, 3},
 	} {
 		step.change()
-		if told["a-0"] != step.a || told["b-0"] != step.b {
+		if told["a-0"] != step.a || told["b-0"] != step.b || told["owner-of-b"] != step.b {
 			t.Errorf("they were told %v, want %d and %d", told, step.a, step.b)
 		}
 	}

@@ -4,7 +4,6 @@ package feeds
 
 import (
 	"context"
-	"strings"
 	"sync"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -12,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -47,7 +45,7 @@ type Feeds struct {
 	begin func(func(context.Context))
 
 	mu sync.Mutex
-	// of maps a typed key to its feed.
+	// of maps a key to its feed.
 	of map[any]any
 }
 
@@ -67,23 +65,19 @@ type (
 // Lease is the run-controller that a lease records, or an error if the lease cannot be parsed. Anyone who can
 // create leases can create many, so each lease is parsed only once for all targets.
 type Lease struct {
-	name string
+	Name string
 	Loop leaserecord.Loop
 	// Here means that the run-controller runs or ran on this machine.
 	Here bool
 	Err  error
 }
 
-type key struct {
+// key identifies a feed. Feeds with other values have keys of another type, because Pods and Children may
+// read the same objects.
+type key[V any] struct {
 	schema.GroupVersionKind
-	namespace, selector string
-}
-
-// runner is a feed of any type.
-type runner interface {
-	Run(ctx context.Context, from follow.Source, selected metav1.ListOptions, connection *follow.Connection)
-	List(ctx context.Context, from follow.Source, selected metav1.ListOptions) error
-	Refuse(error)
+	namespace string
+	selected  metav1.ListOptions
 }
 
 // New returns feeds that run until the context ends or Stop is called.
@@ -105,114 +99,109 @@ func New(ctx context.Context, c *kube.Factory, connection *follow.Connection, m 
 	}, nil
 }
 
-// run starts to read the selected objects of a source into a feed.
-func (s *Feeds) run(f runner, from follow.Source, selected metav1.ListOptions) {
+// source returns the source of a feed. It is called once.
+type source func() (follow.Source, error)
+
+// feedOf returns the feed of a key. If the feed is new, it starts to read the selected objects of a source.
+func feedOf[T follow.Object, V any](s *Feeds, k key[V], objects source, keep func(T) (V, follow.Reference)) *follow.Feed[T, V] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f, is := s.of[k].(*follow.Feed[T, V]); is {
+		return f
+	}
+	f := follow.New(keep)
+	s.of[k] = f
+	from, err := objects()
+	if err != nil {
+		f.Refuse(err)
+		return f
+	}
 	s.begin(func(ctx context.Context) {
 		if !s.Once {
-			f.Run(ctx, from, selected, s.Connection)
-		} else if err := f.List(ctx, from, selected); err != nil {
+			f.Run(ctx, from, k.selected, s.Connection)
+		} else if err := f.List(ctx, from, k.selected); err != nil {
 			f.Refuse(err)
 		}
 	})
-}
-
-// typed adds the type of the feed to a key, because Pods and Children may have the same key.
-type typed[F any] struct{ key }
-
-func feedOf[F any](s *Feeds, k key, begin func() *F) *F {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if f, is := s.of[typed[F]{k}].(*F); is {
-		return f
-	}
-	f := begin()
-	s.of[typed[F]{k}] = f
 	return f
 }
 
-func core(kind, namespace, selector string) key {
-	return key{corev1.SchemeGroupVersion.WithKind(kind), namespace, selector}
+// known returns the source of objects whose resource is known.
+func known(from follow.Source) source {
+	return func() (follow.Source, error) { return from, nil }
 }
+
+func core(kind string) schema.GroupVersionKind { return corev1.SchemeGroupVersion.WithKind(kind) }
 
 // Pods returns the feed of the pods that match a selector.
 func (s *Feeds) Pods(namespace, selector string) *Pods {
-	return feedOf(s, core("Pod", namespace, selector), func() *Pods {
-		keep := func(pod *corev1.Pod) *problem.Pod {
-			trimPod(pod)
-			return problem.NewPod(pod)
-		}
-		f := follow.New(keep, problem.ComparePods, func(pod *problem.Pod) (types.UID, schema.GroupVersionKind) {
-			return pod.Owner, pod.OwnerKind
-		})
-		s.run(f, follow.SourceOf(s.core.Pods(namespace)), metav1.ListOptions{LabelSelector: selector})
-		return f
+	k := key[*problem.Pod]{core("Pod"), namespace, metav1.ListOptions{LabelSelector: selector}}
+	objects := known(follow.SourceOf(s.core.Pods(namespace)))
+	return feedOf(s, k, objects, func(pod *corev1.Pod) (*problem.Pod, follow.Reference) {
+		trimPod(pod)
+		return problem.NewPod(pod), controllerOf(pod)
 	})
 }
 
 // Events returns the feed of the events that match a field selector.
 func (s *Feeds) Events(namespace, selector string) *Events {
-	return feedOf(s, core("Event", namespace, selector), func() *Events {
-		f := follow.New(follow.Whole[*corev1.Event], follow.Compare, func(event *corev1.Event) (types.UID, schema.GroupVersionKind) {
-			return event.InvolvedObject.UID, event.InvolvedObject.GroupVersionKind()
-		})
-		s.run(f, follow.SourceOf(s.core.Events(namespace)), metav1.ListOptions{FieldSelector: selector})
-		return f
+	k := key[*corev1.Event]{core("Event"), namespace, metav1.ListOptions{FieldSelector: selector}}
+	objects := known(follow.SourceOf(s.core.Events(namespace)))
+	return feedOf(s, k, objects, func(event *corev1.Event) (*corev1.Event, follow.Reference) {
+		return event, follow.Reference{UID: event.InvolvedObject.UID, Kind: event.InvolvedObject.GroupVersionKind()}
 	})
 }
 
 // Node returns the feed of a node.
 func (s *Feeds) Node(name string) *Nodes {
-	return feedOf(s, core("Node", "", name), func() *Nodes {
-		f := follow.New(follow.Whole[*corev1.Node], follow.Compare, nil)
-		s.run(f, follow.SourceOf(s.core.Nodes()), follow.ByName(name))
-		return f
-	})
+	k := key[*corev1.Node]{core("Node"), "", follow.ByName(name)}
+	objects := known(follow.SourceOf(s.core.Nodes()))
+	return feedOf(s, k, objects, func(node *corev1.Node) (*corev1.Node, follow.Reference) { return node, follow.Reference{} })
 }
 
 // Leases returns the feed of the run-controller leases in a namespace.
 func (s *Feeds) Leases(namespace string) *Leases {
-	return feedOf(s, key{coordinationv1.SchemeGroupVersion.WithKind("Lease"), namespace, ""}, func() *Leases {
-		f := follow.New(func(obj *unstructured.Unstructured) Lease {
-			loop, err := holder.Read(obj)
-			return Lease{obj.GetName(), loop, holder.Here(loop), err}
-		}, func(a, b Lease) int { return strings.Compare(a.name, b.name) }, nil)
-		s.run(f, follow.SourceOf(holder.Leases(s.Dynamic, namespace)), metav1.ListOptions{LabelSelector: holder.Selector})
-		return f
+	leases := coordinationv1.SchemeGroupVersion.WithKind("Lease")
+	k := key[Lease]{leases, namespace, metav1.ListOptions{LabelSelector: holder.Selector}}
+	objects := known(follow.SourceOf(holder.Leases(s.Dynamic, namespace)))
+	return feedOf(s, k, objects, func(obj *unstructured.Unstructured) (Lease, follow.Reference) {
+		loop, err := holder.Read(obj)
+		return Lease{obj.GetName(), loop, holder.Here(loop), err}, follow.Reference{}
 	})
 }
 
 // Children returns the feed of the selected objects of a kind. For an object without a controller,
 // the feed keeps only the UID.
 func (s *Feeds) Children(gvk schema.GroupVersionKind, namespace, selector string) *Children {
-	return feedOf(s, key{gvk, namespace, selector}, func() *Children {
-		keep := func(obj *unstructured.Unstructured) status.Child {
-			if metav1.GetControllerOfNoCopy(obj) == nil {
-				return status.Child{UID: obj.GetUID()}
-			}
-			return facts.Child(obj)
+	k := key[status.Child]{gvk, namespace, metav1.ListOptions{LabelSelector: selector}}
+	objects := func() (follow.Source, error) { return s.objectsOf(gvk, namespace) }
+	return feedOf(s, k, objects, func(obj *unstructured.Unstructured) (status.Child, follow.Reference) {
+		controller := controllerOf(obj)
+		if controller.UID == "" {
+			return status.Child{UID: obj.GetUID()}, controller
 		}
-		byUID := func(a, b status.Child) int { return strings.Compare(string(a.UID), string(b.UID)) }
-		f := follow.New(keep, byUID, func(c status.Child) (types.UID, schema.GroupVersionKind) { return c.Controller, c.ControllerKind })
-		objects, err := s.objectsOf(gvk, namespace)
-		if err != nil {
-			f.Refuse(err)
-			return f
-		}
-		s.run(f, follow.SourceOf(objects), metav1.ListOptions{LabelSelector: selector})
-		return f
+		return facts.Child(obj), controller
 	})
 }
 
-func (s *Feeds) objectsOf(gvk schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
+func controllerOf(obj metav1.Object) follow.Reference {
+	ref := metav1.GetControllerOfNoCopy(obj)
+	if ref == nil {
+		return follow.Reference{}
+	}
+	return follow.Reference{UID: ref.UID, Kind: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)}
+}
+
+func (s *Feeds) objectsOf(gvk schema.GroupVersionKind, namespace string) (follow.Source, error) {
 	mapper, err := s.Clients.Mapper()
 	if err != nil {
-		return nil, err
+		return follow.Source{}, err
 	}
 	mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
-		return nil, err
+		return follow.Source{}, err
 	}
-	return s.Dynamic.Resource(mapping.Resource).Namespace(namespace), nil
+	return follow.SourceOf(s.Dynamic.Resource(mapping.Resource).Namespace(namespace)), nil
 }
 
 // trimPod removes large fields that a report does not use.

@@ -1,0 +1,28 @@
+package feeds
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
+)
+
+// A pod or a child refers to its controller, and to no other owner.
+func TestControllerOf(t *testing.T) {
+	t.Parallel()
+	set := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", UID: "set", Controller: new(true)}
+	for _, test := range []struct {
+		owners []metav1.OwnerReference
+		want   follow.Reference
+	}{
+		{nil, follow.Reference{}},
+		{[]metav1.OwnerReference{{UID: "other"}}, follow.Reference{}},
+		{[]metav1.OwnerReference{{UID: "other"}, set}, follow.Reference{UID: "set", Kind: replicaSet()}},
+	} {
+		if got := controllerOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: test.owners}}); got != test.want {
+			t.Errorf("with the owners %v: %v, want %v", test.owners, got, test.want)
+		}
+	}
+}

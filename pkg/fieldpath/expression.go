@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -43,26 +44,32 @@ func (e Expression) String() string { return e.text }
 // MarshalText returns the expression in its original form.
 func (e Expression) MarshalText() ([]byte, error) { return []byte(e.text), nil }
 
-// Holds reports whether the only result of the expression in obj is the expected value or, if none is
-// expected, any value.
-func (e Expression) Holds(obj map[string]any) (bool, error) {
+// find returns the results of the expression in an object.
+func (e Expression) find(obj map[string]any) ([]reflect.Value, error) {
 	path, err := ParseJSONPath(e.Path) // a JSONPath has state, so each call parses a new one
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	results, err := path.FindResults(obj)
 	if err != nil {
-		return false, fmt.Errorf("find %s: %w", e.Path, err)
+		return nil, fmt.Errorf("find %s: %w", e.Path, err)
 	}
+	return slices.Concat(results...), nil
+}
+
+// Holds reports whether the only result of the expression in obj is the expected value or, if none is
+// expected, any value.
+func (e Expression) Holds(obj map[string]any) (bool, error) {
+	results, err := e.find(obj)
 	switch {
-	case len(results) == 0 || len(results[0]) == 0:
-		return false, nil
-	case len(results) > 1 || len(results[0]) > 1:
+	case err != nil || len(results) == 0:
+		return false, err
+	case len(results) > 1:
 		return false, errors.New("the jsonpath expression matches more than one value")
 	case e.value == nil:
 		return true, nil
 	}
-	found := results[0][0].Interface()
+	found := results[0].Interface()
 	switch found.(type) {
 	case map[string]any, []any:
 		return false, errors.New("the jsonpath expression leads to an object or a list, which has no value to compare")
@@ -73,11 +80,8 @@ func (e Expression) Holds(obj map[string]any) (bool, error) {
 // Now returns a message about the current value of the expression in an object. If a field on the path is
 // missing, the message lists the existing fields of its parent.
 func (e Expression) Now(obj map[string]any) string {
-	path, err := ParseJSONPath(e.Path)
-	if err == nil {
-		if results, err := path.FindResults(obj); err == nil && len(results) > 0 && len(results[0]) > 0 {
-			return fmt.Sprintf("%s is %v", e.Path, results[0][0].Interface())
-		}
+	if results, err := e.find(obj); err == nil && len(results) > 0 {
+		return fmt.Sprintf("%s is %v", e.Path, results[0].Interface())
 	}
 	parent := ""
 	for name := range strings.SplitSeq(strings.Trim(e.Path, "{}."), ".") {

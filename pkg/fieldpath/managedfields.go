@@ -15,12 +15,12 @@ import (
 // enclosing object, because other managers may set fields in that object.
 func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.Time) {
 	closest := 0
-	place, _, taken, err := p.Locate(obj.Object)
+	spots, _, err := p.locate(obj.Object)
 	if err != nil {
 		return "", at
 	}
 	for _, entry := range obj.GetManagedFields() {
-		depth := p.managedAt(entry, obj.Object, place, taken)
+		depth := p.managedAt(entry, spots)
 		if depth == 0 {
 			continue
 		}
@@ -38,17 +38,17 @@ func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.T
 // ManagedBy reports whether an entry of managedFields contains the field at the path in obj, or an
 // entire enclosing list or object.
 func (p Path) ManagedBy(entry metav1.ManagedFieldsEntry, obj map[string]any) bool {
-	place, _, taken, err := p.Locate(obj)
-	return err == nil && p.managedAt(entry, obj, place, taken) > 0
+	spots, _, err := p.locate(obj)
+	return err == nil && p.managedAt(entry, spots) > 0
 }
 
 // managedAt returns the number of steps of the path that an entry of managedFields records, or zero
-// if the entry does not contain the field. place and taken are results of Locate.
-func (p Path) managedAt(entry metav1.ManagedFieldsEntry, obj map[string]any, place Place, taken int) int {
+// if the entry does not contain the field. The spots are those of locate.
+func (p Path) managedAt(entry metav1.ManagedFieldsEntry, spots []spot) int {
 	depth := 0
 	Recorded(entry).Iterate(func(recorded fieldpath.Path) {
-		if (len(recorded) <= taken || taken == len(p.Steps)) && agrees(recorded, place, obj) {
-			depth = max(depth, min(len(recorded), len(place)))
+		if (len(recorded) <= len(spots) || len(spots) == len(p.Steps)) && agrees(recorded, spots) {
+			depth = max(depth, min(len(recorded), len(spots)))
 		}
 	})
 	return depth
@@ -64,18 +64,16 @@ func Recorded(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	return set.Leaves()
 }
 
-// agrees reports whether a recorded path and a place match up to the end of the shorter one.
-func agrees(recorded fieldpath.Path, place Place, within any) bool {
-	for i := range min(len(recorded), len(place)) {
-		content := inside(within, place[i])
-		element := recorded[i]
+// agrees reports whether a recorded path and spots match up to the end of the shorter one.
+func agrees(recorded fieldpath.Path, spots []spot) bool {
+	for i := range min(len(recorded), len(spots)) {
+		element, at := recorded[i], spots[i]
 		switch {
-		case element.FieldName != nil && place[i] == *element.FieldName:
-		case element.Key != nil && hasKeys(content, *element.Key):
+		case element.FieldName != nil && at.key == *element.FieldName:
+		case element.Key != nil && hasKeys(at.value, *element.Key):
 		default:
 			return false
 		}
-		within = content
 	}
 	return true
 }

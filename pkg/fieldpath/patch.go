@@ -71,11 +71,11 @@ func Patch(obj map[string]any, edits ...Edit) ([]byte, error) {
 
 // operation returns the operation that makes the edit, or nil if there is nothing to remove.
 func (e Edit) operation(obj map[string]any) (*operation, error) {
-	at, found, taken, err := e.Path.Locate(obj)
+	at, found, err := e.Path.locate(obj)
 	if err != nil {
 		return nil, err
 	}
-	rest := e.Path.Steps[taken:]
+	rest := e.Path.Steps[len(at):]
 	switch {
 	case e.Value == nil && len(rest) > 0:
 		return nil, nil //nolint:nilnil // nothing is there to be removed, and that is no error
@@ -86,13 +86,13 @@ func (e Edit) operation(obj map[string]any) (*operation, error) {
 	}
 	for i, s := range rest {
 		if s.Kind != Field {
-			return nil, fmt.Errorf("%s does not exist: elements of a list are changed, never added", Path{e.Path.Steps[:taken+i+1]})
+			return nil, fmt.Errorf("%s does not exist: elements of a list are changed, never added", Path{e.Path.Steps[:len(at)+i+1]})
 		}
 	}
 	if found == nil {
 		return &operation{"replace", pointer(at), nest(rest, e.Value)}, nil // replaces the null
 	}
-	return &operation{"add", pointer(append(at, rest[0].Name)), nest(rest[1:], e.Value)}, nil
+	return &operation{"add", pointer(append(at, spot{key: rest[0].Name})), nest(rest[1:], e.Value)}, nil
 }
 
 // Apply makes the edit in obj. Removing an absent field has no effect.
@@ -115,12 +115,12 @@ func nest(fields []Step, value any) any {
 	return value
 }
 
-// pointer returns a Place as a JSON pointer (RFC 6901).
-func pointer(at Place) string {
+// pointer returns the JSON pointer (RFC 6901) to the last of the spots on the way from the root.
+func pointer(at []spot) string {
 	var b strings.Builder
-	for _, key := range at {
+	for _, s := range at {
 		b.WriteByte('/')
-		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(fmt.Sprint(key)))
+		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(fmt.Sprint(s.key)))
 	}
 	return b.String()
 }

@@ -42,9 +42,8 @@ type Comparison struct {
 	Value any
 }
 
-// Place is the position of a value in an object. It lists the field names (string) and element
-// indexes (int) from the root.
-type Place []any
+// spot is a field of an object or an element of a list. The key is its name (string) or its index (int).
+type spot struct{ key, value any }
 
 // Fields returns the path from the root of an object through these fields.
 func Fields(names ...string) Path {
@@ -108,62 +107,51 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// Locate follows the path into an object, up to the first step that matches nothing. It returns the
-// reached place, the value there, and the number of steps taken. It returns an error if a step matches
-// several places, or if a value has the wrong type for its step.
-func (p Path) Locate(obj map[string]any) (at Place, value any, taken int, err error) {
+// locate follows the path into an object, up to the first step that matches nothing. It returns the spots on
+// the way, one for each step, and the value that it reached. It returns an error if a step matches several
+// spots, or if a value has the wrong type for its step.
+func (p Path) locate(obj map[string]any) (at []spot, value any, err error) {
 	value = obj
 	for i, s := range p.Steps {
 		if value == nil {
 			break // null is treated as absent
 		}
-		if err := s.fits(value, Path{p.Steps[:i]}); err != nil {
-			return nil, nil, 0, err
+		found, err := s.find(value, Path{p.Steps[:i]})
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case len(found) > 1:
+			return nil, nil, fmt.Errorf("%s matches %d fields: use a filter that matches one", Path{p.Steps[:i+1]}, len(found))
+		case len(found) == 0:
+			return at, value, nil
 		}
-		keys := s.find(value)
-		if len(keys) > 1 {
-			return nil, nil, 0, fmt.Errorf("%s matches %d fields: use a filter that matches one", Path{p.Steps[:i+1]}, len(keys))
-		}
-		if len(keys) == 0 {
-			break
-		}
-		at, taken = append(at, keys[0]), i+1
-		value = inside(value, keys[0])
+		at, value = append(at, found[0]), found[0].value
 	}
-	return at, value, taken, nil
+	return at, value, nil
 }
 
-// inside returns the field or element of a value at a key that find returned, or nil.
-func inside(value, key any) any {
-	switch container := value.(type) {
-	case map[string]any:
-		if name, ok := key.(string); ok {
-			return container[name]
-		}
-	case []any:
-		if i, ok := key.(int); ok {
-			return container[i]
+// find returns the spots that the step matches in a value, or an error if the value has the wrong type for
+// the step. at is the path of the value.
+func (s Step) find(value any, at Path) (found []spot, err error) {
+	fields, isObject := value.(map[string]any)
+	list, isList := value.([]any)
+	switch {
+	case s.Kind == Field && isList:
+		return nil, fmt.Errorf(`%s is a list: select one of its elements by a key, as in %[1]s[?(@.name=="NAME")]`, at)
+	case s.Kind == Field && !isObject:
+		return nil, fmt.Errorf("%s is %s, not an object", at, describe(value))
+	case s.Kind != Field && !isList:
+		return nil, fmt.Errorf("%s is %s, not a list", at, describe(value))
+	}
+	if field, there := fields[s.Name]; there {
+		found = append(found, spot{s.Name, field})
+	}
+	for i, element := range list {
+		if s.Kind == Element && i == s.Index || s.Kind == Selection && s.selects(element) {
+			found = append(found, spot{i, element})
 		}
 	}
-	return nil
-}
-
-// find returns the field names or element indexes that the step matches in a value.
-func (s Step) find(value any) Place {
-	var found Place
-	switch value := value.(type) {
-	case map[string]any:
-		if _, there := value[s.Name]; there {
-			found = append(found, s.Name)
-		}
-	case []any:
-		for i, e := range value {
-			if (s.Kind == Element && i == s.Index) || (s.Kind == Selection && s.selects(e)) {
-				found = append(found, i)
-			}
-		}
-	}
-	return found
+	return found, nil
 }
 
 // selects reports whether a list element matches all comparisons of the step.
@@ -184,21 +172,6 @@ func (s Step) selects(e any) bool {
 	return true
 }
 
-// fits returns an error if a value has the wrong type for the step. at is the path of the value.
-func (s Step) fits(value any, at Path) error {
-	_, isObject := value.(map[string]any)
-	_, isList := value.([]any)
-	switch {
-	case s.Kind == Field && isList:
-		return fmt.Errorf(`%s is a list: select one of its elements by a key, as in %[1]s[?(@.name=="NAME")]`, at)
-	case s.Kind == Field && !isObject:
-		return fmt.Errorf("%s is %s, not an object", at, describe(value))
-	case s.Kind != Field && !isList:
-		return fmt.Errorf("%s is %s, not a list", at, describe(value))
-	}
-	return nil
-}
-
 // With returns the path with an additional step.
 func (p Path) With(s Step) Path { return Path{append(slices.Clip(p.Steps), s)} }
 
@@ -208,17 +181,18 @@ func (p Path) Last() Step { return p.Steps[len(p.Steps)-1] }
 // Parent returns a path that is not empty without its last step.
 func (p Path) Parent() Path { return Path{p.Steps[:len(p.Steps)-1]} }
 
-// Value returns the value at the path, or nil if there is none. Value returns an error if Locate does.
+// Value returns the value at the path, or nil if there is none. Value returns an error if
+// a step matches several fields, or if a value has the wrong type for its step.
 func (p Path) Value(obj map[string]any) (any, error) {
-	_, value, taken, err := p.Locate(obj)
-	if err != nil || taken < len(p.Steps) {
+	at, value, err := p.locate(obj)
+	if err != nil || len(at) < len(p.Steps) {
 		return nil, err
 	}
 	return value, nil
 }
 
 // Get returns the integer at the path. If the value is absent or null, found is false. Get returns an
-// error if the value is not an integer, or if Locate does.
+// error if the value is not an integer, or if Value does.
 func (p Path) Get(obj map[string]any) (n int64, found bool, err error) {
 	value, err := p.Value(obj)
 	if err != nil || value == nil {

@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -92,23 +93,18 @@ func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Obj
 // readMapped reads the counts from the status fields that the kind's mapping names, and marks unknown counts.
 func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) {
 	at := k.Mapping.Status
-	count := func(paths ...[]string) (int32, bool) {
+	count := func(paths ...[]string) *int32 {
 		for _, path := range paths {
 			if n, found, err := unstructured.NestedInt64(obj.Object, path...); found && err == nil {
-				return Pods(n), true
+				return new(Pods(n))
 			}
 		}
-		return 0, false
+		return nil
 	}
-	if desired, found := count(at.Desired); found {
-		o.Desired = desired
-	}
-	o.Current, _ = count(at.Current)
-	ready, counted := count(at.Ready, at.Available)
-	o.Ready = ready
-	if updated, found := count(at.Updated); found {
-		o.Updated = &updated
-	}
+	ready := count(at.Ready, at.Available)
+	o.Desired = ptr.Deref(count(at.Desired), o.Desired)
+	o.Current, o.Ready = ptr.Deref(count(at.Current), 0), ptr.Deref(ready, 0)
+	o.Updated = count(at.Updated)
 	if len(at.Updated) == 0 && k.Mapping.Strategy != kinds.StrategyDeployment {
 		o.Template = kinds.TemplateHash(k, obj)
 	}
@@ -116,7 +112,7 @@ func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) 
 	o.ReadyUnknown = len(at.Ready)+len(at.Available) == 0
 	o.NoCount = o.NoCount || k.Mapping.Strategy.WithoutReplicas() && len(at.Desired) == 0
 	_, named, _ := unstructured.NestedFieldNoCopy(obj.Object, at.PodNames...)
-	if len(at.PodNames) > 0 && named && !counted && o.ObservedGeneration == 0 {
+	if len(at.PodNames) > 0 && named && ready == nil && o.ObservedGeneration == 0 {
 		// The CRD has a status field only for pod names, so the server pruned all other fields.
 		o.Untracked, o.ReadyUnknown = true, true
 	}

@@ -348,11 +348,6 @@ func expressions(text string) ([]fieldpath.Expression, error) {
 	return all, nil
 }
 
-// zero reports whether the count at these paths is zero if it is absent.
-func (f Facts) zero(paths []string) bool {
-	return slices.ContainsFunc(paths, func(path string) bool { return slices.Contains(f.Zero, path) })
-}
-
 // pausedBy returns an instruction or a command to end a pause. held is the expression that detected the pause.
 func pausedBy(f Facts, o status.Object, held fieldpath.Expression) (string, *commandline.Command) {
 	object := o.Type + "/" + o.Name

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	smd "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -28,20 +29,16 @@ func (f Facts) read(o *status.Object, obj map[string]any) {
 		o.Unit = f.Unit
 	}
 	f.readGeneration(o, obj)
-	if desired, found := number(obj, f.Desired); found {
-		o.Desired = desired
-	} else if len(f.Desired) > 0 {
-		o.Desired = 0
+	if len(f.Desired) > 0 {
+		o.Desired = ptr.Deref(number(obj, f.Desired, f.Zero), 0)
 	}
 	for _, path := range f.OtherCounts {
 		if n, found := wholeAt(obj, path); found {
 			o.OtherCounts = append(o.OtherCounts, status.OtherCount{Path: path, Value: n})
 		}
 	}
-	if f.ScaleCount != "" {
-		if n, found := wholeAt(obj, f.ScaleCount); found {
-			o.ScaleCount = new(Pods(n))
-		}
+	if n, found := wholeAt(obj, f.ScaleCount); found {
+		o.ScaleCount = new(Pods(n))
 	}
 	o.Selects = textAt(obj, f.ScaleSelector) != ""
 	f.readCounts(o, obj)
@@ -118,20 +115,15 @@ func lag(obj map[string]any) string {
 }
 
 func (f Facts) readCounts(o *status.Object, obj map[string]any) {
-	ready, counted := number(obj, f.Ready)
-	o.Ready, o.ReadyUnknown = ready, !counted && !f.zero(f.Ready)
-	current, found := number(obj, f.Current)
-	o.Current = current
-	if !found && !o.ReadyUnknown && !f.zero(f.Current) {
-		o.Current = ready // at least the ready pods exist
+	ready := number(obj, f.Ready, f.Zero)
+	o.Ready, o.ReadyUnknown = ptr.Deref(ready, 0), ready == nil
+	o.Current = ptr.Deref(number(obj, f.Current, f.Zero), o.Ready) // at least the ready pods exist
+	o.Available = number(obj, f.Available, f.Zero)
+	var zero []string
+	if hasContainers(obj) {
+		zero = f.Zero
 	}
-	updated, found := number(obj, f.Updated)
-	if found || f.zero(f.Updated) && hasContainers(obj) {
-		o.Updated = &updated
-	}
-	if available, found := number(obj, f.Available); found || f.zero(f.Available) {
-		o.Available = &available
-	}
+	o.Updated = number(obj, f.Updated, zero)
 	if o.Updated != nil && f.Ordinal && valueAt(obj, ".spec.updateStrategy.rollingUpdate") == nil {
 		rolling := textAt(obj, ".status.currentRevision") != textAt(obj, ".status.updateRevision")
 		if rolling && o.Desired > 0 && *o.Updated >= o.Desired {
@@ -260,14 +252,18 @@ func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[str
 	return last.Subresource == "scale" || err == nil && path.ManagedBy(*last, obj)
 }
 
-// number returns the first whole number at the paths, clamped to a valid count, and whether it was found.
-func number(obj map[string]any, paths []string) (int32, bool) {
+// number returns the first whole number at the paths, clamped to a valid count. Without a number, it returns 0
+// if zero contains one of the paths, and otherwise nil.
+func number(obj map[string]any, paths, zero []string) *int32 {
 	for _, path := range paths {
 		if n, found := wholeAt(obj, path); found {
-			return Pods(n), true
+			return new(Pods(n))
 		}
 	}
-	return 0, false
+	if slices.ContainsFunc(paths, func(path string) bool { return slices.Contains(zero, path) }) {
+		return new(int32(0))
+	}
+	return nil
 }
 
 func wholeAt(obj map[string]any, path string) (int64, bool) {

@@ -92,7 +92,7 @@ func (f *Feed[T, V]) notifyAll() {
 
 // List lists the selected objects once, and replaces all values.
 func (f *Feed[T, V]) List(ctx context.Context, from Source, selected metav1.ListOptions) error {
-	found, err := list[T](ctx, from, selected)
+	found, _, err := list[T](ctx, from, selected)
 	if err == nil {
 		f.replace(found)
 	}

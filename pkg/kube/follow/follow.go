@@ -55,25 +55,21 @@ type Handler[T runtime.Object] struct {
 // the context ends, or a request fails. It resumes interrupted watches. After a transient error, it
 // retries any list except the first. It always lists the most recent version.
 func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection, h Handler[T]) error {
-	for first := true; ; first = false {
-		list, err := listAll(ctx, from, selected)
-		for !first && Transient(err) {
-			connection.note(err)
-			if err := Sleep(ctx, Pause); err != nil {
-				return err
-			}
-			list, err = listAll(ctx, from, selected)
-		}
+	for first := true; ; {
+		found, resourceVersion, err := list[T](ctx, from, selected)
 		if !first || err == nil {
 			connection.note(err)
 		}
+		if !first && Transient(err) {
+			if err := Sleep(ctx, Pause); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		found, resourceVersion, err := itemsOf[T](list)
-		if err != nil {
-			return err
-		}
+		first = false
 		if done, err := h.Listed(found); done || err != nil {
 			return err
 		}
@@ -112,24 +108,6 @@ func ByName(name string) metav1.ListOptions {
 	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
 }
 
-// itemsOf returns the objects of a list and its resourceVersion.
-func itemsOf[T runtime.Object](list runtime.Object) ([]T, string, error) {
-	accessor, err := meta.ListAccessor(list)
-	if err != nil {
-		return nil, "", fmt.Errorf("read a list: %w", err)
-	}
-	items := make([]T, 0, meta.LenList(list))
-	err = meta.EachListItem(list, func(obj runtime.Object) error {
-		item, is := obj.(T)
-		if !is {
-			return fmt.Errorf("read a list: it has a %T", obj)
-		}
-		items = append(items, item)
-		return nil
-	})
-	return items, accessor.GetResourceVersion(), err
-}
-
 // Pause is the time between two requests to a failing server.
 const Pause = time.Second
 
@@ -155,21 +133,30 @@ func Sleep(ctx context.Context, while time.Duration) error {
 
 // List lists the selected objects page by page, because there may be many.
 func List(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions) ([]*unstructured.Unstructured, error) {
-	return list[*unstructured.Unstructured](ctx, SourceOf(objects), selected)
-}
-
-func list[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions) ([]T, error) {
-	all, err := listAll(ctx, from, selected)
-	if err != nil {
-		return nil, err
-	}
-	found, _, err := itemsOf[T](all)
+	found, _, err := list[*unstructured.Unstructured](ctx, SourceOf(objects), selected)
 	return found, err
 }
 
-func listAll(ctx context.Context, from Source, selected metav1.ListOptions) (runtime.Object, error) {
-	list, _, err := pager.New(from.List).List(ctx, selected)
-	return list, err
+// list returns the selected objects and the resourceVersion of the list.
+func list[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions) ([]T, string, error) {
+	all, _, err := pager.New(from.List).List(ctx, selected)
+	if err != nil {
+		return nil, "", err
+	}
+	accessor, err := meta.ListAccessor(all)
+	if err != nil {
+		return nil, "", fmt.Errorf("read a list: %w", err)
+	}
+	items := make([]T, 0, meta.LenList(all))
+	err = meta.EachListItem(all, func(obj runtime.Object) error {
+		item, is := obj.(T)
+		if !is {
+			return fmt.Errorf("read a list: it has a %T", obj)
+		}
+		items = append(items, item)
+		return nil
+	})
+	return items, accessor.GetResourceVersion(), err
 }
 
 func expired(err error) bool { return apierrors.IsGone(err) || apierrors.IsResourceExpired(err) }

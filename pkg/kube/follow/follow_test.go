@@ -69,16 +69,20 @@ func TestWhichErrorsPass(t *testing.T) {
 	}
 }
 
-func TestItemsOf(t *testing.T) {
+func TestList(t *testing.T) {
 	t.Parallel()
-	list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}, Items: []corev1.Pod{*aPod("a", 0), *aPod("b", 0)}}
-	if items, version, err := itemsOf[*corev1.Pod](list); err != nil || version != "7" || len(items) != 2 || items[0].Name != "a" || items[1].Name != "b" {
+	serves := func(obj runtime.Object) Source {
+		return Source{List: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return obj, nil }}
+	}
+	pods := serves(&corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}, Items: []corev1.Pod{*aPod("a", 0), *aPod("b", 0)}})
+	items, version, err := list[*corev1.Pod](t.Context(), pods, metav1.ListOptions{})
+	if err != nil || version != "7" || len(items) != 2 || items[0].Name != "a" || items[1].Name != "b" {
 		t.Errorf("%v, %s, %v", items, version, err)
 	}
-	if _, _, err := itemsOf[*corev1.Node](list); err == nil || err.Error() != "read a list: it has a *v1.Pod" {
+	if _, _, err := list[*corev1.Node](t.Context(), pods, metav1.ListOptions{}); err == nil || err.Error() != "read a list: it has a *v1.Pod" {
 		t.Error(err)
 	}
-	if _, _, err := itemsOf[*corev1.Pod](aPod("a", 0)); err == nil {
+	if _, _, err := list[*corev1.Pod](t.Context(), serves(aPod("a", 0)), metav1.ListOptions{}); err == nil {
 		t.Error("a pod is a list")
 	}
 }

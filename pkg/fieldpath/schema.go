@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -31,33 +32,20 @@ func Resolve(root, schema map[string]any) map[string]any {
 func SchemaOf(document []byte, kind schema.GroupVersionKind) (map[string]any, error) {
 	var doc struct {
 		Components struct {
-			Schemas map[string]json.RawMessage `json:"schemas"`
+			Schemas map[string]any `json:"schemas"`
 		} `json:"components"`
 	}
 	if err := json.Unmarshal(document, &doc); err != nil {
 		return nil, fmt.Errorf("read the schema of %s: %w", kind.Kind, err)
 	}
-	for _, raw := range doc.Components.Schemas {
-		var head struct {
-			Kinds []schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
+	for _, part := range doc.Components.Schemas {
+		found, _ := part.(map[string]any)
+		all := Objects(found["x-kubernetes-group-version-kind"])
+		if len(all) == 1 && all[0]["group"] == kind.Group && all[0]["version"] == kind.Version && all[0]["kind"] == kind.Kind {
+			found = maps.Clone(found)
+			found[partsKey] = doc.Components.Schemas // built-in kinds refer to other schemas
+			return found, nil
 		}
-		if json.Unmarshal(raw, &head) != nil || len(head.Kinds) != 1 || head.Kinds[0] != kind {
-			continue
-		}
-		var found map[string]any
-		if err := json.Unmarshal(raw, &found); err != nil {
-			return nil, fmt.Errorf("read the schema of %s: %w", kind.Kind, err)
-		}
-		// Built-in kinds refer to other schemas.
-		parts := map[string]any{}
-		for name, raw := range doc.Components.Schemas {
-			var part map[string]any
-			if json.Unmarshal(raw, &part) == nil {
-				parts[name] = part
-			}
-		}
-		found[partsKey] = parts
-		return found, nil
 	}
 	return nil, fmt.Errorf("read the schema of %s: %w", kind.Kind, errNoSchema)
 }

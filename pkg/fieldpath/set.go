@@ -26,19 +26,20 @@ func set(container any, steps []Step, value any) (any, error) {
 	}
 	s, rest := steps[0], steps[1:]
 	if s.Kind == Field {
-		fields, err := as[map[string]any](container, "an object")
-		if err != nil {
-			return nil, err
+		fields, isObject := container.(map[string]any)
+		if container != nil && !isObject {
+			return nil, fmt.Errorf("%s is not an object", describe(container))
 		}
 		if fields == nil {
 			fields = map[string]any{}
 		}
+		var err error
 		fields[s.Name], err = set(fields[s.Name], rest, value)
 		return fields, err
 	}
-	list, err := as[[]any](container, "a list")
-	if err != nil {
-		return nil, err
+	list, isList := container.([]any)
+	if container != nil && !isList {
+		return nil, fmt.Errorf("%s is not a list", describe(container))
 	}
 	at, list, err := s.place(list)
 	if err != nil {
@@ -46,19 +47,6 @@ func set(container any, steps []Step, value any) (any, error) {
 	}
 	list[at], err = set(list[at], rest, value)
 	return list, err
-}
-
-// as converts a container to the type that the path requires. Nil becomes the zero value of T.
-func as[T any](container any, what string) (T, error) {
-	var none T
-	if container == nil {
-		return none, nil
-	}
-	t, ok := container.(T)
-	if !ok {
-		return none, fmt.Errorf("%s is not %s", describe(container), what)
-	}
-	return t, nil
 }
 
 // place returns the index of the element that a step selects, and the list. If the element is missing,

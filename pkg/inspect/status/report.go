@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
@@ -189,21 +190,15 @@ func relevant(events []corev1.Event, pods []problem.Pod) []problem.Event {
 	if len(events) == 0 {
 		return nil // there may be very many pods
 	}
-	hidden := map[types.UID]bool{}
-	for _, e := range events {
-		hidden[e.InvolvedObject.UID] = false
-	}
-	shown := 0
+	hidden, shown := sets.New[types.UID](), 0
 	for _, pod := range pods {
-		hides := pod.Ready || shown == unreadyShown
-		if !hides {
+		if pod.Ready || shown == unreadyShown {
+			hidden.Insert(pod.UID)
+		} else {
 			shown++
 		}
-		if _, happened := hidden[pod.UID]; happened {
-			hidden[pod.UID] = hides
-		}
 	}
-	return problem.FoldEvents(slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool { return hidden[e.InvolvedObject.UID] }))
+	return problem.FoldEvents(slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool { return hidden.Has(e.InvolvedObject.UID) }))
 }
 
 // Failure returns the reason why an object has failed, and a line for each event of the most serious problem.

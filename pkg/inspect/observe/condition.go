@@ -34,8 +34,16 @@ type Condition struct {
 	// Met reports whether an observation meets the condition. An error means that no later
 	// observation can meet it.
 	Met func(s Observation) (bool, error)
-	// Now, if set, describes the current state. By default, the description is the verdict and its reason.
+	// Now, if set, describes the current state of an object that exists. See now.
 	Now func(s Observation) string
+}
+
+// now describes the current state. By default, the description is the verdict and its reason.
+func (g Condition) now(s Observation) string {
+	if g.Now == nil || s.Object == nil {
+		return s.State()
+	}
+	return g.Now(s)
 }
 
 // met reports whether an observation meets the condition. If Absent is false, a missing object is an
@@ -120,22 +128,18 @@ func (s Observation) pauseReported() bool {
 
 // WithoutTerminating returns a condition that is met if g is met and no pod of the object is terminating.
 func WithoutTerminating(g Condition) Condition {
-	met, now := g.Met, g.Now
-	g.Met = func(s Observation) (bool, error) {
-		is, err := met(s)
+	both := g
+	both.Met = func(s Observation) (bool, error) {
+		is, err := g.Met(s)
 		return is && terminating(s) == 0, err
 	}
-	g.Now = func(s Observation) string {
-		text := s.State()
-		if now != nil {
-			text = now(s)
-		}
+	both.Now = func(s Observation) string {
 		if n := terminating(s); n > 0 {
-			text += "; " + problem.Quantity(n, "pod") + " still terminating"
+			return g.now(s) + "; " + problem.Quantity(n, "pod") + " still terminating"
 		}
-		return text
+		return g.now(s)
 	}
-	return g
+	return both
 }
 
 // Replaced returns the condition that none of the old pods exist, and that the object is ready.

@@ -193,10 +193,7 @@ func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, e
 			if errors.Is(err, outcome.ErrTimeout) {
 				explain(ctx, last)
 			}
-			seen = last.State()
-		}
-		if last != nil && last.Object != nil && g.Now != nil {
-			seen = escape.Line(g.Now(*last))
+			seen = escape.Line(g.now(*last))
 		}
 		err = fmt.Errorf("wait for %s %s: %w; last seen: %s", w.Target, g.What, err, seen)
 	default:

@@ -115,30 +115,21 @@ func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error 
 // subscribable is a feed of any type.
 type subscribable interface {
 	Subscribe(key any, s follow.Subscriber)
-	Known() <-chan struct{}
+	Known() bool
 }
 
 // contents waits until a feed has synced, and returns its contents.
 func contents[T follow.Object, V any](ctx context.Context, m *model, f *follow.Feed[T, V]) (follow.Index[V], error) {
-	if !isKnown(f) {
+	if !f.Known() {
 		defer func() { m.begun = time.Now() }()
 	}
 	return f.Index(ctx)
 }
 
-func isKnown(f subscribable) bool {
-	select {
-	case <-f.Known():
-		return true
-	default:
-		return false
-	}
-}
-
 // lacks reports whether the observation must skip a feed because the feed has not synced. If so, it sets
 // partial. The feed notifies the model when it has synced.
 func (m *model) lacks(f subscribable) bool {
-	if m.patient || isKnown(f) {
+	if m.patient || f.Known() {
 		return false
 	}
 	m.partial = true

@@ -41,7 +41,7 @@ func Read(ctx context.Context, c *kube.Factory, t Target, x Extent) (status.Snap
 }
 
 // Reader reads targets without watching them.
-type Reader struct{ feeds *feeds.Feeds }
+type Reader struct{ *feeds.Feeds }
 
 // NewReader returns a reader, which must be stopped. several means that the targets in a namespace
 // share one list of all pods. If several is false, each target lists its own pods.
@@ -50,15 +50,12 @@ func NewReader(ctx context.Context, c *kube.Factory, several bool) (*Reader, err
 	return &Reader{from}, err
 }
 
-// Stop ends the requests of the reader.
-func (r *Reader) Stop() { r.feeds.Stop() }
-
 // Read returns a snapshot of a target, and the target with its object. If t.Object is nil, Read reads
 // the object first.
 func (r *Reader) Read(ctx context.Context, t Target, x Extent) (status.Snapshot, Target, error) {
-	m := newModel(r.feeds, t, x, func() {})
+	m := newModel(r.Feeds, t, x, func() {})
 	m.patient = true
-	if err := t.Read(ctx, r.feeds.Dynamic); err != nil {
+	if err := t.Read(ctx, r.Dynamic); err != nil {
 		return status.Snapshot{}, t, err
 	}
 	e, _, err := m.look(ctx, t.Object)

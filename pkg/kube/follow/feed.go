@@ -176,8 +176,15 @@ func (f *Feed[T, V]) Change(obj T, gone bool) (bool, error) {
 	return false, nil
 }
 
-// Known returns a channel that is closed when the feed has synced or failed.
-func (f *Feed[T, V]) Known() <-chan struct{} { return f.known }
+// Known reports whether the feed has synced or failed.
+func (f *Feed[T, V]) Known() bool {
+	select {
+	case <-f.known:
+		return true
+	default:
+		return false
+	}
+}
 
 // Index waits until the feed has synced or failed. It returns the index of the values and the error
 // from Refuse. All callers share the index until the next change, so they must not modify it.

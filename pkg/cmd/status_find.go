@@ -78,9 +78,13 @@ func (o *statusOptions) sources(ctx context.Context) ([]observe.Source, []error)
 			all = append(all, kind)
 		}
 	}
+	namespace := o.cluster.namespace
+	if o.targets.allNamespaces {
+		namespace = ""
+	}
 	sources := make([]observe.Source, len(all))
 	for i, kind := range all {
-		sources[i] = observe.Source{Target: observe.Named(kind, o.cluster.namespace, ""), Everywhere: o.targets.allNamespaces, Selector: o.targets.selector}
+		sources[i] = observe.Source{Target: observe.Named(kind, namespace, ""), Selector: o.targets.selector}
 	}
 	return sources, nil
 }

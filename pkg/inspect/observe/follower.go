@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
@@ -65,12 +64,12 @@ func NewFollower(ctx context.Context, c *kube.Factory, connection *follow.Connec
 	return &Follower{Feeds: from, extent: x, every: every, members: map[types.UID]*watcher{}}, nil
 }
 
-// Source selects the objects to follow: one object by name or, if Name is empty, the objects of the kind.
+// Source selects the objects to follow: one object by name or, if Name is empty, the objects of the kind. An
+// empty Namespace means all namespaces.
 type Source struct {
 	Target
-	// Everywhere means all namespaces. Selector is a label selector for the objects.
-	Everywhere bool
-	Selector   string
+	// Selector is a label selector for the objects of the kind.
+	Selector string
 	// Listed, if set, is called with the initial number of objects.
 	Listed func(n int) error
 	// Show is called for one object at a time. A deleted object has the verdict Deleted.
@@ -86,7 +85,10 @@ func (f *Follower) Follow(ctx context.Context, from Source) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop()
-	objects, selected := from.selects(f.Dynamic)
+	selected := metav1.ListOptions{LabelSelector: from.Selector}
+	if from.Name != "" {
+		selected = follow.ByName(from.Name)
+	}
 	known := map[types.UID]*unstructured.Unstructured{}
 	change := func(obj *unstructured.Unstructured, gone bool) error {
 		if !gone {
@@ -101,7 +103,7 @@ func (f *Follower) Follow(ctx context.Context, from Source) error {
 		return fmt.Errorf("%s was %w", from.Target, outcome.ErrGone)
 	}
 	first := true
-	return follow.Objects(ctx, follow.SourceOf(objects), selected, f.Connection, follow.Handler[*unstructured.Unstructured]{
+	return follow.Objects(ctx, follow.SourceOf(from.Resource(f.Dynamic)), selected, f.Connection, follow.Handler[*unstructured.Unstructured]{
 		Listed: func(found []*unstructured.Unstructured) (bool, error) {
 			if first {
 				if err := from.listed(len(found)); err != nil {
@@ -125,16 +127,6 @@ func (f *Follower) Follow(ctx context.Context, from Source) error {
 		},
 		Changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) { return false, change(obj, gone) },
 	})
-}
-
-func (from Source) selects(client dynamic.Interface) (dynamic.ResourceInterface, metav1.ListOptions) {
-	switch {
-	case from.Name != "":
-		return from.Resource(client), follow.ByName(from.Name)
-	case from.Everywhere:
-		return client.Resource(from.Kind.Resource), metav1.ListOptions{LabelSelector: from.Selector}
-	}
-	return from.Resource(client), metav1.ListOptions{LabelSelector: from.Selector}
 }
 
 // listed passes the initial number of objects to Listed. It returns NotFound if a named object does not exist.

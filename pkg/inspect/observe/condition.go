@@ -219,7 +219,8 @@ func ParseCondition(word string) (Condition, error) {
 	return Condition{}, fmt.Errorf("cannot wait for %q: must be %s or %s", word, strings.Join(usages[:last], ", "), usages[last])
 }
 
-// parseStatusCondition parses NAME[=VALUE] of a status condition. The value is true by default.
+// parseStatusCondition parses NAME[=VALUE], the type and the value of a status condition. The value is true by
+// default. An outdated status condition does not meet the condition.
 func parseStatusCondition(argument string) (Condition, error) {
 	name, value, given := strings.Cut(argument, "=")
 	if !given {
@@ -228,11 +229,6 @@ func parseStatusCondition(argument string) (Condition, error) {
 	if name == "" || value == "" {
 		return Condition{}, fmt.Errorf("a condition has a name and a value, and %q lacks one: use condition=NAME[=VALUE]", "condition="+argument)
 	}
-	return statusCondition(name, value), nil
-}
-
-// statusCondition returns the condition that the object has a current status condition with this value.
-func statusCondition(name, value string) Condition {
 	what := "to have the condition " + name
 	if !strings.EqualFold(value, "true") {
 		what += "=" + value
@@ -241,7 +237,7 @@ func statusCondition(name, value string) Condition {
 		return slices.ContainsFunc(conditionsOf(s.Object.Object), func(c metav1.Condition) bool {
 			return strings.EqualFold(c.Type, name) && strings.EqualFold(string(c.Status), value) && !stale(s.Object.Object, c)
 		}), nil
-	}}
+	}}, nil
 }
 
 func conditionsOf(obj map[string]any) []metav1.Condition {

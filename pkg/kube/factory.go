@@ -38,7 +38,6 @@ type Factory struct {
 	errOut     io.Writer
 	announced  sync.Once      // for the message about the credential plugin
 	flags      *pflag.FlagSet // the parsed global flags
-	timeout    *pflag.Flag    // --request-timeout
 	// Finder returns the finder that all parts of the command share. It caches responses in memory,
 	// and discovery on disk, like kubectl.
 	Finder func() (*discover.Finder, error)
@@ -166,16 +165,15 @@ func (c *Factory) AddFlags(flags *pflag.FlagSet) {
 	c.Flags.AddFlags(flags)
 	// Change only the default in the help. If the value is not "0", clientcmd does not fall back to
 	// the in-cluster configuration.
-	c.timeout = flags.Lookup("request-timeout")
-	c.timeout.DefValue = defaultRequestTimeout.String()
+	flags.Lookup("request-timeout").DefValue = defaultRequestTimeout.String()
 }
 
 // requestTimeout returns the timeout of requests, or zero for no timeout.
 func (c *Factory) requestTimeout() time.Duration {
-	if c.timeout == nil || !c.timeout.Changed {
+	if !c.flags.Changed("request-timeout") {
 		return defaultRequestTimeout
 	}
-	timeout, err := clientcmd.ParseTimeout(c.timeout.Value.String())
+	timeout, err := clientcmd.ParseTimeout(*c.Flags.Timeout)
 	if err != nil {
 		return defaultRequestTimeout // clientcmd has already rejected the value
 	}

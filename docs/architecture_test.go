@@ -75,7 +75,6 @@ func layers() []layer {
 		{path: "pkg/controller/lease/leaserecord", about: "who holds a lease, and which objects that loop reconciles", pure: true},
 		{path: "pkg/slots", about: "which pods an object has: names, wanted slots, removed slots", pure: true},
 		{path: "pkg/fieldpath", about: "the path to one field: parse, locate, get, set, patch, who manages it", pure: true},
-		{path: "pkg/fieldpath/fieldpathtest", about: "paths for the tests of other packages"},
 		{path: "pkg/outcome", about: "errors that have an exit code"},
 		{path: "pkg/commandline", about: "composes commands that a reader can paste", pure: true},
 		{path: "pkg/escape", about: "makes text of others safe to show", pure: true},

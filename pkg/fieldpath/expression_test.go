@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
+	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 )
 
 const rollout = `
@@ -58,7 +58,7 @@ func TestExpressionHolds(t *testing.T) {
 		if text, err := e.MarshalText(); err != nil || string(text) != word || e.String() != word {
 			t.Errorf("%s is shown as %s, and in JSON as %s", word, e, text)
 		}
-		holds, err := e.Holds(fieldpathtest.Object(t, rollout))
+		holds, err := e.Holds(objects.Parse(t, rollout))
 		if holds != want.holds || (err == nil) != (want.err == "") || err != nil && !strings.Contains(err.Error(), want.err) {
 			t.Errorf("%s holds: %t (%v), want %+v", word, holds, err, want)
 		}
@@ -90,7 +90,7 @@ func FuzzParseExpression(f *testing.F) {
 	for _, word := range []string{"", "{.status.phase}=Healthy", `{.status.pools[?(@.name=="hot")].size}=1`, "a==b=c", "{..}=''", "{.status.pools[0:9:-1]}"} {
 		f.Add(word)
 	}
-	obj := fieldpathtest.Object(f, rollout)
+	obj := objects.Parse(f, rollout)
 	f.Fuzz(func(t *testing.T, word string) {
 		e, err := ParseExpression(word)
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
+	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 )
 
 // managedObject contains managedFields as API servers record them: for fields, for a list whose
@@ -39,7 +39,7 @@ spec:
 
 func TestManager(t *testing.T) {
 	t.Parallel()
-	obj := &unstructured.Unstructured{Object: fieldpathtest.Object(t, managedObject)}
+	obj := &unstructured.Unstructured{Object: objects.Parse(t, managedObject)}
 	for word, want := range map[string]struct {
 		manager string
 		second  int

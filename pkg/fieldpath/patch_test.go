@@ -14,7 +14,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"pgregory.net/rapid"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
+	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 )
 
 func TestPatch(t *testing.T) {
@@ -32,13 +32,13 @@ func TestPatch(t *testing.T) {
 		".spec.nothing":                       `{"op":"replace","path":"/spec/nothing","value":9}`,
 		".spec.nothing.replicas":              `{"op":"replace","path":"/spec/nothing","value":{"replicas":9}}`,
 	} {
-		patch, err := Patch(fieldpathtest.Object(t, cluster), Edit{parse(t, path), int64(9)})
+		patch, err := Patch(objects.Parse(t, cluster), Edit{parse(t, path), int64(9)})
 		want := `[{"op":"replace","path":"/metadata/resourceVersion","value":"7"},` + want + "]"
 		if err != nil || string(patch) != want {
 			t.Errorf("the patch for %s is\n%s, %v, want\n%s", path, patch, err, want)
 		}
 	}
-	patch, err := Patch(fieldpathtest.Object(t, `metadata: {resourceVersion: "1"}`), Edit{parse(t, ".spec.gateway.replicas"), int64(0)})
+	patch, err := Patch(objects.Parse(t, `metadata: {resourceVersion: "1"}`), Edit{parse(t, ".spec.gateway.replicas"), int64(0)})
 	if want := `{"op":"add","path":"/spec","value":{"gateway":{"replicas":0}}}]`; err != nil || !strings.HasSuffix(string(patch), want) {
 		t.Errorf("without a spec the patch is %s, %v, want %s", patch, err, want)
 	}
@@ -55,7 +55,7 @@ func TestPatchRefuses(t *testing.T) {
 		`.spec.sets[?(@.name=="twin")].count`: "matches 2 fields",
 		".spec.sets.count":                    "is a list",
 	} {
-		if patch, err := Patch(fieldpathtest.Object(t, cluster), Edit{parse(t, path), int64(9)}); err == nil || !strings.Contains(err.Error(), want) {
+		if patch, err := Patch(objects.Parse(t, cluster), Edit{parse(t, path), int64(9)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the patch for %s is %s, %v, want %q", path, patch, err, want)
 		}
 	}
@@ -65,7 +65,7 @@ func TestPatchRefuses(t *testing.T) {
 		`{metadata: {resourceVersion: ""}, spec: {a: 1}}`:  "no resourceVersion",
 		`{metadata: {resourceVersion: "7"}, spec: "what"}`: `.spec is the string "what", not an object`,
 	} {
-		if patch, err := Patch(fieldpathtest.Object(t, text), Edit{parse(t, ".spec.replicas"), int64(9)}); err == nil || !strings.Contains(err.Error(), want) {
+		if patch, err := Patch(objects.Parse(t, text), Edit{parse(t, ".spec.replicas"), int64(9)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the patch for %s is %s, %v, want %q", text, patch, err, want)
 		}
 	}
@@ -93,7 +93,7 @@ func TestPatchOfEdits(t *testing.T) {
 		{"spec: {a: 1}", nil, ""},
 		{"{}", []Edit{Annotate("a", "1"), Annotate("b", "")}, `{"op":"add","path":"/metadata/annotations","value":{"a":"1"}}`},
 	} {
-		obj := fieldpathtest.Object(t, row.obj)
+		obj := objects.Parse(t, row.obj)
 		obj["metadata"] = map[string]any{"resourceVersion": "7"}
 		patch, err := Patch(obj, row.edits...)
 		want := `[{"op":"replace","path":"/metadata/resourceVersion","value":"7"}`
@@ -119,10 +119,10 @@ func TestPatchOfEdits(t *testing.T) {
 	}
 	for _, value := range []any{"1", nil} {
 		edit := Edit{parse(t, ".spec.sets[0].count.a.b"), value}
-		if patch, err := Patch(fieldpathtest.Object(t, cluster), edit); err == nil {
+		if patch, err := Patch(objects.Parse(t, cluster), edit); err == nil {
 			t.Errorf("through a number the patch is %s", patch)
 		}
-		if err := edit.Apply(fieldpathtest.Object(t, cluster)); err == nil {
+		if err := edit.Apply(objects.Parse(t, cluster)); err == nil {
 			t.Errorf("%v was set through a number", value)
 		}
 	}
@@ -152,7 +152,7 @@ func descend(t *rapid.T, value any, steps []Step) []Step {
 	more := func() bool { return len(steps) < 2 || rapid.Bool().Draw(t, "more") }
 	switch v := value.(type) {
 	case map[string]any:
-		name := fieldpathtest.Names().Draw(t, "field")
+		name := objects.Names().Draw(t, "field")
 		if len(v) > 0 && rapid.IntRange(0, 3).Draw(t, "existing") > 0 {
 			name = rapid.SampledFrom(slices.Sorted(maps.Keys(v))).Draw(t, "existing field")
 		}
@@ -182,13 +182,13 @@ func descend(t *rapid.T, value any, steps []Step) []Step {
 		}
 		next := Step{Kind: Element, Index: i}
 		if rapid.Bool().Draw(t, "by key") {
-			key := fieldpathtest.Names().Draw(t, "key")
+			key := objects.Names().Draw(t, "key")
 			fields[key] = fmt.Sprintf("unique %s %d", rapid.String().Draw(t, "value"), i)
 			next = Step{Kind: Selection, Where: []Comparison{{[]string{key}, fields[key]}}}
 		}
 		return descend(t, fields, append(steps, next))
 	}
-	steps = append(steps, Step{Name: fieldpathtest.Names().Draw(t, "new field")})
+	steps = append(steps, Step{Name: objects.Names().Draw(t, "new field")})
 	if more() {
 		return descend(t, nil, steps)
 	}
@@ -208,9 +208,9 @@ func TestPatchChangesThatValueAndNothingElse(t *testing.T) {
 	t.Parallel()
 	patched := 0
 	rapid.Check(t, func(t *rapid.T) {
-		obj := fieldpathtest.Objects(1).Draw(t, "object")
+		obj := objects.Maps(1).Draw(t, "object")
 		obj["metadata"] = map[string]any{"resourceVersion": rapid.StringMatching(`[0-9]{1,9}`).Draw(t, "version")}
-		spec := fieldpathtest.Objects(4).Draw(t, "spec")
+		spec := objects.Maps(4).Draw(t, "spec")
 		obj["spec"] = spec
 		steps := descend(t, spec, []Step{{Name: "spec"}})
 		p, err := ParsePath(Path{steps}.String())

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
+	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 )
 
 func parse(t *testing.T, s string) Path {
@@ -212,7 +212,7 @@ func TestGet(t *testing.T) {
 		".spec.sets":                         {0, false, ".spec.sets is a list, not an integer"},
 		".spec.sets[0]":                      {0, false, ".spec.sets[0] is an object, not an integer"},
 	} {
-		n, found, err := parse(t, path).Get(fieldpathtest.Object(t, cluster))
+		n, found, err := parse(t, path).Get(objects.Parse(t, cluster))
 		if n != want.n || found != want.found || (err == nil) != (want.err == "") || err != nil && !strings.Contains(err.Error(), want.err) {
 			t.Errorf("%s is %d, %t, %v, want %+v", path, n, found, err, want)
 		}
@@ -232,7 +232,7 @@ func TestGet(t *testing.T) {
 			t.Errorf("%g is %d", value, n)
 		}
 	}
-	if _, _, err := (Path{}).Get(fieldpathtest.Object(t, cluster)); err == nil {
+	if _, _, err := (Path{}).Get(objects.Parse(t, cluster)); err == nil {
 		t.Error("a path that is none led to something")
 	}
 }

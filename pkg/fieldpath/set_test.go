@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
+	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 )
 
 func TestPut(t *testing.T) {
@@ -33,11 +33,11 @@ func TestPut(t *testing.T) {
 		{`{"spec":{"a":"b"}}`, ".spec.a.c", "", `set .spec.a.c: the string "b" is not an object`},
 	} {
 		path := parse(t, test.path)
-		obj := fieldpathtest.Object(t, test.object)
+		obj := objects.Parse(t, test.object)
 		switch err := path.Set(obj, int64(5)); {
 		case fmt.Sprint(err) != test.err && (err != nil || test.err != ""):
 			t.Errorf("%s in %s: %v, want %q", test.path, test.object, err, test.err)
-		case err == nil && !reflect.DeepEqual(obj, fieldpathtest.Object(t, test.want)):
+		case err == nil && !reflect.DeepEqual(obj, objects.Parse(t, test.want)):
 			t.Errorf("%s in %s: %v, want %s", test.path, test.object, obj, test.want)
 		}
 	}
@@ -45,7 +45,7 @@ func TestPut(t *testing.T) {
 
 func TestTyped(t *testing.T) {
 	t.Parallel()
-	schema := fieldpathtest.Object(t, `{"properties":{"spec":{"type":"object","properties":{
+	schema := objects.Parse(t, `{"properties":{"spec":{"type":"object","properties":{
   "text":{"type":"string"},"number":{"type":"integer"},"flag":{"type":"boolean"},"ratio":{"type":"number"},
   "port":{"x-kubernetes-int-or-string":true,"type":"string"},
   "labels":{"type":"object","additionalProperties":{"type":"string"}},

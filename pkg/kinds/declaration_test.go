@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
+	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
@@ -48,7 +48,7 @@ type declarationRow struct {
 	Replicas []string
 	// Empty completes the paths of the status in Mapping.
 	Mapping Mapping
-	Empty   fieldpathtest.Content
+	Empty   objects.Content
 	Problem string
 }
 
@@ -70,7 +70,7 @@ func (row declarationRow) crd(t *testing.T) *unstructured.Unstructured {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var version fieldpathtest.Content
+	var version objects.Content
 	if err := json.Unmarshal(after, &version); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
+	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 )
 
 // leaserecord.Ships returns true for the shipped kinds, and false for other kinds in their groups.
@@ -29,7 +29,7 @@ func kindNamed(resource string) Kind {
 
 func object(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
-	return &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
+	return &unstructured.Unstructured{Object: objects.Parse(t, text)}
 }
 
 // Desired reads the replica field of the kind, or .spec.replicas if the field is unknown. The default is

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
+	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 )
 
 func TestPauseSwitch(t *testing.T) {
@@ -28,7 +28,7 @@ func TestPauseSwitch(t *testing.T) {
 		"no schema":                        {other, "{}", ""},
 		"a switch that is not in the spec": {other, "{properties: {paused: {type: boolean}}}", ""},
 	} {
-		if got := strings.Join(PauseSwitch(c.kind, fieldpathtest.Object(t, c.schema)), "."); got != c.want {
+		if got := strings.Join(PauseSwitch(c.kind, objects.Parse(t, c.schema)), "."); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
+	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 )
 
 // RevisionData returns only the fields that define the pods, so the template hash does not change.
@@ -46,7 +46,7 @@ func TestRevisionData(t *testing.T) {
 			}
 		case err != nil:
 			t.Errorf("%s: %v", name, err)
-		case !reflect.DeepEqual(got, fieldpathtest.Object(t, test.want)):
+		case !reflect.DeepEqual(got, objects.Parse(t, test.want)):
 			t.Errorf("%s: keeps %v, want %s", name, got, test.want)
 		}
 		if !reflect.DeepEqual(obj, before) {

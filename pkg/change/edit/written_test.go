@@ -12,14 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
 func parse(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
-	return &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
+	return &unstructured.Unstructured{Object: objects.Parse(t, text)}
 }
 
 // A revert undoes the whole change if the change is still in place. It keeps all other changes. Check returns the

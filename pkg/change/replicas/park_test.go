@@ -16,9 +16,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
@@ -36,7 +36,7 @@ func TestParkRefuses(t *testing.T) {
 	t.Parallel()
 	type row struct {
 		Name                           string
-		Object                         fieldpathtest.Content
+		Object                         objects.Content
 		Annotation, Path, Park, Unpark string
 	}
 	said := func(p ParkPlan, err error) string {

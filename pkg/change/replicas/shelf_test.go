@@ -12,10 +12,10 @@ import (
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 )
 
 // shelf is a server with objects in the namespace shop. It lets other clients write before each request.
@@ -60,7 +60,7 @@ func newShelf(t *testing.T) *shelf {
 // parse returns an object in the namespace shop. Its UID is "uid-of-" and its name.
 func parse(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
-	obj := &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
+	obj := &unstructured.Unstructured{Object: objects.Parse(t, text)}
 	obj.SetNamespace("shop")
 	obj.SetUID(types.UID("uid-of-" + obj.GetName()))
 	return obj

@@ -10,16 +10,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 )
 
 func parse(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
-	return &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
+	return &unstructured.Unstructured{Object: objects.Parse(t, text)}
 }
 
 // Conditions of older generations and invalid conditions are ignored.

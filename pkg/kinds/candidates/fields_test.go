@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
+	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
@@ -38,7 +38,7 @@ func TestCandidates(t *testing.T) {
 	t.Parallel()
 	type row struct {
 		Name           string
-		Schema, Object fieldpathtest.Content
+		Schema, Object objects.Content
 		Want           []string
 	}
 	rows.Run(t, "testdata/fields.yaml", time.Time{}, func(t *testing.T, row row) {
@@ -87,7 +87,7 @@ func TestCandidatesCanBeWritten(t *testing.T) {
 	t.Parallel()
 	count := rapid.SampledFrom([]string{"replicas", "size", "nodes", "name", "key", "a.b"})
 	rapid.Check(t, func(t *rapid.T) {
-		obj := map[string]any{"metadata": map[string]any{"resourceVersion": "1"}, "spec": rapid.MapOfN(rapid.OneOf(count, fieldpathtest.Names()), fieldpathtest.Values(3), 0, 5).Draw(t, "spec")}
+		obj := map[string]any{"metadata": map[string]any{"resourceVersion": "1"}, "spec": rapid.MapOfN(rapid.OneOf(count, objects.Names()), objects.Values(3), 0, 5).Draw(t, "spec")}
 		for _, c := range Fields(nil, obj) {
 			p, err := fieldpath.ParsePath(c.Path)
 			if err != nil || p.String() != c.Path {

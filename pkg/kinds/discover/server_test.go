@@ -11,9 +11,9 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 )
 
 // server is an API server whose discovery is not cached.
@@ -62,7 +62,7 @@ func (s *server) count(match apiserver.Match) int { return len(s.Requests(match)
 
 func parse(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
-	return &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
+	return &unstructured.Unstructured{Object: objects.Parse(t, text)}
 }
 
 // crd returns the Set CRD with annotations and subresources.

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 )
 
 // A kind's own field takes precedence over the template. An annotation does not restart pods that are
@@ -61,7 +61,7 @@ func TestRestartField(t *testing.T) {
 		"in place, advanced":            {app, "spec: {updateStrategy: {rollingUpdate: {podUpdatePolicy: InPlaceOnly}}}", open, "", "", errInPlace},
 		"recreated":                     {app, "spec: {updateStrategy: {type: ReCreate}, template: {spec: {containers: [{}]}}}", open, "", inTemplate, nil},
 	} {
-		path, err := RestartField(test.kind, &unstructured.Unstructured{Object: fieldpathtest.Object(t, test.obj)}, fieldpathtest.Object(t, test.schema), test.own)
+		path, err := RestartField(test.kind, &unstructured.Unstructured{Object: objects.Parse(t, test.obj)}, objects.Parse(t, test.schema), test.own)
 		if got := strings.Join(path, "."); got != test.want || err != test.no { //nolint:errorlint // it is this very one
 			t.Errorf("%s: %q, %v, want %q, %v", name, got, err, test.want, test.no)
 		}
@@ -72,7 +72,7 @@ func TestRestartTime(t *testing.T) {
 	t.Parallel()
 	path := []string{"spec", "template", "metadata", "annotations", "kubectl.kubernetes.io/restartedAt"}
 	at := time.Date(2024, 5, 6, 7, 8, 9, 10, time.FixedZone("", 7200))
-	obj := &unstructured.Unstructured{Object: fieldpathtest.Object(t, "{spec: {template: {metadata: {annotations: {note: mine}}}}}")}
+	obj := &unstructured.Unstructured{Object: objects.Parse(t, "{spec: {template: {metadata: {annotations: {note: mine}}}}}")}
 	now, err := RestartTime(obj, path, at)
 	if err != nil || now != "2024-05-06T07:08:09+02:00" {
 		t.Errorf("%q, %v", now, err)
@@ -86,7 +86,7 @@ func TestRestartTime(t *testing.T) {
 	if _, err := RestartTime(obj, path, at.Add(time.Second)); err != nil {
 		t.Errorf("a second later: %v", err)
 	}
-	odd := &unstructured.Unstructured{Object: fieldpathtest.Object(t, "{spec: {template: small}}")}
+	odd := &unstructured.Unstructured{Object: objects.Parse(t, "{spec: {template: small}}")}
 	if _, err := RestartTime(odd, path, at); err == nil {
 		t.Error("a template that is a word can be restarted")
 	}

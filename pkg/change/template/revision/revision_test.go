@@ -13,20 +13,20 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
+	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
 func object(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
-	return &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
+	return &unstructured.Unstructured{Object: objects.Parse(t, text)}
 }
 
 func TestRead(t *testing.T) {
 	t.Parallel()
 	type row struct {
 		Name         string
-		Object, Want fieldpathtest.Content
+		Object, Want objects.Content
 		Paths        []string
 		Error        string
 	}
@@ -76,7 +76,7 @@ func TestMade(t *testing.T) {
 
 func fieldsOf(t *testing.T, text string) []Field {
 	t.Helper()
-	fields, err := FieldsAt(fieldpathtest.Object(t, text), []fieldpath.Path{
+	fields, err := FieldsAt(objects.Parse(t, text), []fieldpath.Path{
 		fieldpath.Fields("template"), fieldpath.Fields("image"), fieldpath.Fields("env"), fieldpath.Fields("command"), fieldpath.Fields("kubectl.kubernetes.io/restartedAt"),
 	})
 	if err != nil {
@@ -236,7 +236,7 @@ func TestUndoGivesBack(t *testing.T) {
 			obj = map[string]any{"spec": map[string]any{"replicas": rapid.Int64Range(0, 9).Draw(t, name+" replicas")}}
 			for _, p := range paths {
 				if rapid.Bool().Draw(t, name+" has "+p.String()) {
-					value := fieldpathtest.Values(3).Filter(func(v any) bool { return v != nil }).Draw(t, name+" "+p.String())
+					value := objects.Values(3).Filter(func(v any) bool { return v != nil }).Draw(t, name+" "+p.String())
 					if err := p.Set(obj, value); err != nil {
 						t.Fatal(err)
 					}

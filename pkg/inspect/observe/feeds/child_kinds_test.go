@@ -7,15 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 )
 
 func TestChildSelector(t *testing.T) {
 	t.Parallel()
 	replicaSets := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}
 	deployments, statefulSets := kinds.Kind{Resource: appsv1.SchemeGroupVersion.WithResource("deployments")}, kinds.Kind{Resource: appsv1.SchemeGroupVersion.WithResource("statefulsets")}
-	obj := &unstructured.Unstructured{Object: fieldpathtest.Object(t, "spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}}}")}
+	obj := &unstructured.Unstructured{Object: objects.Parse(t, "spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}}}")}
 	others := kinds.Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "deployments"}}
 	for _, test := range []struct {
 		what  string

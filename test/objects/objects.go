@@ -1,5 +1,5 @@
-// Package fieldpathtest creates objects for tests of field paths, from YAML or at random.
-package fieldpathtest
+// Package objects creates unstructured objects for tests, from YAML or at random.
+package objects
 
 import (
 	"testing"
@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Object parses YAML like the API machinery: whole numbers are int64.
-func Object(t testing.TB, text string) map[string]any {
+// Parse parses YAML like the API machinery: whole numbers are int64.
+func Parse(t testing.TB, text string) map[string]any {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -23,7 +23,7 @@ func Object(t testing.TB, text string) map[string]any {
 	return obj
 }
 
-// Content is the content of an object in a row of a table. Whole numbers are int64, as in Object.
+// Content is the content of an object in a row of a table. Whole numbers are int64, as in Parse.
 type Content map[string]any
 
 // UnmarshalJSON parses JSON like the API machinery.
@@ -44,14 +44,14 @@ func Values(depth int) *rapid.Generator[any] {
 	if depth == 0 {
 		return rapid.OneOf(leaves...)
 	}
-	nested := rapid.Custom(func(t *rapid.T) any { return Objects(depth-1).Draw(t, "object") })
+	nested := rapid.Custom(func(t *rapid.T) any { return Maps(depth-1).Draw(t, "object") })
 	lists := rapid.Custom(func(t *rapid.T) any {
 		return rapid.SliceOfN(Values(depth-1), 0, 3).Draw(t, "list")
 	})
 	return rapid.OneOf(append(leaves, nested, nested, lists, lists)...)
 }
 
-// Objects returns a generator of unstructured objects whose values have at most depth levels.
-func Objects(depth int) *rapid.Generator[map[string]any] {
+// Maps returns a generator of unstructured objects whose values have at most depth levels.
+func Maps(depth int) *rapid.Generator[map[string]any] {
 	return rapid.MapOfN(Names(), Values(depth), 0, 4)
 }

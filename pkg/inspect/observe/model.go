@@ -114,7 +114,7 @@ func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error 
 
 // subscribable is a feed of any type.
 type subscribable interface {
-	Subscribe(key any, s follow.Subscriber)
+	Subscribe(key any, notify follow.Subscriber)
 	Known() bool
 }
 
@@ -138,15 +138,13 @@ func (m *model) lacks(f subscribable) bool {
 
 // subscribe subscribes the model to the changes in a feed that may concern the target.
 func (m *model) subscribe(f subscribable) {
-	s := follow.Subscriber{Notify: m.notify}
-	if m.Shared {
-		s.Matters = func(all ...types.UID) bool {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			return slices.ContainsFunc(all, m.about.Has)
+	f.Subscribe(m, func(about ...types.UID) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if !m.Shared || len(about) == 0 || slices.ContainsFunc(about, m.about.Has) {
+			m.notify()
 		}
-	}
-	f.Subscribe(m, s)
+	})
 }
 
 // beginTree starts to read the pods and the children, and returns the feed of pods.

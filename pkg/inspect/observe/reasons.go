@@ -167,7 +167,7 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []problem
 	e.Nodes = make(map[string]*corev1.Node, len(names))
 	for _, name := range names {
 		f := m.Node(name)
-		f.Subscribe(m, follow.Subscriber{Notify: m.notify}) // every change of the node is relevant
+		f.Subscribe(m, func(...types.UID) { m.notify() }) // every change of the node is relevant
 		if m.lacks(f) {
 			continue
 		}

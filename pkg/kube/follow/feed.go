@@ -61,12 +61,9 @@ type Index[V any] struct {
 	Polled bool
 }
 
-// Subscriber is notified of changes. Matters, if set, gets the UIDs of a changed object and of the
-// object to which it refers, or "" if there is none. If Matters returns false, Notify is not called for this change.
-type Subscriber struct {
-	Matters func(...types.UID) bool
-	Notify  func()
-}
+// Subscriber is called after each change with the UIDs of the changed object and of the object to which it
+// refers, or "" if there is none. After a list or an error, which may change everything, it gets no UIDs.
+type Subscriber func(about ...types.UID)
 
 // New returns an empty feed. List or Run adds the values.
 func New[T Object, V any](keep func(T) (V, Reference)) *Feed[T, V] {
@@ -76,17 +73,17 @@ func New[T Object, V any](keep func(T) (V, Reference)) *Feed[T, V] {
 }
 
 // Subscribe adds a subscriber with a key, or replaces the existing subscriber.
-func (f *Feed[T, V]) Subscribe(key any, s Subscriber) {
+func (f *Feed[T, V]) Subscribe(key any, notify Subscriber) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.subscribers[key] = s
+	f.subscribers[key] = notify
 }
 
 // notifyAll closes known and notifies all subscribers. The caller must hold mu.
 func (f *Feed[T, V]) notifyAll() {
 	f.learned.Do(func() { close(f.known) })
-	for _, s := range f.subscribers {
-		s.Notify()
+	for _, notify := range f.subscribers {
+		notify()
 	}
 }
 
@@ -156,7 +153,7 @@ func (f *Feed[T, V]) replace(found []T) {
 	f.notifyAll()
 }
 
-// Change implements Handler.Changed. It applies a change and notifies the affected subscribers.
+// Change implements Handler.Changed. It applies a change and notifies all subscribers.
 func (f *Feed[T, V]) Change(obj T, gone bool) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,10 +165,8 @@ func (f *Feed[T, V]) Change(obj T, gone bool) (bool, error) {
 	} else {
 		f.entries[uid] = entry[V]{value, refer}
 	}
-	for _, s := range f.subscribers {
-		if s.Matters == nil || s.Matters(uid, refer.UID) {
-			s.Notify()
-		}
+	for _, notify := range f.subscribers {
+		notify(uid, refer.UID)
 	}
 	return false, nil
 }

@@ -92,7 +92,7 @@ func followForAWhile(t *testing.T, random *rand.Rand) {
 	s := apiserver.New(t)
 	f := run(t, s)
 	notified := false
-	f.Subscribe(t, Subscriber{Notify: func() { notified = true }})
+	f.Subscribe(t, func(...types.UID) { notified = true })
 	expired := 0
 	for step := range 40 {
 		before := versions(t, f)
@@ -201,7 +201,11 @@ func TestSubscribersAreToldWhatMatters(t *testing.T) {
 	})
 	told := map[types.UID]int{}
 	for _, uid := range []types.UID{"a-0", "b-0", "owner-of-b"} {
-		f.Subscribe(uid, Subscriber{Matters: func(all ...types.UID) bool { return slices.Contains(all, uid) }, Notify: func() { told[uid]++ }})
+		f.Subscribe(uid, func(about ...types.UID) {
+			if len(about) == 0 || slices.Contains(about, uid) {
+				told[uid]++
+			}
+		})
 	}
 	pod := aPod("a", 0)
 	pod.Annotations = map[string]string{"note": "long"}
@@ -253,11 +257,11 @@ func TestKnownOnceReported(t *testing.T) {
 	} {
 		f := newFeed()
 		told := 0
-		f.Subscribe(t, Subscriber{Notify: func() {
+		f.Subscribe(t, func(...types.UID) {
 			if told++; !f.Known() {
 				t.Errorf("%s: told before they are known", name)
 			}
-		}})
+		})
 		learn(f)
 		if told == 0 {
 			t.Errorf("%s: nobody is told", name)

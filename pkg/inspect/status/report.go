@@ -95,21 +95,20 @@ type Replicas struct {
 
 // NewReport returns the report on the object in a snapshot.
 func NewReport(e Snapshot) Report {
-	e.Object = e.Object.paused(e.Now)
 	e.Events = problem.SortEvents(e.Events)
 	events := map[types.UID][]corev1.Event{}
 	for _, event := range e.Events {
 		events[event.InvolvedObject.UID] = append(events[event.InvolvedObject.UID], event)
 	}
 	pods, ofPods, doubted := judgePods(e, events)
-	e.Object = e.Object.counted(pods, e.Children).labeled(pods)
-	if e.Object.Template != "" && e.Pods != nil {
-		e.Object = e.Object.updatedOf(pods)
+	o := e.Object.paused(e.Now).counted(pods, e.Children).labeled(pods)
+	if o.Template != "" && e.Pods != nil {
+		o = o.updatedOf(pods)
 	}
 	if doubted {
-		e.Object = e.Object.doubted(pods)
+		o = o.doubted(pods)
 	}
-	o := e.Object
+	e.Object = o
 	r := Report{
 		TypeMeta: metav1.TypeMeta{APIVersion: ReportVersion, Kind: "StatusReport"},
 		Metadata: Metadata{
@@ -117,24 +116,23 @@ func NewReport(e Snapshot) Report {
 			Generation: o.Generation, ObservedGeneration: max(o.ObservedGeneration, 0),
 			CreationTimestamp: metav1.NewTime(o.Created),
 		},
+		Problems:   problem.Fold(append(objectFindings(e, events), ofPods...), len(e.Pods)),
 		Replicas:   Replicas{Desired: o.Desired, Unknown: o.NoCount, Current: o.Current, Ready: o.Ready, Updated: o.Updated},
-		Conditions: o.Conditions,
+		Conditions: append([]metav1.Condition{}, o.Conditions...),
 		Pods:       pods,
+		Tree:       tree(o, e.Children, e.Pods),
+		Parked:     o.Parked,
+		Reverts:    competing.Writers(o.reference(), o.Controller, o.Source, e.Autoscalers),
+		Budgets:    budget.Of(e.Budgets, e.Pods.Objects()),
+		Reconciler: reconciler.New(reconciler.Object{
+			Namespace: o.Namespace, Resource: o.Resource, Labels: o.Labels, Foreign: o.Foreign, Managers: o.Managers, Now: e.Now, Commands: e.Commands,
+		}, e.Loops),
+		Events: relevant(e.Events, pods),
+		Held:   o.Pause != nil,
+		Unread: e.Unread,
+		bounds: o.Bounds,
 	}
-	if r.Conditions == nil {
-		r.Conditions = []metav1.Condition{}
-	}
-	findings := append(objectFindings(e, events), ofPods...)
-	r.Tree = tree(o, e.Children, e.Pods)
-	r.Problems = problem.Fold(findings, len(e.Pods))
 	hintImages(e, r.Problems)
-	r.Reverts = competing.Writers(o.reference(), o.Controller, o.Source, e.Autoscalers)
-	r.Budgets = budget.Of(e.Budgets, e.Pods.Objects())
-	r.Reconciler = reconciler.New(reconciler.Object{
-		Namespace: o.Namespace, Resource: o.Resource, Labels: o.Labels, Foreign: o.Foreign, Managers: o.Managers, Now: e.Now, Commands: e.Commands,
-	}, e.Loops)
-	r.Events = relevant(e.Events, r.Pods)
-	r.Unread = e.Unread
 	if o.UserPause.Active(e.Now) {
 		r.Pause = &o.UserPause
 	}
@@ -147,8 +145,6 @@ func NewReport(e Snapshot) Report {
 	if left := o.UserPause.Left(e.Now); left > 0 && (r.Recheck == 0 || left < r.Recheck) {
 		r.Recheck = left
 	}
-	r.Parked, r.bounds = o.Parked, o.Bounds
-	r.Held = o.Pause != nil
 	r.Counts = r.Verdict == Paused && (o.Pause.Template || o.Pause.Reported)
 	return r
 }

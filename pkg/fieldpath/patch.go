@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -40,10 +39,7 @@ func Annotate(key, value string) Edit {
 // The patch adds absent fields and their enclosing objects, but no list elements. Patch returns an error
 // if obj has no resourceVersion.
 func Patch(obj map[string]any, edits ...Edit) ([]byte, error) {
-	version, _, err := unstructured.NestedString(obj, "metadata", "resourceVersion")
-	if err != nil {
-		return nil, fmt.Errorf("read the version of the object: %w", err)
-	}
+	version, _ := Object(obj, "metadata")["resourceVersion"].(string)
 	if version == "" {
 		return nil, errors.New("the object has no resourceVersion, which a safe change requires")
 	}

@@ -61,7 +61,7 @@ func TestPatchRefuses(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"spec: {replicas: 1}":                              "no resourceVersion",
-		"{metadata: {resourceVersion: 7}, spec: {}}":       "read the version",
+		"{metadata: {resourceVersion: 7}, spec: {}}":       "no resourceVersion",
 		`{metadata: {resourceVersion: ""}, spec: {a: 1}}`:  "no resourceVersion",
 		`{metadata: {resourceVersion: "7"}, spec: "what"}`: `.spec is the string "what", not an object`,
 	} {

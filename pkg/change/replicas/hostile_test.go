@@ -8,7 +8,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape/escapetest"
+	"github.com/imoocpod/kubectl-imoocpod/test/escapetest"
 )
 
 // Anyone who can annotate an object can forge its parked count and its last change. Errors truncate such text and

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape/escapetest"
+	"github.com/imoocpod/kubectl-imoocpod/test/escapetest"
 )
 
 func TestLoopLogEscapes(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape/escapetest"
+	"github.com/imoocpod/kubectl-imoocpod/test/escapetest"
 	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 

@@ -60,15 +60,11 @@ func (c *Factory) KindNamed(ctx context.Context, word string) (kinds.Kind, error
 
 // KindOf returns the kind of a mapping, with the declaration in the CRD. It ignores an invalid declaration.
 func (c *Factory) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.Kind, error) {
-	kind := kinds.KindOf(mapping)
-	if kind.Reconciled() || kind.BuiltIn() {
-		return kind, nil
-	}
 	finder, err := c.Finder()
 	if err != nil {
-		return kind, err
+		return kinds.Kind{}, err
 	}
-	kind, err = finder.Declare(ctx, kind)
+	kind, err := finder.Declare(ctx, kinds.KindOf(mapping))
 	if wrong := (*kinds.DeclarationError)(nil); errors.As(err, &wrong) {
 		// The commands "kinds" and "check" report the error.
 		klog.FromContext(ctx).V(1).Info("Ignoring the annotations of a CRD", "kind", kind, "err", err)

@@ -45,9 +45,10 @@ type Feed[T Object, V any] struct {
 	polled      bool // the user can list the objects but not watch them
 }
 
+// entry is a value, and the object to which it refers.
 type entry[V any] struct {
 	value V
-	refer Reference
+	about Reference
 }
 
 // Index groups the values of a feed by the objects to which they refer.
@@ -147,8 +148,8 @@ func (f *Feed[T, V]) replace(found []T) {
 	f.err, f.index = nil, nil
 	clear(f.entries)
 	for _, obj := range found {
-		value, refer := f.keep(obj)
-		f.entries[obj.GetUID()] = entry[V]{value, refer}
+		value, about := f.keep(obj)
+		f.entries[obj.GetUID()] = entry[V]{value, about}
 	}
 	f.notifyAll()
 }
@@ -159,14 +160,14 @@ func (f *Feed[T, V]) Change(obj T, gone bool) (bool, error) {
 	defer f.mu.Unlock()
 	f.index = nil
 	uid := obj.GetUID()
-	value, refer := f.keep(obj)
+	value, about := f.keep(obj)
 	if gone {
 		delete(f.entries, uid)
 	} else {
-		f.entries[uid] = entry[V]{value, refer}
+		f.entries[uid] = entry[V]{value, about}
 	}
 	for _, notify := range f.subscribers {
-		notify(uid, refer.UID)
+		notify(uid, about.UID)
 	}
 	return false, nil
 }
@@ -194,9 +195,9 @@ func (f *Feed[T, V]) Index(ctx context.Context) (Index[V], error) {
 	if f.index == nil {
 		f.index = &Index[V]{Of: map[types.UID][]V{}, Kinds: sets.New[schema.GroupVersionKind]()}
 		for _, e := range f.entries {
-			f.index.Of[e.refer.UID] = append(f.index.Of[e.refer.UID], e.value)
-			if e.refer.UID != "" {
-				f.index.Kinds.Insert(e.refer.Kind)
+			f.index.Of[e.about.UID] = append(f.index.Of[e.about.UID], e.value)
+			if e.about.UID != "" {
+				f.index.Kinds.Insert(e.about.Kind)
 			}
 		}
 	}

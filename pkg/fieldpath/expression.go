@@ -111,16 +111,9 @@ func ParseJSONPath(expression string) (*jsonpath.JSONPath, error) {
 
 // cutValue cuts EXPRESSION=VALUE at the first = that is not part of ==. Without such an =, value is nil.
 func cutValue(word string) (expression string, value *string) {
-	for i := 0; i < len(word); i++ {
-		if word[i] != '=' {
-			continue
-		}
-		if i+1 < len(word) && word[i+1] == '=' {
-			i++
-			continue
-		}
-		v := strings.Trim(word[i+1:], "'\"")
-		return word[:i], &v
+	at := strings.Index(strings.ReplaceAll(word, "==", "__"), "=")
+	if at < 0 {
+		return word, nil
 	}
-	return word, nil
+	return word[:at], new(strings.Trim(word[at+1:], "'\""))
 }

@@ -51,22 +51,18 @@ func (f Facts) read(o *status.Object, obj map[string]any) {
 
 // readGeneration sets the observed generation. It marks the object as untracked if no generation is expected.
 func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
-	switch seen := valueAt(obj, ".status.observedGeneration").(type) {
-	case int64:
-		o.ObservedGeneration = written(seen)
-		return
-	case string:
-		if seen == "" {
-			return
-		}
-		// A string that is not a number is a hash, which is ignored.
-		if n, err := strconv.ParseInt(seen, 10, 64); err == nil {
-			o.ObservedGeneration = written(n)
-			return
-		}
+	seen := valueAt(obj, ".status.observedGeneration")
+	n, found := seen.(int64)
+	if text, is := seen.(string); is {
+		var err error
+		n, err = strconv.ParseInt(text, 10, 64)
+		found = err == nil // a string that is not a number is a hash, which is ignored
 	}
-	switch f.Generation {
-	case GenerationField, GenerationText:
+	switch {
+	case found:
+		o.ObservedGeneration = written(n)
+	case seen == "": // a controller that writes strings has not seen the object yet
+	case f.Generation == GenerationField, f.Generation == GenerationText:
 		// The controller has not written a generation yet. If it reports Ready without one, it never writes
 		// the field.
 		o.Untracked = f.builtIn && o.Generation == 0 || !f.builtIn && meta.IsStatusConditionTrue(o.Conditions, apis.ConditionReady)

@@ -68,26 +68,23 @@ func (p Path) String() string {
 		case Element:
 			fmt.Fprintf(&b, "[%d]", s.Index)
 		case Selection:
-			b.WriteString("[?(")
+			all := make([]string, len(s.Where))
 			for i, c := range s.Where {
-				if i > 0 {
-					b.WriteString(" && ")
-				}
-				b.WriteByte('@')
-				for _, name := range c.Key {
-					writeName(&b, name)
-				}
-				b.WriteString("==")
-				if text, is := c.Value.(string); is {
-					b.WriteString(quote(text))
-				} else {
-					fmt.Fprint(&b, c.Value)
-				}
+				all[i] = c.String()
 			}
-			b.WriteString(")]")
+			fmt.Fprintf(&b, "[?(%s)]", strings.Join(all, " && "))
 		}
 	}
 	return b.String()
+}
+
+// String formats the comparison for ParsePath.
+func (c Comparison) String() string {
+	value := fmt.Sprint(c.Value)
+	if text, is := c.Value.(string); is {
+		value = quote(text)
+	}
+	return "@" + Fields(c.Key...).String() + "==" + value
 }
 
 func writeName(b *strings.Builder, name string) {

@@ -27,19 +27,28 @@ var (
 )
 
 // RestartField returns the path of the field that stores the time of a restart. own is the path that is
-// known for the kind. If own is "", the field is an annotation at the path that restartPath returns.
+// known for the kind. If own is "", the field is an annotation whose change causes the controller to replace
+// the pods. An unknown kind must have a template at .spec.template, and its schema must allow annotations.
 func RestartField(kind kinds.Kind, obj *unstructured.Unstructured, schema map[string]any, own string) ([]string, error) {
-	if own != "" {
+	template := []string{"spec", "template"}
+	var err error
+	switch {
+	case own != "":
 		return fieldpath.FieldNames(own)
-	}
-	if InPlace(obj) {
+	case InPlace(obj):
 		return nil, errInPlace
+	case kind.Reconciled():
+		// If there is no template, the pods get the annotations of the object.
+		template = kind.Mapping.TemplatePath
+	case kind.BuiltIn():
+		err = mayRollOut(kind, obj)
+	default:
+		err = hasTemplate(obj, schema)
 	}
-	path, err := restartPath(kind, obj, schema)
 	if err != nil {
 		return nil, err
 	}
-	return append(path, apis.AnnotationRestartedAt), nil
+	return slices.Concat(template, []string{"metadata", "annotations", apis.AnnotationRestartedAt}), nil
 }
 
 // InPlace reports whether the controller of an object can update existing pods in place, as in OpenKruise.
@@ -52,27 +61,6 @@ func InPlace(obj *unstructured.Unstructured) bool {
 		}
 	}
 	return false
-}
-
-// restartPath returns the path of annotations whose change causes the controller to replace the pods.
-// Built-in kinds with rollouts and kinds that "run-controller" reconciles have such annotations. For others,
-// these are the annotations of the template at .spec.template, if it exists and the schema allows them.
-func restartPath(kind kinds.Kind, obj *unstructured.Unstructured, schema map[string]any) ([]string, error) {
-	template := []string{"spec", "template"}
-	switch {
-	case kind.Reconciled():
-		// If there is no template, the pods get the annotations of the object.
-		template = kind.Mapping.TemplatePath
-	case kind.BuiltIn():
-		if err := mayRollOut(kind, obj); err != nil {
-			return nil, err
-		}
-	default:
-		if err := hasTemplate(obj, schema); err != nil {
-			return nil, err
-		}
-	}
-	return slices.Concat(template, []string{"metadata", "annotations"}), nil
 }
 
 // mayRollOut returns an error if an object of a built-in kind cannot be restarted.

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -92,10 +91,8 @@ func (o *createOptions) complete(args []string) error {
 		}
 		return nil
 	}
-	for _, pair := range typesAndNames(o.change.targets.args) {
-		if problem := apis.NameProblem(pair[1]); problem != "" {
-			return usageErrorf("invalid name %q: %s", pair[1], problem)
-		}
+	if err := o.change.targets.checkNames(); err != nil {
+		return err
 	}
 	if o.path != nil && !o.given("replicas") {
 		return usageErrorf("--replicas-path needs --replicas")
@@ -105,7 +102,7 @@ func (o *createOptions) complete(args []string) error {
 
 func (o *createOptions) run(ctx context.Context) error {
 	connect := o.change.common.connect
-	if _, only := o.change.targets.imoocPods(o.change.targets.args); only && len(o.set) == 0 && o.change.dryRun.client() {
+	if o.change.targets.onlyImoocPods() && len(o.set) == 0 && o.change.dryRun.client() {
 		connect = o.change.common.offline
 	}
 	on, err := connect()

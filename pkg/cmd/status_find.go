@@ -106,10 +106,10 @@ func noStatus(what string) error {
 // takeWord resolves a single argument without a slash: the name of an ImoocPod, or else a type. For a
 // type, it selects all objects of the type, as "kubectl get" does.
 func (o *statusOptions) takeWord(ctx context.Context) {
-	if names, ok := o.targets.imoocPods(o.targets.args); !ok || len(o.targets.args) != 1 || names[0] != o.targets.args[0] {
+	t := observe.Named(kinds.ImoocPod(), o.cluster.namespace, o.targets.bareName())
+	if t.Name == "" {
 		return
 	}
-	t := observe.Target{Kind: kinds.ImoocPod(), Namespace: o.cluster.namespace, Name: o.targets.args[0]}
 	err := t.Read(ctx, o.cluster.finder.Dynamic)
 	if err == nil {
 		o.word = t.Object

@@ -91,16 +91,10 @@ func (f *targetFlags) complete(args []string) error {
 			return usageErrorf("%q needs a type, because other arguments have one: use imoocpod/%s", args[i], args[i])
 		}
 	}
-	names, ok := f.imoocPods(args)
-	if !ok {
-		return f.scope(args)
+	if f.onlyImoocPods() {
+		return f.checkNames()
 	}
-	for _, n := range names {
-		if problem := apis.NameProblem(n); problem != "" {
-			return usageErrorf("invalid name %q: %s", n, problem)
-		}
-	}
-	return nil
+	return f.scope(args)
 }
 
 // typeVariable is the environment variable with the type of a bare NAME, such as "deployment". If it is not
@@ -133,14 +127,17 @@ func (f *targetFlags) scope(args []string) error {
 	return nil
 }
 
-// typesAndNames splits arguments into pairs of a type and a name. The arguments are TYPE/NAME …, TYPE NAME
-// …, or the NAME of an ImoocPod.
-func typesAndNames(args []string) (all [][2]string) {
-	for i, arg := range args {
+// named returns pairs of a type and a name: the objects that the arguments name. The arguments are TYPE/NAME
+// …, TYPE NAME …, or the NAME of an ImoocPod. It returns nothing if flags select the objects.
+func (f *targetFlags) named() (all [][2]string) {
+	if f.given() {
+		return nil
+	}
+	for i, arg := range f.args {
 		word, name, _ := strings.Cut(arg, "/")
-		if !strings.Contains(args[0], "/") {
-			word, name = args[0], arg
-			if len(args) == 1 {
+		if !strings.Contains(f.args[0], "/") {
+			word, name = f.args[0], arg
+			if len(f.args) == 1 {
 				word = kinds.ImoocPod().Singular
 			} else if i == 0 {
 				continue // the type of the following names
@@ -151,20 +148,22 @@ func typesAndNames(args []string) (all [][2]string) {
 	return all
 }
 
-// imoocPods reports whether all arguments name ImoocPods, and if so, returns the names. Such arguments need
-// no discovery.
-func (f *targetFlags) imoocPods(args []string) (names []string, only bool) {
-	if f.given() || len(args) == 0 {
-		return nil, false
-	}
-	types := kube.TypeNames(kinds.ImoocPod())
-	for _, pair := range typesAndNames(args) {
-		if !slices.Contains(types, pair[0]) {
-			return nil, false
+// onlyImoocPods reports whether the arguments name ImoocPods and nothing else. Such arguments need no
+// discovery.
+func (f *targetFlags) onlyImoocPods() bool {
+	named, types := f.named(), kube.TypeNames(kinds.ImoocPod())
+	another := func(pair [2]string) bool { return !slices.Contains(types, pair[0]) }
+	return len(named) > 0 && !slices.ContainsFunc(named, another)
+}
+
+// checkNames returns an error if no object can have one of the names.
+func (f *targetFlags) checkNames() error {
+	for _, pair := range f.named() {
+		if problem := apis.NameProblem(pair[1]); problem != "" {
+			return usageErrorf("invalid name %q: %s", pair[1], problem)
 		}
-		names = append(names, pair[1])
 	}
-	return names, true
+	return nil
 }
 
 // bareName returns the only argument if it is a NAME without a type, or else "".
@@ -206,10 +205,7 @@ func kindNamed(ctx context.Context, c *kube.Factory, word string) (kinds.Kind, e
 
 // name resolves names to targets without reading the objects. It returns nothing if flags select them.
 func (f *targetFlags) name(ctx context.Context, c *cluster) (found []observe.Target, errs []error) {
-	if f.given() {
-		return nil, nil
-	}
-	for _, pair := range typesAndNames(f.args) {
+	for _, pair := range f.named() {
 		kind, err := kindNamed(ctx, c.clients, pair[0])
 		if err != nil {
 			errs = append(errs, err)
@@ -235,7 +231,7 @@ func (f *targetFlags) match(ctx context.Context, c *cluster) ([]observe.Target, 
 	if f.untyped() {
 		return f.findEveryKind(ctx, c)
 	}
-	if _, only := f.imoocPods(f.args); only {
+	if f.onlyImoocPods() {
 		return f.name(ctx, c)
 	}
 	infos, err := f.infos(c)

@@ -40,19 +40,29 @@ func TestImoocPodArguments(t *testing.T) {
 		"imoocpod,deployment foo":     "-",
 		"foo imoocpod/bar":            "-",
 	} {
-		names, ok := (&targetFlags{}).imoocPods(strings.Fields(args))
-		if got := strings.Join(names, " "); ok != (want != "-") || ok && got != want {
+		flags := &targetFlags{args: strings.Fields(args)}
+		ok := flags.onlyImoocPods()
+		if got := strings.Join(namesOf(flags), " "); ok != (want != "-") || ok && got != want {
 			t.Errorf("%q means the ImoocPods %q (%t), want %q", args, got, ok, want)
 		}
 	}
 	for _, flags := range []targetFlags{{all: true}, {allNamespaces: true}, {selector: "a=b"}} {
-		if names, ok := flags.imoocPods([]string{"foo"}); ok {
+		flags.args = []string{"foo"}
+		if names := namesOf(&flags); flags.onlyImoocPods() || len(names) > 0 {
 			t.Errorf("with %+v a word is a type, not the names %q", flags, names)
 		}
 	}
-	if names, ok := (&targetFlags{}).imoocPods([]string{"imoocpod/"}); !ok || !slices.Equal(names, []string{""}) {
-		t.Errorf("an empty name is %q (%t), which is refused as such", names, ok)
+	empty := &targetFlags{args: []string{"imoocpod/"}}
+	if names := namesOf(empty); !empty.onlyImoocPods() || !slices.Equal(names, []string{""}) {
+		t.Errorf("an empty name is %q, which is refused as such", names)
 	}
+}
+
+func namesOf(flags *targetFlags) (names []string) {
+	for _, pair := range flags.named() {
+		names = append(names, pair[1])
+	}
+	return names
 }
 
 // Arguments that cannot name objects are rejected before the first request.
@@ -98,9 +108,9 @@ func FuzzTargets(f *testing.F) {
 		if err := flags.complete(words); err != nil {
 			return
 		}
-		names, only := flags.imoocPods(words)
+		names := namesOf(flags)
 		for _, name := range names {
-			if only && apis.NameProblem(name) != "" {
+			if flags.onlyImoocPods() && apis.NameProblem(name) != "" {
 				t.Errorf("%q names the ImoocPod %q", args, name)
 			}
 		}

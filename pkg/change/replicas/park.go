@@ -42,19 +42,13 @@ type ParkPlan struct {
 // Park plans to set the count of an object to zero, and to record the count, the user, and the
 // reason. It never overwrites a recorded count.
 func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, by, reason string, now time.Time) (ParkPlan, error) {
-	if err := Refuse(t, obj); err != nil {
+	switch p, at, err := parked(t, obj); {
+	case err != nil:
 		return ParkPlan{}, err
-	}
-	if p, parked, err := saved(t, obj); err != nil {
-		return ParkPlan{}, err
-	} else if p != nil {
-		if count, err := countAt(t, obj, *parked); err != nil || count != 0 {
-			return ParkPlan{}, scaledSince(t, *p, count, err)
-		}
-		if parked.String() == path.String() {
-			return ParkPlan{Kept: "already parked " + p.Story(now), path: path}, nil
-		}
-		return ParkPlan{}, fmt.Errorf("%s cannot be parked: it is parked already, by its count %s", t, parked)
+	case p != nil && at.String() == path.String():
+		return ParkPlan{Kept: "already parked " + p.Story(now), path: path}, nil
+	case p != nil:
+		return ParkPlan{}, fmt.Errorf("%s cannot be parked: it is parked already, by its count %s", t, at)
 	}
 	count, err := countAt(t, obj, path)
 	if err != nil {
@@ -75,17 +69,11 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 
 // Unpark plans to restore the recorded count of an object, and to remove the annotation. If counts lacks
 // the recorded field, the error is an outcome.ErrRefused, because anyone who can annotate the object can name
-// any field. If the count is no longer zero or cannot be read, the error is an outcome.ErrOverwritten.
+// any field.
 func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (ParkPlan, error) {
-	if err := Refuse(t, obj); err != nil {
-		return ParkPlan{}, err
-	}
-	p, path, err := saved(t, obj)
+	p, path, err := parked(t, obj)
 	if err != nil || p == nil {
 		return ParkPlan{Kept: "not parked"}, err
-	}
-	if count, err := countAt(t, obj, *path); err != nil || count != 0 {
-		return ParkPlan{}, scaledSince(t, *p, count, err)
 	}
 	if !slices.Contains(counts, path.String()) {
 		err := fmt.Errorf("%w: %s was parked with %d replicas by %s, which is not the field of its count", outcome.ErrRefused, t, p.Replicas, escape.Cell(path.String()))
@@ -94,13 +82,29 @@ func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (
 	return ParkPlan{After: p.Replicas, By: p.By, path: *path}, nil
 }
 
-// saved is like facts.Parked, but its error has a hint.
-func saved(t observe.Target, obj *unstructured.Unstructured) (*apis.ParkedCount, *fieldpath.Path, error) {
+// parked returns the recorded count of an object, and the path of its field. Both are nil if the object is
+// not parked. If the count is no longer zero or cannot be read, the error is an outcome.ErrOverwritten.
+func parked(t observe.Target, obj *unstructured.Unstructured) (*apis.ParkedCount, *fieldpath.Path, error) {
+	if err := Refuse(t, obj); err != nil {
+		return nil, nil, err
+	}
 	p, path, err := facts.Parked(obj)
 	if err != nil {
 		err = outcome.WithHint(fmt.Errorf("%s: %s", t, escape.Line(err.Error())), "to forget it", forget(t))
 	}
-	return p, path, err
+	if p == nil {
+		return nil, nil, err
+	}
+	count, err := countAt(t, obj, *path)
+	if err == nil && count == 0 {
+		return p, path, nil
+	}
+	what := fmt.Sprintf("has been scaled to %d since", count)
+	if err != nil {
+		what = "has changed since: " + escape.Line(err.Error())
+	}
+	err = fmt.Errorf("%w: %s was parked with %d replicas and %s", outcome.ErrOverwritten, t, p.Replicas, what)
+	return nil, nil, wayBack(err, t, *p)
 }
 
 func countAt(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
@@ -114,16 +118,6 @@ func countAt(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Pa
 		return 0, fmt.Errorf("%s: %s is %d, which is no count", t, path, n)
 	}
 	return int32(n), nil
-}
-
-// scaledSince returns the error for a parked object whose count is not zero or cannot be read. Its
-// hints are commands that resolve the conflict.
-func scaledSince(t observe.Target, p apis.ParkedCount, count int32, err error) error {
-	what := fmt.Sprintf("has been scaled to %d since", count)
-	if err != nil {
-		what = "has changed since: " + escape.Line(err.Error())
-	}
-	return wayBack(fmt.Errorf("%w: %s was parked with %d replicas and %s", outcome.ErrOverwritten, t, p.Replicas, what), t, p)
 }
 
 // wayBack adds hints to an error: the commands that end the parking of an object.

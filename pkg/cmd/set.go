@@ -54,13 +54,13 @@ func (f *setFlags) addFlags(cmd *cobra.Command) {
 
 // command makes cmd change the template of each target, and returns cmd. want returns nil if
 // there is nothing to change.
-func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, want func(*changer, *observe.Target) (wanted, error)) *cobra.Command {
+func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, want func(*changer, *observe.Target) (template.Wanted, error)) *cobra.Command {
 	return f.change.command(cmd, complete, func(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 		wanted, err := want(c, t)
 		if err != nil || wanted == nil {
 			return nil, err
 		}
-		return c.changeTemplate(ctx, t, wanted)
+		return c.changeTemplate(ctx, t, wanted, "")
 	})
 }
 
@@ -79,7 +79,7 @@ func (f *setFlags) places(c *changer, t *observe.Target, images bool) (template.
 }
 
 // inTemplate returns a function that applies change to a copy of the pod template at path.
-func inTemplate(t *observe.Target, path fieldpath.Path, change func(template map[string]any) error) wanted {
+func inTemplate(t *observe.Target, path fieldpath.Path, change func(template map[string]any) error) template.Wanted {
 	return inField(path, func(value any) (any, error) {
 		template, is := value.(map[string]any)
 		if !is {
@@ -93,13 +93,13 @@ func inTemplate(t *observe.Target, path fieldpath.Path, change func(template map
 }
 
 // inField returns a function that replaces the field at path by the result of change for a copy of it.
-func inField(path fieldpath.Path, change func(value any) (any, error)) wanted {
-	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
-		fields, err := revision.FieldsAt(obj.Object, []fieldpath.Path{path})
+func inField(path fieldpath.Path, change func(value any) (any, error)) template.Wanted {
+	return func(obj *unstructured.Unstructured) ([]revision.Field, error) {
+		value, err := path.Value(obj.Object)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
-		fields[0].Value, err = change(runtime.DeepCopyJSONValue(fields[0].Value))
-		return fields, "", err
+		value, err = change(runtime.DeepCopyJSONValue(value))
+		return []revision.Field{{Path: path, Value: value}}, err
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -67,7 +68,7 @@ func (o *setEnvOptions) complete(args []string) error {
 	return o.set.change.complete(args[:at])
 }
 
-func (o *setEnvOptions) want(c *changer, t *observe.Target) (wanted, error) {
+func (o *setEnvOptions) want(c *changer, t *observe.Target) (template.Wanted, error) {
 	places, err := o.set.places(c, t, false)
 	switch {
 	case err != nil:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -80,7 +81,7 @@ func splitImages(args []string) (objects, images []string) {
 	return args[:at], args[at:]
 }
 
-func (o *setImageOptions) want(c *changer, t *observe.Target) (wanted, error) {
+func (o *setImageOptions) want(c *changer, t *observe.Target) (template.Wanted, error) {
 	path := o.image
 	if path == nil {
 		places, err := o.set.places(c, t, true)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 )
@@ -51,7 +52,7 @@ func (o *setResourcesOptions) complete(args []string) error {
 	return err
 }
 
-func (o *setResourcesOptions) want(c *changer, t *observe.Target) (wanted, error) {
+func (o *setResourcesOptions) want(c *changer, t *observe.Target) (template.Wanted, error) {
 	places, err := o.set.places(c, t, false)
 	if err != nil {
 		return nil, err

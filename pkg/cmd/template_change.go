@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -14,22 +12,19 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-type wanted = template.Wanted
-
-// changeTemplate changes the fields from which the pods of a target are made. If the user gives a reason, it
-// replaces the change cause that want returns.
-func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, want wanted) (*change, error) {
+// changeTemplate changes the fields from which the pods of a target are made. The change cause is the reason
+// that the user gives, or else a description of the change with the note at its end.
+func (c *changer) changeTemplate(
+	ctx context.Context, t *observe.Target, want template.Wanted, note string,
+) (*change, error) {
 	c.warnPaused(t)
 	before, err := c.readBefore(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	c.loops.begin(t)
-	withReason := func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
-		fields, cause, err := want(obj)
-		return fields, cmp.Or(c.flags.reason, cause), err
-	}
-	done, err := template.Write(ctx, t.Resource(c.finder.Dynamic), *t, withReason, c.user(), c.edits())
+	cause := func(change string) string { return cmp.Or(c.flags.reason, change+note) }
+	done, err := template.Write(ctx, t.Resource(c.finder.Dynamic), *t, want, cause, c.user(), c.edits())
 	if err != nil {
 		return nil, err
 	}

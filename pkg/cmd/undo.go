@@ -46,11 +46,37 @@ Helm manages the pod template, because its next run restores the value.`,
 }
 
 func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
-	want, err := o.want(ctx, c, t)
+	if err := refuseUndo(t); err != nil {
+		return nil, err
+	}
+	history, err := template.History(ctx, c.finder.Dynamic, *t)
 	if err != nil {
 		return nil, err
 	}
-	made, err := c.changeTemplate(ctx, t, want)
+	to, err := history.Pick(o.revision)
+	if err != nil {
+		return nil, hintHistory(fmt.Errorf("%s cannot be undone: %w", t, err), t)
+	}
+	want := func(obj *unstructured.Unstructured) ([]revision.Field, error) {
+		now, err := revision.FieldsAt(obj.Object, revision.Paths(history.Now))
+		if err != nil {
+			return nil, err
+		}
+		// Without --to-revision, the choice of the revision depends on the template that was read.
+		if o.revision == 0 && !revision.Same(now, history.Now) {
+			return nil, hintHistory(fmt.Errorf("%w: someone else changed the pod template of %s since it was read", outcome.ErrPrecondition, t), t)
+		}
+		return to.Fields, c.show(t, now, to.Fields)
+	}
+	if i := history.Current(); i >= 0 && (history.Revisions[i].Number == to.Number || revision.Same(to.Fields, history.Now)) {
+		c.tell("%s is already at revision %d: nothing to undo", t, to.Number)
+		want = func(obj *unstructured.Unstructured) ([]revision.Field, error) {
+			return revision.FieldsAt(obj.Object, revision.Paths(to.Fields))
+		}
+	} else if why := neverReady(ctx, c, t, history, to); why != "" {
+		c.tell("Warning: %s: revision %d never became ready%s", t, to.Number, why)
+	}
+	made, err := c.changeTemplate(ctx, t, want, fmt.Sprintf(" (undo to %d)", to.Number))
 	if err == nil && c.flags.dryRun == "none" {
 		made.said = "" // shown before the write
 	}
@@ -66,43 +92,6 @@ func (c *changer) show(t *observe.Target, now, want []revision.Field) error {
 	}
 	c.tell("%s: %s", t, change)
 	return printer.DiffYAML(c.streams.ErrOut, t.String(), t.String()+" (to be written)", revision.Object(now), revision.Object(want))
-}
-
-// want returns the function that computes the fields of the revision to return to.
-func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (wanted, error) {
-	if err := refuseUndo(t); err != nil {
-		return nil, err
-	}
-	history, err := template.History(ctx, c.finder.Dynamic, *t)
-	if err != nil {
-		return nil, err
-	}
-	to, err := history.Pick(o.revision)
-	if err != nil {
-		return nil, hintHistory(fmt.Errorf("%s cannot be undone: %w", t, err), t)
-	}
-	if i := history.Current(); i >= 0 && (history.Revisions[i].Number == to.Number || revision.Same(to.Fields, history.Now)) {
-		c.tell("%s is already at revision %d: nothing to undo", t, to.Number)
-		return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
-			now, err := revision.FieldsAt(obj.Object, revision.Paths(to.Fields))
-			return now, "", err
-		}, nil
-	}
-	if why := neverReady(ctx, c, t, history, to); why != "" {
-		c.tell("Warning: %s: revision %d never became ready%s", t, to.Number, why)
-	}
-	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
-		now, err := revision.FieldsAt(obj.Object, revision.Paths(history.Now))
-		if err != nil {
-			return nil, "", err
-		}
-		// Without --to-revision, the choice of the revision depends on the template that was read.
-		if o.revision == 0 && !revision.Same(now, history.Now) {
-			return nil, "", hintHistory(fmt.Errorf("%w: someone else changed the pod template of %s since it was read", outcome.ErrPrecondition, t), t)
-		}
-		cause := fmt.Sprintf("%s (undo to %d)", revision.Change(now, to.Fields), to.Number)
-		return to.Fields, cause, c.show(t, now, to.Fields)
-	}, nil
 }
 
 // neverReady returns the evidence that the last rollout of a revision did not complete, or "" if there is none.

@@ -1,7 +1,6 @@
 package template
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -15,9 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 )
 
-// Wanted returns the fields that the current object should have, and the cause of the change. If the cause is
-// empty, a description of the change is recorded.
-type Wanted func(obj *unstructured.Unstructured) (fields []revision.Field, cause string, err error)
+// Wanted returns the fields that the current object should have.
+type Wanted func(obj *unstructured.Unstructured) ([]revision.Field, error)
 
 // Result is a completed change.
 type Result struct {
@@ -29,15 +27,19 @@ type Result struct {
 }
 
 // Write changes only the wanted fields of an object, and the annotations that record the author and the
-// cause of the change. The author is "" if the user is unknown.
-func Write(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, wanted Wanted, author string, o edit.Options) (Result, error) {
+// cause of the change. cause returns the cause for a description of the change. The author is "" if the user
+// is unknown.
+func Write(
+	ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, wanted Wanted,
+	cause func(change string) string, author string, o edit.Options,
+) (Result, error) {
 	var done Result
 	var err error
 	done.Written, err = edit.Apply(ctx, objects, t.Name, t.Object, func(obj *unstructured.Unstructured) (edit.Plan, error) {
 		if obj.GetDeletionTimestamp() != nil {
 			return edit.Plan{}, fmt.Errorf("%s is being deleted and cannot be changed", t)
 		}
-		want, cause, err := wanted(obj)
+		want, err := wanted(obj)
 		if err != nil {
 			return edit.Plan{}, err
 		}
@@ -49,7 +51,7 @@ func Write(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 		if done.Change == "" {
 			return edit.Plan{}, nil
 		}
-		return edit.Plan{Edits: revision.Edits(now, want), Marks: Annotations(cmp.Or(cause, done.Change), author)}, nil
+		return edit.Plan{Edits: revision.Edits(now, want), Marks: Annotations(cause(done.Change), author)}, nil
 	}, o)
 	if err == nil && done.Change == "" {
 		for _, f := range done.Before {

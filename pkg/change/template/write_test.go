@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -32,11 +33,11 @@ func serve(t *testing.T, image string) (*apiserver.Server, dynamic.Interface, ob
 
 func stored(s *apiserver.Server) *unstructured.Unstructured { return s.Get("deployments", "ns", "web") }
 
-func wanted(t *testing.T, image, cause string) func(*unstructured.Unstructured) ([]revision.Field, string, error) {
+func wanted(t *testing.T, image string) Wanted {
 	t.Helper()
 	template := parse(t, fmt.Sprintf("{metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: %s}]}}", image)).Object
-	return func(*unstructured.Unstructured) ([]revision.Field, string, error) {
-		return []revision.Field{{Path: fieldpath.Fields("spec", "template"), Value: template}}, cause, nil
+	return func(*unstructured.Unstructured) ([]revision.Field, error) {
+		return []revision.Field{{Path: fieldpath.Fields("spec", "template"), Value: template}}, nil
 	}
 }
 
@@ -73,7 +74,8 @@ func TestWrite(t *testing.T) {
 			if !read {
 				target.Object = nil
 			}
-			done, err := Write(t.Context(), target.Resource(client), target, wanted(t, test.image, test.cause), test.by, edit.Options{FieldManager: "tests"})
+			cause := func(change string) string { return cmp.Or(test.cause, change) }
+			done, err := Write(t.Context(), target.Resource(client), target, wanted(t, test.image), cause, test.by, edit.Options{FieldManager: "tests"})
 			obj := stored(s)
 			if err != nil || done.Change != test.change || imageOf(obj) != test.image || !reflect.DeepEqual(done.Object, obj) {
 				t.Errorf("%s: %+v, %v", test.what, done, err)
@@ -119,11 +121,12 @@ func TestWriteRefuses(t *testing.T) {
 		if test.fails == "get" {
 			target.Object = nil
 		}
-		want := func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
-			fields, cause, _ := wanted(t, "b", "")(obj)
-			return fields, cause, test.want
+		want := func(obj *unstructured.Unstructured) ([]revision.Field, error) {
+			fields, _ := wanted(t, "b")(obj)
+			return fields, test.want
 		}
-		if _, err := Write(t.Context(), target.Resource(client), target, want, "", edit.Options{}); err == nil || !strings.Contains(err.Error(), test.says) || imageOf(stored(s)) != "a" {
+		cause := func(change string) string { return change }
+		if _, err := Write(t.Context(), target.Resource(client), target, want, cause, "", edit.Options{}); err == nil || !strings.Contains(err.Error(), test.says) || imageOf(stored(s)) != "a" {
 			t.Errorf("%s: %v, want %s", test.what, err, test.says)
 		}
 	}

@@ -39,10 +39,11 @@ ImoocPod or of any other resource that has one, as "kubectl set" does for its ki
 
 // setFlags are the flags of a subcommand of set, with its name (what) and its settings (words).
 type setFlags struct {
-	what     string
-	words    []string
-	change   changeFlags
-	template *fieldpath.Path
+	what   string
+	words  []string
+	change changeFlags
+	// template and image are paths on the command line, or nil. Only "set image" has a flag for the image.
+	template, image *fieldpath.Path
 }
 
 func (f *setFlags) addFlags(cmd *cobra.Command) {
@@ -68,14 +69,17 @@ func (f *setFlags) line(t *observe.Target, words ...string) commandline.Command 
 	return commandline.Plugin("set", f.what, argumentOf(t)).With(words...).In(t.Namespace)
 }
 
-// places returns the fields from which the pods of a target are made. images means that an image field is
-// enough. If several fields are possible, the error suggests a command for each field.
-func (f *setFlags) places(c *changer, t *observe.Target, images bool) (template.Places, error) {
-	if f.template != nil {
-		return template.Places{Template: f.template}, nil
+// place returns the field that defines a part of the pods of a target. If several fields are possible, the
+// error suggests a command for each field.
+func (f *setFlags) place(c *changer, t *observe.Target, part template.Part) (template.Place, error) {
+	switch {
+	case f.template != nil:
+		return template.Place{Path: *f.template, InTemplate: true}, nil
+	case f.image != nil:
+		return template.Place{Path: *f.image}, nil
 	}
-	places, err := template.FindPlaces(c.finder, *t, images)
-	return places, c.choosePlace(err, f.line(t, f.words...))
+	place, err := template.FindPlace(c.finder, *t, part)
+	return place, c.choosePlace(err, f.line(t, f.words...))
 }
 
 // inTemplate returns a function that applies change to a copy of the pod template at path.

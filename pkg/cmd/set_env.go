@@ -69,20 +69,18 @@ func (o *setEnvOptions) complete(args []string) error {
 }
 
 func (o *setEnvOptions) want(c *changer, t *observe.Target) (template.Wanted, error) {
-	places, err := o.set.places(c, t, false)
+	place, err := o.set.place(c, t, template.Env)
 	switch {
 	case err != nil:
 		return nil, err
-	case places.Template == nil && places.Env == nil:
-		return nil, fmt.Errorf("%s has no field for environment variables", t)
 	case o.list:
-		return nil, o.show(c, t, cmp.Or(places.Template, places.Env))
-	case places.Template != nil:
-		return inTemplate(t, *places.Template, func(template map[string]any) error {
+		return nil, o.show(c, t, place.Path)
+	case place.InTemplate:
+		return inTemplate(t, place.Path, func(template map[string]any) error {
 			return podtemplate.SetEnv(template, cmp.Or(o.container, podtemplate.AllContainers), o.env)
 		}), nil
 	}
-	return inField(*places.Env, func(value any) (any, error) {
+	return inField(place.Path, func(value any) (any, error) {
 		before, _ := value.([]any)
 		after := podtemplate.Env(before, o.env)
 		if len(after) == 0 {
@@ -92,7 +90,7 @@ func (o *setEnvOptions) want(c *changer, t *observe.Target) (template.Wanted, er
 	}), nil
 }
 
-func (o *setEnvOptions) show(c *changer, t *observe.Target, at *fieldpath.Path) error {
+func (o *setEnvOptions) show(c *changer, t *observe.Target, at fieldpath.Path) error {
 	value, err := at.Value(t.Object.Object)
 	if err != nil {
 		return fmt.Errorf("%s: %w", t, err)

@@ -10,14 +10,12 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 type setImageOptions struct {
 	set    setFlags
-	image  *fieldpath.Path
 	images []podtemplate.ImageSetting
 }
 
@@ -39,7 +37,7 @@ nothing and lists them. See docs/undo.md.`,
   kubectl imoocpod set image deployment/web web=nginx:1.30`,
 	}
 	o.set.addFlags(cmd)
-	cmd.Flags().Var(optional(&o.image, parseSpecField, "path"), "image-path", "JSONPath of the image field, for types that have several.")
+	cmd.Flags().Var(optional(&o.set.image, parseSpecField, "path"), "image-path", "JSONPath of the image field, for types that have several.")
 	return o.set.command(cmd, o.complete, o.want)
 }
 
@@ -63,9 +61,9 @@ func (o *setImageOptions) complete(args []string) error {
 	switch err := o.set.change.complete(args); {
 	case err != nil:
 		return err
-	case o.image != nil && o.set.template != nil:
+	case o.set.image != nil && o.set.template != nil:
 		return usageErrorf("--image-path and --template-path cannot be used together")
-	case o.image != nil && (len(o.images) > 1 || o.images[0].Container != ""):
+	case o.set.image != nil && (len(o.images) > 1 || o.images[0].Container != ""):
 		return usageErrorf("--image-path takes one IMAGE, without the name of a container")
 	}
 	return nil
@@ -82,23 +80,18 @@ func splitImages(args []string) (objects, images []string) {
 }
 
 func (o *setImageOptions) want(c *changer, t *observe.Target) (template.Wanted, error) {
-	path := o.image
-	if path == nil {
-		places, err := o.set.places(c, t, true)
-		if err != nil {
-			return nil, err
-		}
-		if places.Template != nil {
-			return inTemplate(t, *places.Template, func(template map[string]any) error { return o.setImages(c, t, template) }), nil
-		}
-		path = places.Image
+	place, err := o.set.place(c, t, template.Image)
+	switch {
+	case err != nil:
+		return nil, err
+	case place.InTemplate:
+		return inTemplate(t, place.Path, func(template map[string]any) error { return o.setImages(c, t, template) }), nil
+	case len(o.images) > 1 || !slices.Contains([]string{"", podtemplate.AllContainers, kinds.ContainerName}, o.images[0].Container):
+		return nil, fmt.Errorf("%s has one image, at %s: give it without the name of a container", t, place.Path)
 	}
-	if len(o.images) > 1 || !slices.Contains([]string{"", podtemplate.AllContainers, kinds.ContainerName}, o.images[0].Container) {
-		return nil, fmt.Errorf("%s has one image, at %s: give it without the name of a container", t, path)
-	}
-	return inField(*path, func(value any) (any, error) {
+	return inField(place.Path, func(value any) (any, error) {
 		if _, is := value.(string); !is && value != nil {
-			return nil, fmt.Errorf("%s: %s is not the name of an image", t, path)
+			return nil, fmt.Errorf("%s: %s is not the name of an image", t, place.Path)
 		}
 		return o.images[0].Image, nil
 	}), nil

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -53,14 +52,11 @@ func (o *setResourcesOptions) complete(args []string) error {
 }
 
 func (o *setResourcesOptions) want(c *changer, t *observe.Target) (template.Wanted, error) {
-	places, err := o.set.places(c, t, false)
+	place, err := o.set.place(c, t, template.Resources)
 	if err != nil {
 		return nil, err
 	}
-	if places.Template == nil {
-		return nil, fmt.Errorf("%s has no field for resources", t)
-	}
-	return inTemplate(t, *places.Template, func(template map[string]any) error {
+	return inTemplate(t, place.Path, func(template map[string]any) error {
 		return podtemplate.SetResources(template, cmp.Or(o.container, podtemplate.AllContainers), o.requests, o.limits)
 	}), nil
 }

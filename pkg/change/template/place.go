@@ -10,12 +10,22 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// Places contains the paths of the fields that define an object's pods: the pod template, or the
-// image and the environment. A path is nil if the kind lacks the field.
-type Places struct {
-	Template *fieldpath.Path
-	// Image and Env are the image and the environment of the only container, for kinds without a template.
-	Image, Env *fieldpath.Path
+// Part is a part of a pod's containers.
+type Part string
+
+// The parts that can be set. Kinds without a pod template may have a field for a part.
+const (
+	Image     Part = "an image"
+	Env       Part = "environment variables"
+	Resources Part = "resources"
+)
+
+// Place is the field that defines a part of an object's pods.
+type Place struct {
+	Path fieldpath.Path
+	// InTemplate means that the field is a pod template. Otherwise, it is the part itself, and the pods have
+	// one container.
+	InTemplate bool
 }
 
 // UnknownPlaceError means that the field to change is unknown. This program never guesses a field.
@@ -33,56 +43,46 @@ func (e *UnknownPlaceError) Error() string {
 	return fmt.Sprintf("cannot tell which field of %s is its %s", e.Target, e.What)
 }
 
-// FindPlaces returns the known fields for the kind of a target. For an unknown kind, it returns the
-// unambiguous candidate in the schema and the object, or else an UnknownPlaceError. images means that an
-// image field is enough. t.Object must be set.
-func FindPlaces(f *discover.Finder, t observe.Target, images bool) (Places, error) {
-	if known, is, err := knownPlaces(t, images); is || err != nil {
-		return known, err
+// FindPlace returns the known field for the kind of a target. For an unknown kind, it returns the
+// unambiguous candidate in the schema and the object, or else an UnknownPlaceError. t.Object must be set.
+func FindPlace(f *discover.Finder, t observe.Target, part Part) (Place, error) {
+	switch template := t.Kind.TemplatePath(); {
+	case len(template) > 0:
+		return Place{fieldpath.Fields(template...), true}, nil
+	case t.Kind.Reconciled():
+		return ownField(t, part)
+	case t.Kind.BuiltIn():
+		return Place{}, fmt.Errorf("%s has no pod template", t)
 	}
 	schema, err := f.Schema(t.Kind)
 	if err != nil {
-		return Places{}, err
+		return Place{}, err
 	}
 	what := "image"
 	all := podtemplate.Candidates(schema, t.Object.Object)
 	// If there is also an image field, a template is ambiguous, because the operator might generate its own
 	// template and only merge this one into it. So choose among all candidates, even if only templates count.
 	chosen, is := podtemplate.Choose(all)
-	if !images {
+	if part != Image {
 		what = "pod template"
 		is = is && chosen.Form == podtemplate.Template
 		all = slices.DeleteFunc(all, func(c podtemplate.Candidate) bool { return c.Form != podtemplate.Template })
 	}
+	if !is {
+		return Place{}, f.Undeclared(t.Kind, &UnknownPlaceError{t, what, all})
+	}
+	return Place{chosen.Path, chosen.Form == podtemplate.Template}, nil
+}
+
+// ownField returns the field that a kind without a pod template has for a part.
+func ownField(t observe.Target, part Part) (Place, error) {
+	m := t.Kind.Mapping
+	path := map[Part][]string{Image: m.ImagePath, Env: m.EnvPath}[part]
 	switch {
-	case !is:
-		return Places{}, f.Undeclared(t.Kind, &UnknownPlaceError{t, what, all})
-	case chosen.Form == podtemplate.Image:
-		return Places{Image: &chosen.Path}, nil
+	case len(path) > 0:
+		return Place{Path: fieldpath.Fields(path...)}, nil
+	case part == Image:
+		return Place{}, fmt.Errorf("%s has no field for an image: its pods run %s", t, m.Image)
 	}
-	return Places{Template: &chosen.Path}, nil
-}
-
-// knownPlaces returns the fields that are known for a kind, and whether this program knows the kind.
-func knownPlaces(t observe.Target, images bool) (Places, bool, error) {
-	switch m := t.Kind.Mapping; {
-	case len(t.Kind.TemplatePath()) > 0:
-		return Places{Template: path(t.Kind.TemplatePath())}, true, nil
-	case t.Kind.Reconciled():
-		p := Places{Image: path(m.ImagePath), Env: path(m.EnvPath)}
-		if images && p.Image == nil {
-			return p, true, fmt.Errorf("%s has no field for an image: its pods run %s", t, m.Image)
-		}
-		return p, true, nil
-	case t.Kind.BuiltIn():
-		return Places{}, true, fmt.Errorf("%s has no pod template", t)
-	}
-	return Places{}, false, nil
-}
-
-func path(names []string) *fieldpath.Path {
-	if len(names) == 0 {
-		return nil
-	}
-	return new(fieldpath.Fields(names...))
+	return Place{}, fmt.Errorf("%s has no field for %s", t, part)
 }

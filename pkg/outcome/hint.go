@@ -8,17 +8,20 @@ import (
 )
 
 // hintedError is an error with a hint about the next step. The hint is not part of the message. main prints
-// the hint on a separate line, with the flags for the same cluster.
+// the hint on a separate line.
 type hintedError struct {
-	err  error
-	text string
-	// command, if not nil, is printed after text, which can be empty.
-	command *commandline.Command
+	err error
+	// hint returns the hint. A command in it has the flags for the same cluster.
+	hint func(commandline.Context) string
 }
 
-// WithHint adds a hint, such as "to continue", and its command to an error.
+// WithHint adds a hint, such as "to continue", and its command to an error. If the text is empty, the hint is
+// the command.
 func WithHint(err error, text string, cmd commandline.Command) error {
-	return &hintedError{err, text, &cmd}
+	if text != "" {
+		text += ": "
+	}
+	return &hintedError{err, func(c commandline.Context) string { return text + c.Line(cmd) }}
 }
 
 // WithAdvice adds a hint without a command to an error. If the text is empty, it adds no hint.
@@ -26,23 +29,12 @@ func WithAdvice(err error, text string) error {
 	if text == "" {
 		return err
 	}
-	return &hintedError{err, text, nil}
+	return &hintedError{err, func(commandline.Context) string { return text }}
 }
 
 func (e *hintedError) Error() string { return e.err.Error() }
 
 func (e *hintedError) Unwrap() error { return e.err }
-
-// line formats the hint as one line.
-func (e *hintedError) line(c commandline.Context) string {
-	switch {
-	case e.command == nil:
-		return e.text
-	case e.text == "":
-		return c.Line(*e.command)
-	}
-	return e.text + ": " + c.Line(*e.command)
-}
 
 // WithoutHints returns the error without its hints.
 func WithoutHints(err error) error { return &unhintedError{err} }
@@ -72,7 +64,7 @@ func HintLines(err error, c commandline.Context) string {
 	}
 	switch e := err.(type) { //nolint:errorlint // as above
 	case *hintedError:
-		lines += "\nhint: " + escape.Line(e.line(c))
+		lines += "\nhint: " + escape.Line(e.hint(c))
 	case *NotServedError:
 		if e.Shipped {
 			lines += "\nhint: " + escape.Line("to install it: "+c.Line(commandline.Plugin("install")))

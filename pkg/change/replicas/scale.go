@@ -162,7 +162,7 @@ func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 // setScale sets the count through /scale. If the request or its revert depends on the current count, the
 // write requires the version that was read.
 func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (Result, error) {
-	before := Before(t.Object, field.Path)
+	before, version := Before(t.Object, field.Path), ""
 	switch {
 	case c.ReadsCount():
 		scale, err := readScale(ctx, objects, t, field, c)
@@ -172,21 +172,15 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 		if c.Replicas, err = c.From(t, int64(scale.Spec.Replicas)); err != nil {
 			return Result{}, err
 		}
-		before = &scale.Spec.Replicas
-		if c.ResourceVersion == "" {
-			c.ResourceVersion = scale.ResourceVersion
-		}
+		before, version = &scale.Spec.Replicas, scale.ResourceVersion
 	case c.Exact && field.Path != nil:
 		obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
 		if err != nil {
 			return Result{}, err
 		}
-		before = Before(obj, field.Path)
-		if c.ResourceVersion == "" {
-			c.ResourceVersion = obj.GetResourceVersion()
-		}
+		before, version = Before(obj, field.Path), obj.GetResourceVersion()
 	}
-	scale, err := discover.SetScale(ctx, objects, t.Name, c.Replicas, c.ResourceVersion, c.DryRun)
+	scale, err := discover.SetScale(ctx, objects, t.Name, c.Replicas, cmp.Or(c.ResourceVersion, version), c.DryRun)
 	if err != nil {
 		return Result{}, err
 	}

@@ -35,26 +35,22 @@ type chooser func(ctx context.Context, pods corev1client.PodsGetter, t observe.T
 // chooserOf returns the chooser for the kind of an object. It is nil if the kind's controller reads the
 // deletion cost of pods. If the pods cannot be chosen, the error contains the reason.
 func chooserOf(t observe.Target) (chooser, error) {
-	refused := func(why string) (chooser, error) {
-		return nil, fmt.Errorf("cannot choose which pod of %s is removed: %s", t, why)
-	}
-	switch t.Kind.Mapping.Strategy {
-	case kinds.StrategyPods:
+	why := "this program does not know how to choose pods of this kind"
+	switch strategy, kind := t.Kind.Mapping.Strategy, t.Kind.CRD(); {
+	case strategy == kinds.StrategyPods:
 		return chooseBySlot, nil
-	case kinds.StrategyDeployment:
-		return refused("run-controller sets the count of its Deployment, which chooses the pods itself")
-	case kinds.StrategyNodes:
-		return refused("it runs one pod per node")
-	}
-	switch t.Kind.CRD() {
-	case "clonesets.apps.kruise.io":
+	case strategy == kinds.StrategyDeployment:
+		why = "run-controller sets the count of its Deployment, which chooses the pods itself"
+	case strategy == kinds.StrategyNodes:
+		why = "it runs one pod per node"
+	case kind == "clonesets.apps.kruise.io":
 		return chooseByName, nil
-	case kinds.Deployments, kinds.ReplicaSets:
+	case kind == kinds.Deployments, kind == kinds.ReplicaSets:
 		return nil, nil
-	case kinds.StatefulSets:
-		return refused("a StatefulSet always deletes the pod with the highest ordinal")
+	case kind == kinds.StatefulSets:
+		why = "a StatefulSet always deletes the pod with the highest ordinal"
 	}
-	return refused("this program does not know how to choose pods of this kind")
+	return nil, fmt.Errorf("cannot choose which pod of %s is removed: %s", t, why)
 }
 
 // Check returns an error if the kind of an object does not support the request. It sends no requests.

@@ -1,9 +1,7 @@
 package deploy
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -26,7 +24,7 @@ const allNamespaces = "--all-namespaces"
 
 // Namespace returns the default namespace of a controller for all namespaces. Controller does not return
 // it, because deleting it would delete other objects, too.
-func Namespace() (*unstructured.Unstructured, error) { return read("crds/namespace.yaml") }
+func Namespace() *unstructured.Unstructured { return read("crds/namespace.yaml") }
 
 // Settings configure the deployment of the controller.
 type Settings struct {
@@ -44,72 +42,56 @@ type Settings struct {
 
 // Controller returns the controller's objects in the order in which to apply them. They are the objects
 // of the kustomization in this directory or, for one namespace, in the directory "namespaced".
-func Controller(s Settings) ([]*unstructured.Unstructured, error) {
+func Controller(s Settings) []*unstructured.Unstructured {
 	dirs := []string{"rbac", "controller"}
 	if !s.AllNamespaces {
 		dirs[0] = "rbac/namespaced"
 	}
 	var all []*unstructured.Unstructured
 	for _, dir := range dirs {
-		objs, err := resources(dir)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, objs...)
+		all = append(all, resources(dir)...)
 	}
 	if !s.AllNamespaces {
 		// A priority class is cluster-scoped.
 		all = slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool { return obj.GetKind() == "PriorityClass" })
 	}
 	for _, obj := range all {
-		if err := s.put(obj); err != nil {
-			return nil, fmt.Errorf("make the %s %s: %w", obj.GetKind(), obj.GetName(), err)
-		}
+		s.put(obj)
 	}
-	return all, nil
+	return all
 }
 
 // Roles returns the cluster roles for users, and the role of a controller for one namespace. It returns
 // no bindings.
-func Roles(namespace string) ([]*unstructured.Unstructured, error) {
-	roles, err := resources("rbac/people")
-	if err != nil {
-		return nil, err
-	}
-	role, err := read("rbac/namespaced/role.yaml")
-	if err != nil {
-		return nil, err
-	}
+func Roles(namespace string) []*unstructured.Unstructured {
+	role := read("rbac/namespaced/role.yaml")
 	role.SetNamespace(namespace)
-	return append(roles, role), nil
+	return append(resources("rbac/people"), role)
 }
 
 // put applies the settings to an object from the manifests.
-func (s Settings) put(obj *unstructured.Unstructured) error {
+func (s Settings) put(obj *unstructured.Unstructured) {
 	if obj.GetNamespace() == SystemNamespace {
 		obj.SetNamespace(s.Namespace)
 	}
 	switch obj.GetKind() {
 	case "RoleBinding", "ClusterRoleBinding":
-		return edit(obj.Object, func(account map[string]any) { account["namespace"] = s.Namespace }, "subjects")
+		edit(obj.Object, func(account map[string]any) { account["namespace"] = s.Namespace }, "subjects")
 	case "Deployment":
-		return s.putDeployment(obj)
+		s.putDeployment(obj)
 	}
-	return nil
 }
 
-func (s Settings) putDeployment(obj *unstructured.Unstructured) error {
+func (s Settings) putDeployment(obj *unstructured.Unstructured) {
 	labels := obj.GetLabels()
 	labels[LabelVersion] = s.Version
 	obj.SetLabels(labels)
-	if err := unstructured.SetNestedField(obj.Object, int64(s.Replicas), "spec", "replicas"); err != nil {
-		return err
-	}
+	must(unstructured.SetNestedField(obj.Object, int64(s.Replicas), "spec", "replicas"))
 	pod := []string{"spec", "template", "spec"}
 	if !s.AllNamespaces {
 		unstructured.RemoveNestedField(obj.Object, append(pod, "priorityClassName")...)
 	}
-	return edit(obj.Object, func(container map[string]any) {
+	edit(obj.Object, func(container map[string]any) {
 		container["image"] = s.Image
 		if args, ok := container["args"].([]any); ok && !s.AllNamespaces {
 			container["args"] = slices.DeleteFunc(args, func(arg any) bool { return arg == allNamespaces })
@@ -118,15 +100,13 @@ func (s Settings) putDeployment(obj *unstructured.Unstructured) error {
 }
 
 // edit calls change for each object in the list at the given path of fields.
-func edit(object map[string]any, change func(map[string]any), fields ...string) error {
-	list, found, err := unstructured.NestedSlice(object, fields...)
-	if err != nil || !found {
-		return fmt.Errorf("it has no %s: %w", strings.Join(fields, "."), err)
-	}
+func edit(object map[string]any, change func(map[string]any), fields ...string) {
+	list, _, err := unstructured.NestedSlice(object, fields...)
+	must(err)
 	for _, element := range list {
 		if element, ok := element.(map[string]any); ok {
 			change(element)
 		}
 	}
-	return unstructured.SetNestedSlice(object, list, fields...)
+	must(unstructured.SetNestedSlice(object, list, fields...))
 }

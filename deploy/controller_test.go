@@ -14,10 +14,7 @@ import (
 func TestRolesSayTheSame(t *testing.T) {
 	t.Parallel()
 	rules := func(file string) []rbacv1.PolicyRule {
-		obj, err := read(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		obj := read(file)
 		var role rbacv1.ClusterRole
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &role); err != nil {
 			t.Fatal(err)
@@ -42,10 +39,7 @@ func TestRolesSayTheSame(t *testing.T) {
 // The network policy allows the API server ports of common distributions.
 func TestNetworkPolicyAllowsTheAPIServer(t *testing.T) {
 	t.Parallel()
-	obj, err := read("controller/network_policy.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	obj := read("controller/network_policy.yaml")
 	var policy networkingv1.NetworkPolicy
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &policy); err != nil {
 		t.Fatal(err)

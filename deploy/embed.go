@@ -3,7 +3,6 @@ package deploy
 
 import (
 	"embed"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -16,55 +15,45 @@ import (
 var files embed.FS
 
 // CRDs returns the custom resource definitions of the shipped kinds, sorted by file name.
-func CRDs() ([]*unstructured.Unstructured, error) {
-	all, err := resources("crds")
-	return slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool {
+func CRDs() []*unstructured.Unstructured {
+	return slices.DeleteFunc(resources("crds"), func(obj *unstructured.Unstructured) bool {
 		return obj.GetKind() != "CustomResourceDefinition"
-	}), err
+	})
 }
 
 // read parses a manifest with one object.
-func read(name string) (*unstructured.Unstructured, error) {
+func read(name string) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{}
-	if err := unmarshal(name, &obj.Object); err != nil {
-		return nil, err
-	}
-	return obj, nil
+	unmarshal(name, &obj.Object)
+	return obj
 }
 
 // resources returns the resources of a kustomization in order.
-func resources(dir string) ([]*unstructured.Unstructured, error) {
+func resources(dir string) []*unstructured.Unstructured {
 	var kustomization struct{ Resources []string }
-	if err := unmarshal(path.Join(dir, "kustomization.yaml"), &kustomization); err != nil {
-		return nil, err
-	}
+	unmarshal(path.Join(dir, "kustomization.yaml"), &kustomization)
 	var all []*unstructured.Unstructured
 	for _, name := range kustomization.Resources {
 		name = path.Join(dir, name)
-		if !strings.HasSuffix(name, ".yaml") {
-			below, err := resources(name)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, below...)
-			continue
+		if strings.HasSuffix(name, ".yaml") {
+			all = append(all, read(name))
+		} else {
+			all = append(all, resources(name)...)
 		}
-		obj, err := read(name)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, obj)
 	}
-	return all, nil
+	return all
 }
 
-func unmarshal(name string, into any) error {
+func unmarshal(name string, into any) {
 	data, err := files.ReadFile(name)
-	if err == nil {
-		err = yaml.Unmarshal(data, into)
-	}
+	must(err)
+	must(yaml.Unmarshal(data, into))
+}
+
+// must panics if an embedded manifest does not have the form that this package expects. The manifests are
+// part of the program, and the tests read all of them.
+func must(err error) {
 	if err != nil {
-		return fmt.Errorf("read the embedded %s: %w", name, err)
+		panic(err)
 	}
-	return nil
 }

@@ -102,10 +102,7 @@ func (o *installOptions) complete(args []string) (err error) {
 }
 
 func (o *installOptions) run(ctx context.Context) error {
-	crds, err := deploy.CRDs()
-	if err != nil {
-		return err
-	}
+	crds := deploy.CRDs()
 	objs, err := o.objects()
 	if err != nil {
 		return err
@@ -177,9 +174,7 @@ func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error
 		if err != nil {
 			return nil, err
 		}
-		if objs, err = deploy.Roles(namespace); err != nil {
-			return nil, err
-		}
+		objs = deploy.Roles(namespace)
 	}
 	if !o.controller {
 		return objs, nil
@@ -188,14 +183,9 @@ func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error
 		return nil, err
 	}
 	if o.settings.Namespace == deploy.SystemNamespace {
-		namespace, err := deploy.Namespace()
-		if err != nil {
-			return nil, err
-		}
-		objs = slices.Insert(objs, 0, namespace)
+		objs = slices.Insert(objs, 0, deploy.Namespace())
 	}
-	controller, err := deploy.Controller(o.settings)
-	return append(objs, controller...), err
+	return append(objs, deploy.Controller(o.settings)...), nil
 }
 
 // controllerNamespace returns the namespace that a controller runs in: the value of -n, if given. By

@@ -20,10 +20,7 @@ import (
 // The compiled-in mapping of each shipped kind equals the declaration in its CRD.
 func TestShippedKindsAreDeclared(t *testing.T) {
 	t.Parallel()
-	crds, err := deploy.CRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	crds := deploy.CRDs()
 	shipped := kinds.Shipped()
 	for _, crd := range crds {
 		declared, err := kinds.Declared(crd)
@@ -52,10 +49,7 @@ func TestShippedKindsAreDeclared(t *testing.T) {
 // older than the template field of the CRD.
 func TestDefaultTemplateIsThatOfTheCRD(t *testing.T) {
 	t.Parallel()
-	crds, err := deploy.CRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	crds := deploy.CRDs()
 	i := slices.IndexFunc(crds, func(crd *unstructured.Unstructured) bool { return crd.GetName() == kinds.ImoocPod().CRD() })
 	versions, _, err := unstructured.NestedSlice(crds[i].Object, "spec", "versions")
 	if err != nil || len(versions) != 1 {
@@ -76,10 +70,7 @@ func TestDefaultTemplateIsThatOfTheCRD(t *testing.T) {
 // leases.
 func TestRolesOfKindsAreThoseOfTheManifests(t *testing.T) {
 	t.Parallel()
-	objs, err := deploy.Controller(deploy.Settings{Namespace: deploy.SystemNamespace, AllNamespaces: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	objs := deploy.Controller(deploy.Settings{Namespace: deploy.SystemNamespace, AllNamespaces: true})
 	var got, want []rbacv1.PolicyRule
 	for _, obj := range objs {
 		var role rbacv1.ClusterRole

@@ -78,14 +78,10 @@ func (o *uninstallOptions) run(ctx context.Context) error {
 	if !o.crds {
 		return o.uninstallController(ctx, client)
 	}
-	crds, err := deploy.CRDs()
-	if err != nil {
-		return err
-	}
 	if err := o.clear(ctx, client); err != nil {
 		return err
 	}
-	for _, crd := range crds {
+	for _, crd := range deploy.CRDs() {
 		removed, err := o.remove(ctx, client.Resource(kinds.CRDResource()), crd.GetName(), nil)
 		if err != nil {
 			return err
@@ -108,10 +104,7 @@ func (o *uninstallOptions) uninstallController(ctx context.Context, client dynam
 	if err != nil {
 		return err
 	}
-	objs, err := deploy.Controller(deploy.Settings{Namespace: namespace, AllNamespaces: o.allNamespaces})
-	if err != nil {
-		return err
-	}
+	objs := deploy.Controller(deploy.Settings{Namespace: namespace, AllNamespaces: o.allNamespaces})
 	removed := false
 	for _, obj := range slices.Backward(objs) {
 		gone, err := o.remove(ctx, objectsLike(client, obj), obj.GetName(), new(metav1.DeletePropagationForeground))

@@ -210,16 +210,12 @@ func (a Actor) Create(obj runtime.Object) *unstructured.Unstructured {
 }
 
 // ownCRDs returns the CRDs of this program. It parses them only once, because they are long.
-var ownCRDs = sync.OnceValues(deploy.CRDs) //nolint:gochecknoglobals // nothing changes it
+var ownCRDs = sync.OnceValue(deploy.CRDs) //nolint:gochecknoglobals // nothing changes it
 
 // CreateCRDs creates the CRDs of this program.
 func (a Actor) CreateCRDs() {
 	a.s.t.Helper()
-	crds, err := ownCRDs()
-	if err != nil {
-		a.s.t.Errorf("read the CRDs: %v", err)
-	}
-	for _, crd := range crds {
+	for _, crd := range ownCRDs() {
 		a.Create(crd)
 	}
 }

@@ -22,10 +22,7 @@ import (
 // except for the addresses to listen on.
 func deployAs(t *testing.T, namespace string) (start func() *harness.Process) {
 	t.Helper()
-	objs, err := deploy.Controller(deploy.Settings{Namespace: namespace})
-	if err != nil {
-		t.Fatal(err)
-	}
+	objs := deploy.Controller(deploy.Settings{Namespace: namespace})
 	var args, manifests []string
 	for _, obj := range objs {
 		switch obj.GetKind() {

@@ -19,13 +19,9 @@ import (
 
 // definitions compares the CRDs of the server with the shipped CRDs, and sets d.served.
 func (d *Doctor) definitions(ctx context.Context) ([]check.Result, error) {
-	crds, err := deploy.CRDs()
-	if err != nil {
-		return nil, err
-	}
 	d.served = kinds.Shipped()
 	var checks []check.Result
-	for _, crd := range crds {
+	for _, crd := range deploy.CRDs() {
 		kind, err := kinds.Declared(crd)
 		if err != nil {
 			return nil, err

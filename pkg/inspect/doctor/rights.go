@@ -131,12 +131,8 @@ func rightsTo(namespace, verbs string, resources ...string) []check.Right {
 
 // loopRights returns the rights that the controller's roles grant.
 func loopRights(namespace string) ([]check.Right, error) {
-	objs, err := deploy.Controller(deploy.Settings{Namespace: namespace, AllNamespaces: namespace == ""})
-	if err != nil {
-		return nil, err
-	}
 	var rights []check.Right
-	for _, obj := range objs {
+	for _, obj := range deploy.Controller(deploy.Settings{Namespace: namespace, AllNamespaces: namespace == ""}) {
 		if kind := obj.GetKind(); kind != "Role" && kind != "ClusterRole" || namespace == "" && kind == "Role" {
 			continue
 		}

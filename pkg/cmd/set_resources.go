@@ -38,14 +38,9 @@ as they are.`,
 }
 
 func (o *setResourcesOptions) complete(args []string) error {
-	if len(o.requests) > 0 {
-		o.set.words = append(o.set.words, "--requests="+o.requests.String())
-	}
-	if len(o.limits) > 0 {
-		o.set.words = append(o.set.words, "--limits="+o.limits.String())
-	}
+	o.set.words = o.set.change.wait.limits.repeated("requests", "limits")
 	err := o.set.change.complete(args)
-	if err == nil && len(o.requests)+len(o.limits) == 0 {
+	if err == nil && len(o.set.words) == 0 {
 		err = usageErrorf("--requests or --limits is required")
 	}
 	return err

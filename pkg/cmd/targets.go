@@ -183,18 +183,6 @@ func (f *targetFlags) namesType(ctx context.Context, c *cluster) bool {
 	return err == nil
 }
 
-// notAType returns an error if a bare NAME is the name of a type and not of an ImoocPod.
-func (f *targetFlags) notAType(ctx context.Context, c *cluster) error {
-	if !f.namesType(ctx, c) {
-		return nil
-	}
-	t := observe.Named(kinds.ImoocPod(), c.namespace, f.bareName())
-	if err := kube.Explain(t.Kind, t.Read(ctx, c.finder.Dynamic)); noImoocPod(err) {
-		return err
-	}
-	return nil
-}
-
 // kindNamed returns the kind that a word names. An ImoocPod needs no discovery.
 func kindNamed(ctx context.Context, c *kube.Factory, word string) (kinds.Kind, error) {
 	if slices.Contains(kube.TypeNames(kinds.ImoocPod()), word) {

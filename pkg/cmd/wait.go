@@ -14,6 +14,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -130,13 +131,16 @@ func (o *waitOptions) printReached(w io.Writer, t observe.Target, obj *unstructu
 }
 
 // find returns the targets. With --for=create or --for=delete, it does not read named objects, because they
-// need not exist.
+// need not exist. If a NAME is also a type, there must be an ImoocPod with this name.
 func (o *waitOptions) find(ctx context.Context, c *cluster) ([]observe.Target, []error) {
 	if !o.waitsFor("create") && !o.waitsFor("delete") {
 		return o.targets.find(ctx, c)
 	}
-	if err := o.targets.notAType(ctx, c); err != nil {
-		return nil, []error{err}
+	if o.targets.namesType(ctx, c) {
+		t := observe.Named(kinds.ImoocPod(), c.namespace, o.targets.bareName())
+		if err := kube.Explain(t.Kind, t.Read(ctx, c.finder.Dynamic)); noImoocPod(err) {
+			return nil, []error{err}
+		}
 	}
 	targets, errs := o.targets.name(ctx, c)
 	if len(targets)+len(errs) == 0 {

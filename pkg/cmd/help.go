@@ -15,36 +15,17 @@ func newHelpCommand() *cobra.Command {
 		Example: `  # What "scale" does
   kubectl imoocpod help scale`,
 		RunE: func(help *cobra.Command, args []string) error {
-			cmd, err := helpedCommand(help, args)
+			cmd, rest, err := help.Root().Find(args)
 			if err != nil {
-				return err
+				return usageErrorf("%w", err)
+			}
+			if cmd.HasSubCommands() && len(rest) > 0 {
+				return knownVerb(cmd, rest)
 			}
 			cmd.InitDefaultHelpFlag()
 			return cmd.Help()
 		},
-		ValidArgsFunction: func(help *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			cmd, err := helpedCommand(help, args)
-			if err != nil {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			var words []cobra.Completion
-			for _, sub := range cmd.Commands() {
-				words = append(words, cobra.CompletionWithDesc(sub.Name(), sub.Short))
-			}
-			return beginningWith(word, words), cobra.ShellCompDirectiveNoFileComp
-		},
 	}
-}
-
-func helpedCommand(help *cobra.Command, args []string) (*cobra.Command, error) {
-	cmd, rest, err := help.Root().Find(args)
-	if err != nil {
-		return nil, usageErrorf("%w", err)
-	}
-	if cmd.HasSubCommands() && len(rest) > 0 {
-		return nil, knownVerb(cmd, rest)
-	}
-	return cmd, nil
 }
 
 func newOptionsCommand(streams genericiooptions.IOStreams) *cobra.Command {

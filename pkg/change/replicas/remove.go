@@ -135,11 +135,7 @@ func chooseBySlot(ctx context.Context, pods corev1client.PodsGetter, t observe.T
 	if err := notReplaced(ctx, pods, t, obj, victims); err != nil {
 		return fieldpath.Edit{}, err
 	}
-	removed, err := removedSlots(t, obj)
-	if err != nil {
-		return fieldpath.Edit{}, err
-	}
-	n, err := t.Kind.Desired(obj)
+	removed, n, err := slotsOf(t, obj)
 	if err != nil {
 		return fieldpath.Edit{}, err
 	}
@@ -164,22 +160,20 @@ func chooseBySlot(ctx context.Context, pods corev1client.PodsGetter, t observe.T
 	return fieldpath.Annotate(apis.AnnotationRemovedSlots, removed.String()), nil
 }
 
-func removedSlots(t observe.Target, obj *unstructured.Unstructured) (slots.Removed, error) {
-	removed, err := slots.ParseRemoved(obj.GetAnnotations()[apis.AnnotationRemovedSlots])
+// slotsOf returns the removed slots of an object, and the number of slots that it wants to fill.
+func slotsOf(t observe.Target, obj *unstructured.Unstructured) (removed slots.Removed, desired int32, err error) {
+	removed, err = slots.ParseRemoved(obj.GetAnnotations()[apis.AnnotationRemovedSlots])
 	if err != nil {
-		return nil, fmt.Errorf("the annotation %s of %s cannot be read: %w", apis.AnnotationRemovedSlots, t, err)
+		return nil, 0, fmt.Errorf("the annotation %s of %s cannot be read: %w", apis.AnnotationRemovedSlots, t, err)
 	}
-	return removed, nil
+	desired, err = t.Kind.Desired(obj)
+	return removed, desired, err
 }
 
 // reuseSlots returns a function whose edits let new pods fill the lowest removed slots of an object.
 func reuseSlots(t observe.Target) beside {
 	return func(obj *unstructured.Unstructured, after int32) ([]fieldpath.Edit, string, error) {
-		removed, err := removedSlots(t, obj)
-		if err != nil {
-			return nil, "", err
-		}
-		before, err := t.Kind.Desired(obj)
+		removed, before, err := slotsOf(t, obj)
 		if err != nil {
 			return nil, "", err
 		}

@@ -58,7 +58,7 @@ func addCompletion(root *cobra.Command, common commonOptions) {
 		"user":          common.configured(func(c clientcmdapi.Config) iter.Seq[string] { return maps.Keys(c.AuthInfos) }),
 		"replicas-path": common.bounded(paths),
 	}
-	files := []string{"filename", "kustomize", "template", "kubeconfig", "certificate-authority", "client-certificate", "client-key", "cache-dir"}
+	files := []string{"filename", "kustomize", "template", "kubeconfig", "certificate-authority", "client-certificate", "client-key", "cache-dir", "kind-file"}
 	complete := func(of *cobra.Command) func(*pflag.Flag) {
 		return func(flag *pflag.Flag) {
 			complete := values[flag.Name]

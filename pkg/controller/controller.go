@@ -80,7 +80,6 @@ type Controller struct {
 	// crdsHandled is true after the CRDs that existed at the start have been handled.
 	crdsHandled atomic.Bool
 	queue       workqueue.TypedRateLimitingInterface[memory.Key]
-	order       *order
 	memory      *memory.Memory
 	report      *report.Reporter
 	health      *informer.Health
@@ -98,10 +97,9 @@ func New(opts Options) *Controller {
 		Options: opts,
 		kinds:   &kindSet{all: map[string]*owners{}},
 		inputs:  map[kinds.Strategy]*informer.Informer{},
-		order:   newOrder(),
 		memory:  memory.New(opts.Metrics),
 	}
-	c.queue = newQueue(opts.Namespace, opts.Metrics, c.order)
+	c.queue = newQueue(opts.Namespace, opts.Metrics, c.memory.Later)
 	c.report = &report.Reporter{Log: opts.Log, Namespace: opts.Namespace, Objects: c.memory}
 	c.health = informer.NewHealth(c.report.Logf)
 	c.makeCaches()

@@ -25,11 +25,12 @@ func TestOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := newOrder()
+			later := map[memory.Key]bool{}
+			o := &order{later: func(k memory.Key) bool { return later[k] }, queued: map[memory.Key]bool{}}
 			queued := map[string]bool{}
 			for word := range strings.FieldsSeq(test.added) {
-				name, later := strings.CutSuffix(word, "-")
-				o.set(key(name), later)
+				name, unchanged := strings.CutSuffix(word, "-")
+				later[key(name)] = unchanged
 				if queued[name] {
 					o.Touch(key(name))
 				} else {
@@ -52,7 +53,8 @@ func TestOrder(t *testing.T) {
 func TestOrderLosesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		o := newOrder()
+		later := false
+		o := &order{later: func(memory.Key) bool { return later }, queued: map[memory.Key]bool{}}
 		changed := map[memory.Key]bool{} // whether each queued object has changed
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			if len(changed) > 0 && rapid.IntRange(0, 2).Draw(t, "action") == 0 {
@@ -69,8 +71,7 @@ func TestOrderLosesNothing(t *testing.T) {
 				continue
 			}
 			k := memory.Key{Name: rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "object")}
-			later := rapid.Bool().Draw(t, "later")
-			o.set(k, later)
+			later = rapid.Bool().Draw(t, "later")
 			if _, queued := changed[k]; queued {
 				o.Touch(k)
 			} else {
@@ -95,8 +96,8 @@ func TestOrderLosesNothing(t *testing.T) {
 
 func TestQueueHandsOutChangesFirst(t *testing.T) {
 	t.Parallel()
-	o := newOrder()
-	c := &Controller{queue: newQueue("", metrics.New(""), o), order: o, memory: memory.New(metrics.New(""))}
+	m := memory.New(metrics.New(""))
+	c := &Controller{queue: newQueue("", metrics.New(""), m.Later), memory: m}
 	q := c.queue
 	defer q.ShutDown()
 	for _, name := range []string{"a", "b", "c"} {

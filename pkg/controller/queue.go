@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,13 +20,14 @@ const (
 	maxDelay = time.Minute
 )
 
-// newQueue returns the queue of the objects to reconcile. order determines the next object. The
-// queue's name, which is a label value of its metrics, includes the namespace, if any.
-func newQueue(namespace string, metrics workqueue.MetricsProvider, order *order) workqueue.TypedRateLimitingInterface[memory.Key] {
+// newQueue returns the queue of the objects to reconcile. later reports whether an object joins the backlog
+// (see order). The queue's name, which is a label value of its metrics, includes the namespace, if any.
+func newQueue(namespace string, metrics workqueue.MetricsProvider, later func(memory.Key) bool) workqueue.TypedRateLimitingInterface[memory.Key] {
 	name := kinds.FieldManager
 	if namespace != metav1.NamespaceAll {
 		name += "/" + namespace
 	}
+	order := &order{later: later, queued: map[memory.Key]bool{}}
 	return workqueue.NewTypedRateLimitingQueueWithConfig(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[memory.Key](firstRetry, lastRetry),
 		workqueue.TypedRateLimitingQueueConfig[memory.Key]{DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[memory.Key]{
@@ -44,8 +44,7 @@ func (c *Controller) wake(k memory.Key, why ...string) { c.add(k, false, why) }
 func (c *Controller) wakeLater(k memory.Key, why ...string) { c.add(k, true, why) }
 
 func (c *Controller) add(k memory.Key, later bool, why []string) {
-	c.memory.Because(k, why...)
-	c.order.set(k, later)
+	c.memory.Because(k, later, why...)
 	c.queue.AddAfter(k, c.memory.Rest(k, time.Now()))
 }
 
@@ -60,45 +59,20 @@ func (c *Controller) wakeAfter(k memory.Key, delay time.Duration) {
 // order determines which object the queue returns next. Changed objects come before the backlog of
 // objects that might not have changed, so that a change does not wait for thousands of unchanged
 // objects after a start. Since version 0.23, controller-runtime uses a similar queue by default.
+// The queue never calls two methods at the same time.
 type order struct {
-	mu sync.Mutex
-	// later holds the objects that will join the backlog when the queue adds them.
-	later map[memory.Key]bool
+	// later reports whether an object belongs to the backlog.
+	later func(memory.Key) bool
 	// queued maps each queued object to whether it is in the backlog. An object that has moved to the
 	// slice changed leaves a stale entry in the slice backlog.
 	queued           map[memory.Key]bool
 	changed, backlog []memory.Key
 }
 
-func newOrder() *order {
-	return &order{later: map[memory.Key]bool{}, queued: map[memory.Key]bool{}}
-}
-
-// set records whether an object will join the backlog when the queue adds it.
-func (o *order) set(k memory.Key, later bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if later {
-		o.later[k] = true
-	} else {
-		delete(o.later, k)
-	}
-}
-
-// takeLater returns and deletes the entry of an object in later. The caller must hold the lock.
-func (o *order) takeLater(k memory.Key) bool {
-	later := o.later[k]
-	delete(o.later, k)
-	return later
-}
-
 // Push adds an object that is not queued.
 func (o *order) Push(k memory.Key) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	later := o.takeLater(k)
-	o.queued[k] = later
-	if later {
+	o.queued[k] = o.later(k)
+	if o.queued[k] {
 		o.backlog = append(o.backlog, k)
 	} else {
 		o.changed = append(o.changed, k)
@@ -108,25 +82,17 @@ func (o *order) Push(k memory.Key) {
 // Touch is called when an object that is already queued is added again. It moves a changed object
 // out of the backlog. Nothing moves an object back.
 func (o *order) Touch(k memory.Key) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if later := o.takeLater(k); !later && o.queued[k] {
+	if o.queued[k] && !o.later(k) {
 		o.queued[k] = false
 		o.changed = append(o.changed, k)
 	}
 }
 
 // Len returns how many objects are queued.
-func (o *order) Len() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.queued)
-}
+func (o *order) Len() int { return len(o.queued) }
 
 // Pop removes and returns the next object. The queue calls Pop only if Len is not zero.
 func (o *order) Pop() (k memory.Key) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	if len(o.changed) > 0 {
 		k, o.changed = o.changed[0], o.changed[1:]
 		delete(o.queued, k)

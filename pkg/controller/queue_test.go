@@ -13,7 +13,7 @@ import (
 func TestWakeAfterIsNotLaterThanAMinute(t *testing.T) {
 	for delay, want := range map[time.Duration]time.Duration{time.Hour: time.Minute, time.Second: time.Second} {
 		bubble.Test(t, func(t *testing.T) {
-			c, begun := &Controller{queue: newQueue("", metrics.New(""), newOrder())}, time.Now()
+			c, begun := &Controller{queue: newQueue("", metrics.New(""), func(memory.Key) bool { return false })}, time.Now()
 			defer c.queue.ShutDown()
 			c.wakeAfter(memory.Key{Name: "foo"}, delay)
 			if c.queue.Get(); time.Since(begun) != want {

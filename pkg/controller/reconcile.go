@@ -77,7 +77,7 @@ func (c *Controller) handle(ctx context.Context, k memory.Key) {
 			c.report.Event(obj, corev1.EventTypeWarning, "ReconcileFailed", "%v", err)
 		}
 	}
-	c.memory.Because(k, "the last attempt failed")
+	c.memory.Because(k, false, "the last attempt failed")
 	c.queue.AddRateLimited(k)
 }
 

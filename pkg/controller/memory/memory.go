@@ -190,6 +190,7 @@ const (
 type reconciles struct {
 	number  int64    // of the last reconcile
 	reasons []string // for the next reconcile
+	later   bool     // every reason is of an object that might not have changed
 	// running means that the last reconcile has not ended. began is when the last reconcile started.
 	// items is the number of pods and nodes that it read.
 	running bool
@@ -197,13 +198,23 @@ type reconciles struct {
 	items   int
 }
 
-// Because records a reason for the next reconcile of an object.
-func (m *Memory) Because(k Key, why ...string) {
+// Because records a reason for the next reconcile of an object. later means that the object might not
+// have changed.
+func (m *Memory) Because(k Key, later bool, why ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if e := m.entry(k); len(e.reasons) < maxReasons {
+	e := m.entry(k)
+	e.later = later && (e.later || len(e.reasons) == 0)
+	if len(e.reasons) < maxReasons {
 		e.reasons = append(e.reasons, strings.Join(why, " "))
 	}
+}
+
+// Later reports whether the next reconcile of an object has reasons, and the object might not have
+// changed according to all of them.
+func (m *Memory) Later(k Key) (later bool) {
+	m.update(k, func(e *entry) { later = e.later })
+	return later
 }
 
 // Begin records the start of a reconcile, and returns its sequence number and its reasons.
@@ -213,7 +224,7 @@ func (m *Memory) Begin(k Key, now time.Time) (number int64, reasons []string) {
 	m.begun++
 	e := m.entry(k)
 	reasons = e.reasons
-	e.number, e.reasons, e.running, e.began = m.begun, nil, true, now
+	e.number, e.reasons, e.later, e.running, e.began = m.begun, nil, false, true, now
 	return m.begun, reasons
 }
 

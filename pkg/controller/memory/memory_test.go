@@ -103,3 +103,30 @@ func TestRest(t *testing.T) {
 		t.Errorf("an object that is forgotten has to wait for %v", rest)
 	}
 }
+
+// An object belongs to the backlog until a reason of a changed object comes, or its reconcile begins.
+func TestLater(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reasons []bool // whether each reason is of an object that might not have changed
+		want    bool
+	}{
+		"no reason":                {nil, false},
+		"it existed":               {[]bool{true, true}, true},
+		"it changed":               {[]bool{false}, false},
+		"it existed, then changed": {[]bool{true, false}, false},
+		"it changed, and existed":  {[]bool{false, true}, false},
+		"it existed, many times":   {[]bool{true, true, true, true, true, true, true}, true},
+	} {
+		m, k := New(metrics.New("")), Key{Name: "foo"}
+		for _, later := range test.reasons {
+			m.Because(k, later, "it", "was seen")
+		}
+		if got := m.Later(k); got != test.want {
+			t.Errorf("%s: later is %t, want %t", name, got, test.want)
+		}
+		if m.Begin(k, time.Now()); m.Later(k) {
+			t.Errorf("%s: the next reconcile is in the backlog, too", name)
+		}
+	}
+}

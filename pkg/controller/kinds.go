@@ -3,7 +3,6 @@ package controller
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -12,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 
@@ -66,14 +64,11 @@ func (k *kindSet) controllerOf(obj metav1.Object) (*owners, memory.Key) {
 	if ref == nil {
 		return nil, memory.Key{}
 	}
-	gv, err := schema.ParseGroupVersion(ref.APIVersion)
-	if err != nil {
-		return nil, memory.Key{}
-	}
+	controller := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind()
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	for _, o := range k.all {
-		if ref.Kind == o.kind.Kind && gv.Group == o.kind.Resource.Group {
+		if o.kind.GroupVersionKind().GroupKind() == controller {
 			return o, o.keyOf(obj.GetNamespace(), ref.Name)
 		}
 	}
@@ -128,16 +123,6 @@ func (s *ownerState) hasSynced() bool {
 	return s.missing || s.refused != nil || s.objects != nil && s.objects.Filled()
 }
 
-const byUID = "uid"
-
-func indexByUID(obj any) ([]string, error) {
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return nil, fmt.Errorf("index an object by its UID: unexpected %T", obj)
-	}
-	return []string{string(u.GetUID())}, nil
-}
-
 func (o *owners) keyOf(namespace, name string) memory.Key {
 	return memory.Key{Kind: o.kind.CRD(), Namespace: namespace, Name: name}
 }
@@ -156,15 +141,6 @@ func (o *owners) keys() []memory.Key {
 		return o.keysOf(objects.GetStore().List()...)
 	}
 	return nil
-}
-
-func (o *owners) keysOfUID(uid types.UID) []memory.Key {
-	objects := o.state.Load().objects
-	if objects == nil {
-		return nil
-	}
-	found, _ := objects.GetIndexer().ByIndex(byUID, string(uid)) // no error, because the index exists
-	return o.keysOf(found...)
 }
 
 // get returns an object from the cache, or nil. The caller must not change the object.

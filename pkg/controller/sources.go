@@ -84,9 +84,9 @@ func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key)
 }
 
 // podKeys returns the key of the object that controls a pod. For a pod of a Deployment, it returns the
-// key of the Deployment's owner if the owner's status lists pod names, or if the pod has a failure to
-// log.
-func (c *Controller) podKeys(obj any) (keys []memory.Key) {
+// key of the Deployment's controller if the controller's status lists pod names, or if the pod has a
+// failure to log.
+func (c *Controller) podKeys(obj any) []memory.Key {
 	r, ok := obj.(*strategy.PodRecord)
 	if !ok {
 		return nil
@@ -94,15 +94,16 @@ func (c *Controller) podKeys(obj any) (keys []memory.Key) {
 	if o, k := c.kinds.controllerOf(r); o != nil && o.kind.Mapping.Strategy.OwnsPods() {
 		return []memory.Key{k}
 	}
-	if r.Pod.Deployment == "" {
-		return nil
+	name := cache.NewObjectName(r.Namespace, r.Pod.Deployment).String()
+	found, _, _ := c.inputs[kinds.StrategyDeployment].GetStore().GetByKey(name)
+	deployment, ok := found.(metav1.Object)
+	if !ok {
+		return nil // the event that adds the Deployment requeues its controller
 	}
-	for _, o := range c.kinds.list() {
-		if o.strategy.PodIndex == strategy.ByLabel && (len(o.kind.Mapping.Status.PodNames) > 0 || r.FailureCode != "") {
-			keys = append(keys, o.keysOfUID(r.Label)...)
-		}
+	if o, k := c.kinds.controllerOf(deployment); o != nil && (len(o.kind.Mapping.Status.PodNames) > 0 || r.FailureCode != "") {
+		return []memory.Key{k}
 	}
-	return keys
+	return nil
 }
 
 // follow watches a kind's objects whenever its CRD is installed, until the context ends.
@@ -171,7 +172,6 @@ func (c *Controller) ownerSource(o *owners, missing func()) informer.Source {
 		at := o.kind.Mapping.Status
 		return !differs(o.kind, before, after) && equality.Semantic.DeepEqual(strategy.DecodeStatus(at, before), strategy.DecodeStatus(at, after))
 	})
-	s.Indexers = cache.Indexers{byUID: indexByUID}
 	s.OnMissing, s.OnFilled = missing, c.memory.Notify
 	return s
 }

@@ -248,9 +248,6 @@ func (c *Controller) States() (all []State, settled bool) {
 	return all, settled
 }
 
-// Reconciles returns how many reconciles have started.
-func (c *Controller) Reconciles() int64 { return c.memory.Reconciles() }
-
 // stuckAfter is the age at which a running reconcile counts as stuck. Each request and each wait in
 // a reconcile has a much shorter timeout.
 const stuckAfter = 10 * time.Minute

@@ -48,7 +48,7 @@ func TestNodesPlan(t *testing.T) {
 		podsOn(2, "node-1", "node-2")
 
 		w.passes(time.Minute)
-		looks := w.c.Reconciles()
+		looks := w.reconciles()
 		w.Update("nodes", "", "node-2", func(node *unstructured.Unstructured) {
 			node.SetAnnotations(map[string]string{"a": "b"})
 			set(node, "now", "status", "heartbeat")
@@ -57,7 +57,7 @@ func TestNodesPlan(t *testing.T) {
 			set(pod, "a heartbeat", "status", "message")
 		})
 		w.passes(time.Minute)
-		if now := w.c.Reconciles(); now != looks {
+		if now := w.reconciles(); now != looks {
 			t.Errorf("%d reconciles after heartbeats", now-looks)
 		}
 

@@ -162,7 +162,7 @@ func TestReconcileCounts(t *testing.T) {
 					t.Helper()
 					w.converges()
 					w.passes(time.Minute)
-					nowLooks, nowWrites := w.c.Reconciles(), len(w.Requests(apiserver.Writes))
+					nowLooks, nowWrites := w.reconciles(), len(w.Requests(apiserver.Writes))
 					t.Logf("%-10s %-8s %2d reconciles %2d writes", kind.Kind, what, nowLooks-looks, nowWrites-writes)
 					if nowLooks-looks > mostLooks || nowWrites-writes > mostWrites {
 						t.Errorf("%s took %d reconciles and %d writes, want at most %d and %d",

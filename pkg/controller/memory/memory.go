@@ -240,13 +240,6 @@ func (m *Memory) Rest(k Key, now time.Time) (rest time.Duration) {
 	return rest
 }
 
-// Reconciles returns the number of started reconciles.
-func (m *Memory) Reconciles() int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.begun
-}
-
 // Oldest returns the object whose reconcile has been running for the longest time, and when that
 // reconcile started. ok is false if no reconcile is running.
 func (m *Memory) Oldest() (oldest Key, since time.Time, ok bool) {

@@ -44,12 +44,12 @@ type declaration struct {
 func (d *declaration) valid() bool { return d.err == nil && d.kind.Reconciled() }
 
 // trimCRD returns the declaration of a CRD. Until the CRD is established, it declares no kind.
-func trimCRD(crd *unstructured.Unstructured) (any, error) {
+func trimCRD(crd *unstructured.Unstructured) any {
 	d := &declaration{ObjectMeta: metav1.ObjectMeta{Name: crd.GetName(), UID: crd.GetUID(), ResourceVersion: crd.GetResourceVersion()}}
 	if kinds.Established(crd) {
 		d.kind, d.err = kinds.Declared(crd)
 	}
-	return d, nil
+	return d
 }
 
 // followDeclarations watches the CRDs, and starts and stops the kinds that they declare, until the

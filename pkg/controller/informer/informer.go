@@ -58,10 +58,10 @@ func SourceOf[L runtime.Object](resource string, client Client[L], example runti
 
 // Trim adapts a function to the type of Source.Trim. A value that is not a T, such as a tombstone, is
 // returned unchanged.
-func Trim[T any](trim func(T) (any, error)) cache.TransformFunc {
+func Trim[T any](trim func(T) any) cache.TransformFunc {
 	return func(obj any) (any, error) {
 		if o, ok := obj.(T); ok {
-			return trim(o)
+			return trim(o), nil
 		}
 		return obj, nil
 	}

@@ -32,23 +32,16 @@ func deploymentFields(_ *Work, op plan.Operation) (map[string]any, error) {
 	return runtime.DeepCopyJSON(op.Fields), nil
 }
 
-func appliedDeployment(u *unstructured.Unstructured) (map[string]any, error) {
-	r, err := newDeploymentRecord(u)
-	if err != nil {
-		return nil, err
-	}
-	return r.plan.Fields, nil
+func appliedDeployment(u *unstructured.Unstructured) map[string]any {
+	return newDeploymentRecord(u).plan.Fields
 }
 
-// completeDeployment sets the Deployment that an object wants. If that fails, it sets Problem or
-// Invalid.
+// completeDeployment sets the Deployment that an object wants. If its name is invalid, it sets Invalid.
 func completeDeployment(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any) {
-	var err error
 	if v.Problem == "" {
-		if v.Wanted.Fields, err = wantedFields(kind, obj, v.Desired, template, v.TemplateHash); err != nil {
-			v.Problem = err.Error()
-		}
+		v.Wanted.Fields = wantedFields(kind, obj, v.Desired, template, v.TemplateHash)
 	}
+	var err error
 	if v.Wanted.Name, err = deploymentName(kind, obj); err != nil {
 		v.Invalid = err.Error()
 	}
@@ -63,14 +56,14 @@ func DeploymentResource() schema.GroupVersionResource {
 // deploymentSource returns a source that watches all Deployments, because a Deployment that belongs to
 // someone else may have a name that an owner wants.
 func deploymentSource(c Clients) informer.Source {
-	s := childSource(c, DeploymentResource(), "deployment", func(u *unstructured.Unstructured) (any, error) { return newDeploymentRecord(u) })
+	s := childSource(c, DeploymentResource(), "deployment", func(u *unstructured.Unstructured) any { return newDeploymentRecord(u) })
 	s.Equal = informer.Equal(deploymentsEqual)
 	return s
 }
 
 // newDeploymentRecord returns the part of a Deployment to cache. If the Deployment belongs to someone
 // else, this is only its identity and its owner.
-func newDeploymentRecord(u *unstructured.Unstructured) (*record[plan.Deployment], error) {
+func newDeploymentRecord(u *unstructured.Unstructured) *record[plan.Deployment] {
 	ref := metav1.GetControllerOfNoCopy(u)
 	r := &record[plan.Deployment]{
 		ObjectMeta: trimMeta(u),
@@ -80,14 +73,14 @@ func newDeploymentRecord(u *unstructured.Unstructured) (*record[plan.Deployment]
 		},
 	}
 	if ref == nil {
-		return r, nil
+		return r
 	}
 	d := &r.plan
 	// The selector is immutable, so its label shows whether this program created the Deployment.
 	selected, _, _ := unstructured.NestedStringMap(u.Object, "spec", "selector", "matchLabels")
 	if selected[apis.LabelOwner] != string(ref.UID) {
 		d.OwnedBy += ", but was not created by this program"
-		return r, nil
+		return r
 	}
 	d.Controller = ref.UID
 	// Ignore labels and annotations that others set, such as the rollout's revision. The labels that an
@@ -106,20 +99,15 @@ func newDeploymentRecord(u *unstructured.Unstructured) (*record[plan.Deployment]
 		"metadata": map[string]any{"labels": labels, "annotations": annotations},
 		"spec":     u.Object["spec"],
 	}
-	var typed struct {
-		Status appsv1.DeploymentStatus `json:"status"`
-	}
-	err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"status": u.Object["status"]}, &typed)
-	if err != nil {
-		return nil, fmt.Errorf("read the status of Deployment %s: %w", u.GetName(), err)
-	}
-	status := typed.Status
+	var status appsv1.DeploymentStatus
+	stored, _ := u.Object["status"].(map[string]any)
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(stored, &status) // cannot fail, because the server checks the type
 	d.Generation, d.ObservedGeneration = u.GetGeneration(), status.ObservedGeneration
 	d.Current, d.Updated, d.Ready, d.Available = status.Replicas, status.UpdatedReplicas, status.ReadyReplicas, status.AvailableReplicas
 	if d.ObservedGeneration >= d.Generation {
 		d.Failure = deploymentFailure(status.Conditions)
 	}
-	return r, nil
+	return r
 }
 
 // deploymentFailure returns the reason why a Deployment makes no progress, or nil.
@@ -142,16 +130,14 @@ func deploymentsEqual(before, after *record[plan.Deployment]) bool {
 // wantedFields returns the fields of the Deployment that an object wants. It adds to template the labels
 // that identify the owner's pods. The selector is immutable, so it contains only the owner's UID, which
 // never changes and is in no other owner's selector.
-func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32, template map[string]any, hash string) (map[string]any, error) {
+func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32, template map[string]any, hash string) map[string]any {
 	ours := map[string]any{apis.LabelOwner: string(obj.GetUID())}
 	labels := maps.Clone(ours)
 	if kind.Mapping.NameLabel != "" {
 		labels[kind.Mapping.NameLabel] = obj.GetName()
 	}
 	for name, value := range labels {
-		if err := unstructured.SetNestedField(template, value, "metadata", "labels", name); err != nil {
-			return nil, fmt.Errorf("read the pod template of %s: %w", obj.GetName(), err)
-		}
+		_ = unstructured.SetNestedField(template, value, "metadata", "labels", name) // cannot fail, because the template is valid
 	}
 	return map[string]any{
 		"metadata": map[string]any{
@@ -163,7 +149,7 @@ func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32
 			"selector": map[string]any{"matchLabels": ours},
 			"template": template,
 		},
-	}, nil
+	}
 }
 
 func deploymentName(kind kinds.Kind, obj *unstructured.Unstructured) (string, error) {

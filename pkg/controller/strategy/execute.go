@@ -71,7 +71,7 @@ type child struct {
 	// preconditions.
 	fields func(*Work, plan.Operation) (map[string]any, error)
 	// applied returns the stored fields that plans compare. It is nil for a kind that is never applied.
-	applied func(*unstructured.Unstructured) (map[string]any, error)
+	applied func(*unstructured.Unstructured) map[string]any
 }
 
 func describeOwner(ref *metav1.OwnerReference) string {
@@ -139,7 +139,8 @@ func (w *Work) write(ctx context.Context, op plan.Operation, o *Outcome) error {
 	case err != nil:
 		return w.failed(ctx, op, err, o)
 	}
-	return o.succeeded(op, written)
+	o.succeeded(op, written)
+	return nil
 }
 
 // send sends the request of an operation and returns the child in the response, if any. A delete

@@ -33,11 +33,11 @@ func nodeSource(c Clients) informer.Source {
 }
 
 // trimNode returns the parts of a node that determine its pods.
-func trimNode(node *corev1.Node) (any, error) {
+func trimNode(node *corev1.Node) any {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion, Labels: node.Labels},
 		Spec:       corev1.NodeSpec{Taints: node.Spec.Taints},
-	}, nil
+	}
 }
 
 // nodesEqual reports whether a node can run the same pods before and after an update. Most updates

@@ -61,16 +61,13 @@ func (o *Outcome) wrote(kind plan.Kind, child metav1.Object) {
 }
 
 // succeeded records a successful operation. child is the child in the response, or nil.
-func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) error {
+func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) {
 	if child != nil {
 		o.wrote(op.Kind, child)
 	}
 	if u, ok := child.(*unstructured.Unstructured); ok && op.Verb == plan.Apply {
-		stored, err := children()[op.Kind].applied(u)
-		if err != nil {
-			return err
-		}
-		applied := &plan.Applied{Wanted: plan.Wanted{Name: op.Name, Fields: op.Fields}, UID: u.GetUID(), Stored: stored}
+		wanted := plan.Wanted{Name: op.Name, Fields: op.Fields}
+		applied := &plan.Applied{Wanted: wanted, UID: u.GetUID(), Stored: children()[op.Kind].applied(u)}
 		o.note(func() { o.Applied = applied })
 	}
 	o.note(func() {
@@ -91,7 +88,6 @@ func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) error {
 			event("SuccessfulUpdate", "Updated")
 		}
 	})
-	return nil
 }
 
 // refuse records a refusal. It returns errStopped if other operations must stop. It keeps the first

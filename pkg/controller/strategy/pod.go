@@ -47,11 +47,11 @@ func PodSource(c Clients) informer.Source {
 	return s
 }
 
-func trimPod(pod *corev1.Pod) (any, error) {
+func trimPod(pod *corev1.Pod) any {
 	meta := trimMeta(pod)
 	if !mayBeOurs(pod) {
 		meta.OwnerReferences = nil
-		return &meta, nil
+		return &meta
 	}
 	r := &PodRecord{
 		ObjectMeta: meta,
@@ -76,7 +76,7 @@ func trimPod(pod *corev1.Pod) (any, error) {
 		r.Pod.Ready, r.Pod.ReadySince = true, since
 	}
 	r.FailureCode, r.Failure = problem.Lasting(pod)
-	return r, nil
+	return r
 }
 
 // mayBeOurs reports whether the pod has the identity label or is controlled by a custom resource. It

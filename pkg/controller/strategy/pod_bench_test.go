@@ -30,10 +30,7 @@ func BenchmarkPodCache(b *testing.B) {
 			if i%each == 0 {
 				owner = uuid.NewUUID()
 			}
-			record, err := trimPod(serverPod(fmt.Sprintf("some-owner-0a1b2c3d-%d", i), owner))
-			if err != nil {
-				b.Fatal(err)
-			}
+			record := trimPod(serverPod(fmt.Sprintf("some-owner-0a1b2c3d-%d", i), owner))
 			if err := store.Add(record); err != nil {
 				b.Fatal(err)
 			}

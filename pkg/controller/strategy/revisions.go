@@ -34,7 +34,7 @@ func revisionsEqual(before, after *record[plan.Revision]) bool {
 }
 
 // trimRevision returns the part of a revision to cache. It omits the data, which contains the template.
-func trimRevision(u *unstructured.Unstructured) (any, error) {
+func trimRevision(u *unstructured.Unstructured) any {
 	r := &record[plan.Revision]{
 		ObjectMeta: trimMeta(u),
 		plan:       plan.Revision{Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Number: revisionNumber(u)},
@@ -42,7 +42,7 @@ func trimRevision(u *unstructured.Unstructured) (any, error) {
 	if ref := metav1.GetControllerOfNoCopy(u); ref != nil {
 		r.plan.Template = plan.RevisionTemplate(r.Name, ref.Name, ref.UID)
 	}
-	return r, nil
+	return r
 }
 
 func revisionNumber(u *unstructured.Unstructured) int64 {

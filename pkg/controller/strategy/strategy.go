@@ -105,7 +105,7 @@ func childrenOf[R metav1.Object](obj *unstructured.Unstructured, store cache.Ind
 
 // childSource returns a source that watches children as unstructured objects. trim returns the part of a
 // child to cache.
-func childSource(c Clients, resource schema.GroupVersionResource, singular string, trim func(*unstructured.Unstructured) (any, error)) informer.Source {
+func childSource(c Clients, resource schema.GroupVersionResource, singular string, trim func(*unstructured.Unstructured) any) informer.Source {
 	s := informer.SourceOf(resource.Resource, c.Dynamic.Resource(resource).Namespace(c.Namespace), &unstructured.Unstructured{})
 	s.Singular = singular
 	s.Trim = informer.Trim(trim)

@@ -77,29 +77,19 @@ func Deployments(v View) Actions {
 	if v.Owner.Deleting {
 		return Actions{Memory: v.Memory}
 	}
+	live, foreign, others := v.deployments()
 	if v.Owner.Invalid != "" {
-		return invalid(v, deploymentStatus(v, ownDeployment(v)))
+		return invalid(v, deploymentStatus(v, live))
 	}
 	p := Actions{Memory: v.Memory}
 	wanted := v.Owner.Wanted
-	var live *Deployment
-	var others []Deployment
-	for i, d := range v.Deployments {
-		switch {
-		case d.Name == wanted.Name:
-			live = &v.Deployments[i]
-		case d.Controller == v.Owner.UID && !d.Terminating:
-			others = append(others, d)
-		}
-	}
 	apply := Operation{Verb: Apply, Kind: KindDeployment, Name: wanted.Name}
 	if live != nil {
 		wanted = wanted.withSelectorOf(live)
 		apply.UID, apply.ResourceVersion = live.UID, live.ResourceVersion
 	}
 	apply.Fields = wanted.Fields
-	foreign := live != nil && live.Controller != v.Owner.UID
-	needed := wanted.Fields != nil && !foreign && (live == nil || !live.Terminating && v.Memory.drifted(live, wanted))
+	needed := wanted.Fields != nil && foreign == nil && (live == nil || !live.Terminating && v.Memory.drifted(live, wanted))
 	switch wait := v.Memory.wait(slots.None, v); {
 	case !needed:
 		p.Memory.Refusals = nil
@@ -108,12 +98,12 @@ func Deployments(v View) Actions {
 	default:
 		p.Operations = append(p.Operations, apply)
 	}
-	if foreign {
-		p.NameTaken = NameTaken(v.Owner.Kind, "Deployment "+live.Name, live.OwnedBy)
+	if foreign != nil {
+		p.NameTaken = NameTaken(v.Owner.Kind, "Deployment "+foreign.Name, foreign.OwnedBy)
 		p.Recheck = maxRefusalDelay // deleting that Deployment does not trigger a plan for this owner
-		live = nil
 	}
 	applies, complete := len(p.Operations) > 0, available(live, v.Owner.Desired)
+	others = slices.DeleteFunc(others, func(d Deployment) bool { return d.Terminating })
 	if complete && !applies {
 		for _, d := range others {
 			p.Operations = append(p.Operations, Operation{Verb: Delete, Kind: KindDeployment, Name: d.Name, UID: d.UID, Optional: true})
@@ -128,16 +118,20 @@ func Deployments(v View) Actions {
 	return p
 }
 
-// ownDeployment returns the Deployment that the owner wants, or nil if it does not exist or belongs
-// to someone else.
-func ownDeployment(v View) *Deployment {
-	i := slices.IndexFunc(v.Deployments, func(d Deployment) bool {
-		return d.Name == v.Owner.Wanted.Name && d.Controller == v.Owner.UID
-	})
-	if i < 0 {
-		return nil
+// deployments returns the owner's Deployment with the wanted name, a Deployment of someone else with this
+// name, and the owner's other Deployments. The first two are nil if they do not exist.
+func (v View) deployments() (live, foreign *Deployment, others []Deployment) {
+	for i, d := range v.Deployments {
+		switch {
+		case d.Name == v.Owner.Wanted.Name && d.Controller == v.Owner.UID:
+			live = &v.Deployments[i]
+		case d.Name == v.Owner.Wanted.Name:
+			foreign = &v.Deployments[i]
+		case d.Controller == v.Owner.UID:
+			others = append(others, d)
+		}
 	}
-	return &v.Deployments[i]
+	return live, foreign, others
 }
 
 // NameTaken returns a message about a child that has a wanted name but belongs to someone else.

@@ -114,8 +114,6 @@ func (v View) templatesKnown() bool {
 	if v.Owner.Wanted.Name == "" {
 		return true
 	}
-	others := slices.ContainsFunc(v.Deployments, func(d Deployment) bool {
-		return d.Controller == v.Owner.UID && d.Name != v.Owner.Wanted.Name
-	})
-	return !others && available(ownDeployment(v), v.Owner.Desired)
+	live, _, others := v.deployments()
+	return len(others) == 0 && available(live, v.Owner.Desired)
 }

@@ -118,8 +118,12 @@ func (p Actions) count(verb Verb) int {
 
 // Decide returns the actions for an owner. It calls rules to plan the children, and puts the writes of
 // revisions before the other operations. For a paused owner, it keeps only the write of the status, and
-// limits Recheck to the rest of the pause.
+// limits Recheck to the rest of the pause. For an owner that is being deleted, it plans nothing, because
+// the garbage collector removes the children.
 func Decide(v View, rules func(View) Actions) Actions {
+	if v.Owner.Deleting {
+		return Actions{Memory: v.Memory}
+	}
 	p := rules(v)
 	if history := Revisions(v); len(history) > 0 {
 		p.Operations = append(history, p.Operations...)

@@ -72,11 +72,8 @@ func (m Memory) drifted(d *Deployment, wanted Wanted) bool {
 //   - A Deployment that has the wanted name but belongs to someone else is not touched.
 //     It is checked again periodically.
 //   - The owner's Deployments with other names are deleted when the wanted one is available.
-//   - Nothing is planned for an owner that is being deleted, and only the status for an invalid owner.
+//   - For an invalid owner, only the status is written.
 func Deployments(v View) Actions {
-	if v.Owner.Deleting {
-		return Actions{Memory: v.Memory}
-	}
 	live, foreign, others := v.deployments()
 	if v.Owner.Invalid != "" {
 		return invalid(v, deploymentStatus(v, live))

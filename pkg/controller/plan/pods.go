@@ -28,16 +28,11 @@ const maxCreates = 10_000
 //   - Finished pods are deleted after the back-off of their slot, which frees their names.
 //   - If a pod that stays lacks the owner's label, its identity labels are restored.
 //   - As long as the template is invalid, pods that need a replacement are not deleted.
-//   - Nothing is planned for an owner that is being deleted, because the garbage
-//     collector removes its pods.
 //   - For an invalid owner, only the status is written.
 func Pods(v View) Actions { return fill(v, numbered(v.Owner.Desired, v.Owner.Removed)) }
 
 // fill returns the plan for an owner that wants a pod in each slot of a set.
 func fill(v View, s slotSet) Actions {
-	if v.Owner.Deleting {
-		return Actions{Memory: v.Memory}
-	}
 	if v.Owner.Invalid != "" {
 		return invalid(v, countPods(v, slotSet{nodes: s.nodes, wants: func(slots.Slot) bool { return true }}))
 	}

@@ -50,10 +50,10 @@ func RevisionTemplate(revision, owner string, uid types.UID) string {
 //     the newest are kept, up to HistoryLimit.
 //   - If the server rejects a write, nothing is written until the owner changes.
 //   - Revisions that someone else created are not touched, but their numbers count.
-//   - Nothing is written for an owner that is paused, is being deleted, or has an invalid spec.
+//   - Nothing is written for an owner that is paused or has an invalid spec.
 func Revisions(v View) []Operation {
 	o := v.Owner
-	if !v.HistoryKnown || o.Deleting || v.Paused() || o.Invalid != "" || o.Problem != "" || o.TemplateHash == "" ||
+	if !v.HistoryKnown || v.Paused() || o.Invalid != "" || o.Problem != "" || o.TemplateHash == "" ||
 		v.Memory.Unrecorded == (Unrecorded{Template: o.TemplateHash, Generation: o.Generation}) {
 		return nil
 	}

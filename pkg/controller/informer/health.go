@@ -8,6 +8,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
 // Health logs when the server stops responding or rejects a resource, and when that ends. Informers
@@ -83,15 +85,7 @@ func (h *Health) refuses(resource string) bool {
 
 // outage reports whether an error means that the connection or the whole server has failed.
 func outage(err error) bool {
-	var answer apierrors.APIStatus
-	switch {
-	case err == nil:
-		return false
-	case !errors.As(err, &answer):
-		return true
-	}
-	return apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsTooManyRequests(err) ||
-		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
+	return err != nil && (follow.Transient(err) || !errors.As(err, new(apierrors.APIStatus)))
 }
 
 func withoutURL(err error) error {

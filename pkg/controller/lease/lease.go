@@ -9,11 +9,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	coordinationv1 "k8s.io/api/coordination/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/client-go/util/retry"
@@ -193,9 +190,9 @@ func (l *Lease) notify(held bool) {
 // reportOverlaps logs which other loops reconcile some of the same objects. It lists their leases
 // twice, renewDeadline apart, and reports only loops that have renewed their leases in between.
 func (l *Lease) reportOverlaps(ctx context.Context) {
-	before := map[cache.ObjectName]coordinationv1.LeaseSpec{}
-	for _, lease := range l.overlapping(ctx) {
-		before[cache.MetaObjectToName(&lease)] = lease.Spec
+	before := map[string]time.Time{} // when each holder last renewed its lease
+	for _, other := range l.overlapping(ctx) {
+		before[other.Holder] = other.Renewed
 	}
 	if len(before) == 0 {
 		return
@@ -205,23 +202,21 @@ func (l *Lease) reportOverlaps(ctx context.Context) {
 		return
 	case <-time.After(renewDeadline): // a loop that cannot renew its lease in this time stops
 	}
-	for _, lease := range l.overlapping(ctx) {
-		if spec, known := before[cache.MetaObjectToName(&lease)]; known && !equality.Semantic.DeepEqual(spec, lease.Spec) {
-			other := holder.LoopOf(&lease)
+	for _, other := range l.overlapping(ctx) {
+		if renewed, known := before[other.Holder]; known && !renewed.Equal(other.Renewed) {
 			l.Log("another controller is running: %s, reconciles %s; both reconcile the objects that they have in common", other, other.Scope)
 		}
 	}
 }
 
-// overlapping lists the leases of other loops whose scopes overlap with this loop's scope. It skips
-// namespaces whose leases it cannot list.
-func (l *Lease) overlapping(ctx context.Context) []coordinationv1.Lease {
-	own, name := l.Self.Scope.Lease()
+// overlapping lists the other loops whose scopes overlap with this loop's scope. It skips namespaces
+// whose leases it cannot list.
+func (l *Lease) overlapping(ctx context.Context) []leaserecord.Loop {
 	namespaces := []string{l.Self.Scope.Namespace}
-	if own != apis.LeaseNamespaceForAll {
+	if own, _ := l.Self.Scope.Lease(); own != apis.LeaseNamespaceForAll {
 		namespaces = append(namespaces, apis.LeaseNamespaceForAll)
 	}
-	var overlapping []coordinationv1.Lease
+	var overlapping []leaserecord.Loop
 	for _, namespace := range namespaces {
 		leases, err := l.Client.Leases(namespace).List(ctx, metav1.ListOptions{LabelSelector: holder.Selector})
 		if err != nil {
@@ -230,8 +225,8 @@ func (l *Lease) overlapping(ctx context.Context) []coordinationv1.Lease {
 		}
 		for _, lease := range leases.Items {
 			other := holder.LoopOf(&lease)
-			if other.Holder != "" && !l.ended(other) && other.Scope.Overlaps(l.Self.Scope) && cache.MetaObjectToName(&lease) != cache.NewObjectName(own, name) {
-				overlapping = append(overlapping, lease)
+			if other.Holder != "" && other.Holder != l.Self.Holder && !l.ended(other) && other.Scope.Overlaps(l.Self.Scope) {
+				overlapping = append(overlapping, other)
 			}
 		}
 	}

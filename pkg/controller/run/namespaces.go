@@ -36,11 +36,9 @@ func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(c
 	running.Wait()
 	var errs []error
 	for _, err := range results {
-		if several := outcome.Errors(nil); errors.As(err, &several) {
-			errs = append(errs, several...)
-		} else {
-			errs = append(errs, err)
-		}
+		each := outcome.Errors{err}
+		errors.As(err, &each)
+		errs = append(errs, each...)
 	}
 	return outcome.Join(errs)
 }

@@ -41,20 +41,17 @@ func (o *Options) Ends() bool { return o.Once || o.DryRun }
 func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Controller, namespace string) error {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	ended := make(chan error, 1)
+	ended := make(chan struct{})
 	go func() {
-		ended <- loop.Run(running)
-		stop(nil)
+		defer close(ended)
+		stop(loop.Run(running))
 	}()
 	err := o.awaitConvergence(running, loop)
 	all, _ := loop.States()
 	leftOut := loop.Refused()
 	stop(nil)
-	switch failure := <-ended; {
-	case err == nil, errors.Is(err, outcome.ErrTimeout), errors.Is(err, errGivenUp):
-	case failure != nil && ctx.Err() == nil:
-		return failure
-	default:
+	<-ended
+	if err != nil && !errors.Is(err, outcome.ErrTimeout) && !errors.Is(err, errGivenUp) {
 		return err
 	}
 	if o.DryRun {

@@ -20,6 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
 // The timing of a lease. All values except releaseTimeout are defaults of kube-controller-manager.
@@ -197,10 +198,8 @@ func (l *Lease) reportOverlaps(ctx context.Context) {
 	if len(before) == 0 {
 		return
 	}
-	select {
-	case <-ctx.Done():
+	if follow.Sleep(ctx, renewDeadline) != nil { // a loop that cannot renew its lease in this time stops
 		return
-	case <-time.After(renewDeadline): // a loop that cannot renew its lease in this time stops
 	}
 	for _, other := range l.overlapping(ctx) {
 		if renewed, known := before[other.Holder]; known && !renewed.Equal(other.Renewed) {

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -58,12 +59,10 @@ func (o *Options) runBesideOthers(ctx context.Context, namespace string, run fun
 		}
 		said = err
 		o.health.waits(namespace, "skipped: "+err.Error())
-		select {
-		case <-ctx.Done():
+		if follow.Sleep(ctx, refusedAgain) != nil {
 			return err
-		case <-time.After(refusedAgain):
-			skip(-1)
 		}
+		skip(-1)
 	}
 }
 

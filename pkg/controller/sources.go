@@ -16,6 +16,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -87,20 +88,20 @@ func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key)
 // key of the Deployment's controller if the controller's status lists pod names, or if the pod has a
 // failure to log.
 func (c *Controller) podKeys(obj any) []memory.Key {
-	r, ok := obj.(*strategy.PodRecord)
+	r, ok := obj.(*strategy.Record[plan.Pod])
 	if !ok {
 		return nil
 	}
 	if o, k := c.kinds.controllerOf(r); o != nil && o.kind.Mapping.Strategy.OwnsPods() {
 		return []memory.Key{k}
 	}
-	name := cache.NewObjectName(r.Namespace, r.Pod.Deployment).String()
+	name := cache.NewObjectName(r.Namespace, r.Child.Deployment).String()
 	found, _, _ := c.inputs[kinds.StrategyDeployment].GetStore().GetByKey(name)
 	deployment, ok := found.(metav1.Object)
 	if !ok {
 		return nil // the event that adds the Deployment requeues its controller
 	}
-	if o, k := c.kinds.controllerOf(deployment); o != nil && (len(o.kind.Mapping.Status.PodNames) > 0 || r.FailureCode != "") {
+	if o, k := c.kinds.controllerOf(deployment); o != nil && (len(o.kind.Mapping.Status.PodNames) > 0 || r.Child.FailureCode != "") {
 		return []memory.Key{k}
 	}
 	return nil

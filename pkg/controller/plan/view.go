@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
@@ -86,10 +87,16 @@ type Pod struct {
 	ReadySince time.Time
 	// Template is the template hash in the pod's label, or "" if there is no label.
 	Template string
-	// Unlabeled means that the pod lacks the label with the UID of its owner.
+	// Label is the UID in the owner label, or "". Unlabeled means that this is not the UID of the pod's
+	// controller.
+	Label     types.UID
 	Unlabeled bool
 	// Deployment is the name of the Deployment that the pod belongs to, or "".
 	Deployment string
+	// Failure is the reason why the pod will not become ready without intervention, or "". FailureCode
+	// is the code of this reason. Plans do not read them.
+	Failure     string
+	FailureCode problem.Code
 }
 
 // live reports whether the pod counts as a replica. A terminating pod still counts.

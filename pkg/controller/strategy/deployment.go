@@ -33,7 +33,7 @@ func deploymentFields(_ *Work, op plan.Operation) (map[string]any, error) {
 }
 
 func appliedDeployment(u *unstructured.Unstructured) map[string]any {
-	return newDeploymentRecord(u).plan.Fields
+	return deploymentOf(u).Fields
 }
 
 // completeDeployment sets the Deployment that an object wants. If its name is invalid, it sets Invalid.
@@ -56,31 +56,31 @@ func DeploymentResource() schema.GroupVersionResource {
 // deploymentSource returns a source that watches all Deployments, because a Deployment that belongs to
 // someone else may have a name that an owner wants.
 func deploymentSource(c Clients) informer.Source {
-	s := childSource(c, DeploymentResource(), "deployment", func(u *unstructured.Unstructured) any { return newDeploymentRecord(u) })
+	s := childSource(c, DeploymentResource(), "deployment", trimDeployment)
 	s.Equal = informer.Equal(deploymentsEqual)
 	return s
 }
 
-// newDeploymentRecord returns the part of a Deployment to cache. If the Deployment belongs to someone
+func trimDeployment(u *unstructured.Unstructured) any {
+	return &Record[plan.Deployment]{trimMeta(u), deploymentOf(u)}
+}
+
+// deploymentOf returns the part of a Deployment that plans read. If the Deployment belongs to someone
 // else, this is only its identity and its owner.
-func newDeploymentRecord(u *unstructured.Unstructured) *record[plan.Deployment] {
+func deploymentOf(u *unstructured.Unstructured) plan.Deployment {
 	ref := metav1.GetControllerOfNoCopy(u)
-	r := &record[plan.Deployment]{
-		ObjectMeta: trimMeta(u),
-		plan: plan.Deployment{
-			Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
-			OwnedBy: describeOwner(ref), Terminating: u.GetDeletionTimestamp() != nil,
-		},
+	d := plan.Deployment{
+		Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
+		OwnedBy: describeOwner(ref), Terminating: u.GetDeletionTimestamp() != nil,
 	}
 	if ref == nil {
-		return r
+		return d
 	}
-	d := &r.plan
 	// The selector is immutable, so its label shows whether this program created the Deployment.
 	selected, _, _ := unstructured.NestedStringMap(u.Object, "spec", "selector", "matchLabels")
 	if selected[apis.LabelOwner] != string(ref.UID) {
 		d.OwnedBy += ", but was not created by this program"
-		return r
+		return d
 	}
 	d.Controller = ref.UID
 	// Ignore labels and annotations that others set, such as the rollout's revision. The labels that an
@@ -107,7 +107,7 @@ func newDeploymentRecord(u *unstructured.Unstructured) *record[plan.Deployment] 
 	if d.ObservedGeneration >= d.Generation {
 		d.Failure = deploymentFailure(status.Conditions)
 	}
-	return r
+	return d
 }
 
 // deploymentFailure returns the reason why a Deployment makes no progress, or nil.
@@ -121,8 +121,8 @@ func deploymentFailure(conditions []appsv1.DeploymentCondition) *metav1.Conditio
 	return nil
 }
 
-func deploymentsEqual(before, after *record[plan.Deployment]) bool {
-	a, b := before.plan, after.plan
+func deploymentsEqual(before, after *Record[plan.Deployment]) bool {
+	a, b := before.Child, after.Child
 	a.ResourceVersion, b.ResourceVersion = "", ""
 	return reflect.DeepEqual(a, b)
 }
@@ -166,13 +166,13 @@ func deploymentName(kind kinds.Kind, obj *unstructured.Unstructured) (string, er
 // readDeployments adds to a view the Deployments that the object controls, and any other Deployment with
 // the wanted name.
 func readDeployments(v *plan.View, object *unstructured.Unstructured, store cache.Indexer) {
-	for _, r := range childrenOf[*record[plan.Deployment]](object, store, ByOwner) {
-		if r.plan.Controller == object.GetUID() {
-			v.Deployments = append(v.Deployments, r.plan)
+	for _, d := range childrenOf[plan.Deployment](object, store, ByOwner) {
+		if d.Controller == object.GetUID() {
+			v.Deployments = append(v.Deployments, d)
 		}
 	}
 	obj, _, _ := store.GetByKey(cache.NewObjectName(object.GetNamespace(), v.Owner.Wanted.Name).String())
-	if r, ok := obj.(*record[plan.Deployment]); ok && r.plan.Controller != object.GetUID() {
-		v.Deployments = append(v.Deployments, r.plan)
+	if r, ok := obj.(*Record[plan.Deployment]); ok && r.Child.Controller != object.GetUID() {
+		v.Deployments = append(v.Deployments, r.Child)
 	}
 }

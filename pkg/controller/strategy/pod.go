@@ -22,20 +22,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// PodRecord is the cached part of a pod that might belong to an owner: about a tenth of the pod's size.
-// For any other pod, the cache contains only a *metav1.ObjectMeta.
-type PodRecord struct {
-	metav1.ObjectMeta
-	Pod plan.Pod
-	// Label is the UID in the identity label, which identifies the owner if a Deployment controls
-	// the pod.
-	Label types.UID
-	// Failure is the reason why the pod will not become ready without intervention, or "". FailureCode
-	// is the code of this reason.
-	Failure     string
-	FailureCode problem.Code
-}
-
 // PodSource returns a source that watches all pods, so that the controller also finds pods without
 // labels.
 func PodSource(c Clients) informer.Source {
@@ -47,36 +33,35 @@ func PodSource(c Clients) informer.Source {
 	return s
 }
 
+// trimPod returns the part of a pod to cache: a record if the pod might belong to an owner, which is about a
+// tenth of the pod's size, or else only a *metav1.ObjectMeta.
 func trimPod(pod *corev1.Pod) any {
 	meta := trimMeta(pod)
 	if !mayBeOurs(pod) {
 		meta.OwnerReferences = nil
 		return &meta
 	}
-	r := &PodRecord{
-		ObjectMeta: meta,
-		Pod: plan.Pod{
-			Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
-			Slot:        slots.None,
-			Finished:    problem.Finished(pod),
-			Terminating: pod.DeletionTimestamp != nil,
-			Grace:       time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second,
-			Template:    pod.Labels[apis.LabelTemplateHash],
-		},
-		Label: types.UID(pod.Labels[apis.LabelOwner]),
+	p := plan.Pod{
+		Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+		Slot:        slots.None,
+		Finished:    problem.Finished(pod),
+		Terminating: pod.DeletionTimestamp != nil,
+		Grace:       time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second,
+		Template:    pod.Labels[apis.LabelTemplateHash],
+		Label:       types.UID(pod.Labels[apis.LabelOwner]),
 	}
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
-		r.Pod.Slot, r.Pod.Replaces = slots.OfPod(pod, ref.Name, ref.UID)
-		r.Pod.Unlabeled = r.Label != ref.UID
+		p.Slot, p.Replaces = slots.OfPod(pod, ref.Name, ref.UID)
+		p.Unlabeled = p.Label != ref.UID
 		if hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; ref.Kind == "ReplicaSet" && hash != "" {
-			r.Pod.Deployment, _ = strings.CutSuffix(ref.Name, "-"+hash)
+			p.Deployment, _ = strings.CutSuffix(ref.Name, "-"+hash)
 		}
 	}
 	if ready, since := problem.Ready(pod); ready {
-		r.Pod.Ready, r.Pod.ReadySince = true, since
+		p.Ready, p.ReadySince = true, since
 	}
-	r.FailureCode, r.Failure = problem.Lasting(pod)
-	return r
+	p.FailureCode, p.Failure = problem.Lasting(pod)
+	return &Record[plan.Pod]{meta, p}
 }
 
 // mayBeOurs reports whether the pod has the identity label or is controlled by a custom resource. It
@@ -94,22 +79,23 @@ func mayBeOurs(pod *corev1.Pod) bool {
 }
 
 // podsEqual reports whether plans and the log can ignore the difference between two states of a pod.
-func podsEqual(before, after *PodRecord) bool {
-	a, b := before.Pod, after.Pod
+func podsEqual(before, after *Record[plan.Pod]) bool {
+	a, b := before.Child, after.Child
 	if a.Deployment != "" && a.Deployment == b.Deployment {
 		a.Ready, b.Ready = false, false // ready pods are counted in the Deployment's status
 	}
 	a.ResourceVersion, b.ResourceVersion = "", ""
 	a.ReadySince, b.ReadySince = time.Time{}, time.Time{}
-	return a == b && before.FailureCode == after.FailureCode && ownerUID(before) == ownerUID(after)
+	a.Failure, b.Failure = "", "" // the text may change while the code stays
+	return a == b && ownerUID(before) == ownerUID(after)
 }
 
 func indexByLabel(obj any) ([]string, error) {
-	r, ok := obj.(*PodRecord)
-	if !ok || r.Pod.Deployment == "" {
+	r, ok := obj.(*Record[plan.Pod])
+	if !ok || r.Child.Deployment == "" {
 		return nil, nil
 	}
-	return []string{string(r.Label)}, nil
+	return []string{string(r.Child.Label)}, nil
 }
 
 // newPod returns a pod to create from the owner's template. The identity labels override the template's

@@ -17,14 +17,14 @@ import (
 )
 
 // recorded returns the cache record of a pod in slot 3.
-func recorded(t *testing.T, change func(*corev1.Pod)) *PodRecord {
+func recorded(t *testing.T, change func(*corev1.Pod)) *Record[plan.Pod] {
 	t.Helper()
 	const owner = types.UID("b0a9c1d2")
 	pod := serverPod(slots.PodName("some-owner", owner, "", 3), owner)
 	pod.UID = "one"
 	change(pod)
 	trimmed := trimPod(pod)
-	r, ok := trimmed.(*PodRecord)
+	r, ok := trimmed.(*Record[plan.Pod])
 	if !ok {
 		t.Fatalf("unexpected %T", trimmed)
 	}
@@ -103,7 +103,7 @@ func TestSlotOfRecord(t *testing.T) {
 		"another name":       {func(p *corev1.Pod) { p.Name = "some-owner-3" }, slots.None},
 		"said to bypass one": {func(p *corev1.Pod) { p.Labels[apis.LabelReplaces] = "other" }, 3},
 	} {
-		if got := recorded(t, test.change).Pod.Slot; got != test.want {
+		if got := recorded(t, test.change).Child.Slot; got != test.want {
 			t.Errorf("%s: slot %v, want %v", name, got, test.want)
 		}
 	}

@@ -27,22 +27,19 @@ func RevisionSource(c Clients) informer.Source {
 	return s
 }
 
-func revisionsEqual(before, after *record[plan.Revision]) bool {
-	a, b := before.plan, after.plan
+func revisionsEqual(before, after *Record[plan.Revision]) bool {
+	a, b := before.Child, after.Child
 	a.ResourceVersion, b.ResourceVersion = "", ""
 	return a == b
 }
 
 // trimRevision returns the part of a revision to cache. It omits the data, which contains the template.
 func trimRevision(u *unstructured.Unstructured) any {
-	r := &record[plan.Revision]{
-		ObjectMeta: trimMeta(u),
-		plan:       plan.Revision{Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Number: revisionNumber(u)},
-	}
+	r := plan.Revision{Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Number: revisionNumber(u)}
 	if ref := metav1.GetControllerOfNoCopy(u); ref != nil {
-		r.plan.Template = plan.RevisionTemplate(r.Name, ref.Name, ref.UID)
+		r.Template = plan.RevisionTemplate(r.Name, ref.Name, ref.UID)
 	}
-	return r
+	return &Record[plan.Revision]{trimMeta(u), r}
 }
 
 func revisionNumber(u *unstructured.Unstructured) int64 {
@@ -56,9 +53,7 @@ func revisionNumber(u *unstructured.Unstructured) int64 {
 // ReadRevisions adds to a view the revisions that the object controls, and sets HistoryKnown.
 func ReadRevisions(v *plan.View, obj *unstructured.Unstructured, store cache.Indexer) {
 	v.HistoryKnown = true
-	for _, r := range childrenOf[*record[plan.Revision]](obj, store, ByOwner) {
-		v.Revisions = append(v.Revisions, r.plan)
-	}
+	v.Revisions = childrenOf[plan.Revision](obj, store, ByOwner)
 }
 
 // revisionFields returns the fields of a revision, including the author and the cause of the change. A

@@ -72,32 +72,28 @@ func (s *Strategy) Read(v *plan.View, obj *unstructured.Unstructured, pods, inpu
 	if s.Input != nil {
 		s.read(v, obj, input)
 	}
-	found := s.Pods(obj, pods)
-	v.Pods = make([]plan.Pod, len(found))
-	for i, r := range found {
-		v.Pods[i] = r.Pod
-	}
+	v.Pods = s.Pods(obj, pods)
 }
 
-// Pods returns the records of an object's pods from the cache.
-func (s *Strategy) Pods(obj *unstructured.Unstructured, pods cache.Indexer) []*PodRecord {
-	return childrenOf[*PodRecord](obj, pods, s.PodIndex)
+// Pods returns an object's pods from the cache.
+func (s *Strategy) Pods(obj *unstructured.Unstructured, pods cache.Indexer) []plan.Pod {
+	return childrenOf[plan.Pod](obj, pods, s.PodIndex)
 }
 
-// record is the part of a Deployment or a revision to cache.
-type record[T any] struct {
+// Record is the part of a pod, a Deployment, or a revision to cache.
+type Record[T any] struct {
 	metav1.ObjectMeta
-	plan T
+	Child T
 }
 
 // childrenOf returns the children of an object from an index by UID. It ignores children in other
 // namespaces, because anyone can write the same UID there.
-func childrenOf[R metav1.Object](obj *unstructured.Unstructured, store cache.Indexer, index string) []R {
+func childrenOf[T any](obj *unstructured.Unstructured, store cache.Indexer, index string) []T {
 	found, _ := store.ByIndex(index, string(obj.GetUID())) // cannot fail, because the index exists
-	children := make([]R, 0, len(found))
+	children := make([]T, 0, len(found))
 	for _, child := range found {
-		if r, ok := child.(R); ok && r.GetNamespace() == obj.GetNamespace() {
-			children = append(children, r)
+		if r, ok := child.(*Record[T]); ok && r.Namespace == obj.GetNamespace() {
+			children = append(children, r.Child)
 		}
 	}
 	return children

@@ -1,6 +1,10 @@
 package kinds
 
 import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	appcontroller "github.com/imoocpod/kubectl-imoocpod/pkg/apis/appcontroller/v1alpha1"
 	apps "github.com/imoocpod/kubectl-imoocpod/pkg/apis/apps/v1beta1"
@@ -13,97 +17,75 @@ func Shipped() []Kind {
 	return []Kind{ImoocPod(), AppService(), HelloWorld(), MyDaemonSet()}
 }
 
+// shipped returns a kind that ships with this program. It adds to the mapping the paths of the status
+// fields that all shipped kinds have.
+func shipped(version schema.GroupVersion, kind string, replicas []string, m Mapping) Kind {
+	m.Status.ObservedGeneration = []string{"status", "observedGeneration"}
+	m.Status.Conditions = []string{"status", "conditions"}
+	singular := strings.ToLower(kind)
+	return Kind{Resource: version.WithResource(singular + "s"), Kind: kind, Singular: singular, ReplicasPath: replicas, Mapping: m}
+}
+
 // ImoocPod returns the kind ImoocPod, which runs a number of pods. On the command line, a NAME
 // without a type refers to an ImoocPod.
 func ImoocPod() Kind {
-	return Kind{
-		Resource:     batch.GroupVersion().WithResource("imoocpods"),
-		Kind:         "ImoocPod",
-		Singular:     "imoocpod",
-		ReplicasPath: []string{"spec", "replicas"},
-		Mapping: Mapping{
-			Strategy:     StrategyPods,
-			TemplatePath: []string{"spec", "template"},
-			Template:     batch.DefaultTemplate(), // for objects older than the template field
-			NameLabel:    apis.LabelApp,
-			Status: StatusPaths{
-				Selector:           []string{"status", "selector"},
-				Current:            []string{"status", "replicas"},
-				Updated:            []string{"status", "updatedReplicas"},
-				Ready:              []string{"status", "readyReplicas"},
-				ObservedGeneration: []string{"status", "observedGeneration"},
-				Conditions:         []string{"status", "conditions"},
-			},
+	return shipped(batch.GroupVersion(), "ImoocPod", []string{"spec", "replicas"}, Mapping{
+		Strategy:     StrategyPods,
+		TemplatePath: []string{"spec", "template"},
+		Template:     batch.DefaultTemplate(), // for objects older than the template field
+		NameLabel:    apis.LabelApp,
+		Status: StatusPaths{
+			Selector: []string{"status", "selector"},
+			Current:  []string{"status", "replicas"},
+			Updated:  []string{"status", "updatedReplicas"},
+			Ready:    []string{"status", "readyReplicas"},
 		},
-	}
+	})
 }
 
 // AppService returns the kind AppService, which applies a Deployment that the spec names.
 func AppService() Kind {
-	return Kind{
-		Resource:     appcontroller.GroupVersion().WithResource("appservices"),
-		Kind:         "AppService",
-		Singular:     "appservice",
-		ReplicasPath: []string{"spec", "replicas"},
-		Mapping: Mapping{
-			Strategy:           StrategyDeployment,
-			DeploymentNamePath: []string{"spec", "deploymentName"},
-			ImagePath:          []string{"spec", "image"},
-			Image:              "nginx",
-			NameLabel:          apis.LabelApp,
-			Status: StatusPaths{
-				Selector:           []string{"status", "selector"},
-				Current:            []string{"status", "replicas"},
-				Available:          []string{"status", "availableReplicas"},
-				ObservedGeneration: []string{"status", "observedGeneration"},
-				Conditions:         []string{"status", "conditions"},
-			},
+	return shipped(appcontroller.GroupVersion(), "AppService", []string{"spec", "replicas"}, Mapping{
+		Strategy:           StrategyDeployment,
+		DeploymentNamePath: []string{"spec", "deploymentName"},
+		ImagePath:          []string{"spec", "image"},
+		Image:              "nginx",
+		NameLabel:          apis.LabelApp,
+		Status: StatusPaths{
+			Selector:  []string{"status", "selector"},
+			Current:   []string{"status", "replicas"},
+			Available: []string{"status", "availableReplicas"},
 		},
-	}
+	})
 }
 
 // HelloWorld returns the kind HelloWorld, which applies an nginx Deployment and lists its pod names
 // in the status.
 func HelloWorld() Kind {
-	return Kind{
-		Resource:     test.GroupVersion().WithResource("helloworlds"),
-		Kind:         "HelloWorld",
-		Singular:     "helloworld",
-		ReplicasPath: []string{"spec", "size"},
-		Mapping: Mapping{
-			Strategy:  StrategyDeployment,
-			Image:     "nginx",
-			NameLabel: "hello_name",
-			Status: StatusPaths{
-				Selector:           []string{"status", "selector"},
-				Current:            []string{"status", "replicas"},
-				Available:          []string{"status", "availableReplicas"},
-				PodNames:           []string{"status", "nodes"},
-				ObservedGeneration: []string{"status", "observedGeneration"},
-				Conditions:         []string{"status", "conditions"},
-			},
+	return shipped(test.GroupVersion(), "HelloWorld", []string{"spec", "size"}, Mapping{
+		Strategy:  StrategyDeployment,
+		Image:     "nginx",
+		NameLabel: "hello_name",
+		Status: StatusPaths{
+			Selector:  []string{"status", "selector"},
+			Current:   []string{"status", "replicas"},
+			Available: []string{"status", "availableReplicas"},
+			PodNames:  []string{"status", "nodes"},
 		},
-	}
+	})
 }
 
 // MyDaemonSet returns the kind MyDaemonSet, which runs one pod on every eligible node.
 func MyDaemonSet() Kind {
-	return Kind{
-		Resource: apps.GroupVersion().WithResource("mydaemonsets"),
-		Kind:     "MyDaemonSet",
-		Singular: "mydaemonset",
-		Mapping: Mapping{
-			Strategy:  StrategyNodes,
-			ImagePath: []string{"spec", "image"},
-			NameLabel: apis.LabelApp,
-			Status: StatusPaths{
-				Desired:            []string{"status", "desiredNumberScheduled"},
-				Current:            []string{"status", "currentNumberScheduled"},
-				Updated:            []string{"status", "updatedNumberScheduled"},
-				Available:          []string{"status", "availableReplicas"},
-				ObservedGeneration: []string{"status", "observedGeneration"},
-				Conditions:         []string{"status", "conditions"},
-			},
+	return shipped(apps.GroupVersion(), "MyDaemonSet", nil, Mapping{
+		Strategy:  StrategyNodes,
+		ImagePath: []string{"spec", "image"},
+		NameLabel: apis.LabelApp,
+		Status: StatusPaths{
+			Desired:   []string{"status", "desiredNumberScheduled"},
+			Current:   []string{"status", "currentNumberScheduled"},
+			Updated:   []string{"status", "updatedNumberScheduled"},
+			Available: []string{"status", "availableReplicas"},
 		},
-	}
+	})
 }

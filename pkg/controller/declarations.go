@@ -64,14 +64,13 @@ func (c *Controller) followDeclarations(ctx context.Context, run func(*owners)) 
 		c.crdsHandled.Store(true)
 		c.memory.Notify()
 	}
-	crds = c.health.New(source)
 	handle := func(obj any, exists bool) {
 		crd, ok := informer.Object(obj).(*declaration)
 		if ok && (c.Declared.All || slices.Contains(c.Declared.Named, crd.Name)) {
 			c.handleCRDChange(crd, exists, run)
 		}
 	}
-	crds.Handle(cache.ResourceEventHandlerFuncs{
+	crds = c.health.New(source, cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { handle(obj, true) },
 		UpdateFunc: func(_, obj any) { handle(obj, true) },
 		DeleteFunc: func(obj any) { handle(obj, false) },

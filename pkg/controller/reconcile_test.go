@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -69,7 +70,7 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			objects := informer.NewHealth(t.Logf).New(informer.Source{Example: &unstructured.Unstructured{}})
+			objects := informer.NewHealth(t.Logf).New(informer.Source{Example: &unstructured.Unstructured{}}, cache.ResourceEventHandlerFuncs{})
 			if test.cached != nil {
 				if err := objects.GetStore().Add(test.cached); err != nil {
 					t.Fatal(err)

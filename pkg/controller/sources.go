@@ -42,9 +42,7 @@ func (c *Controller) makeCaches() {
 // newCache returns a cache whose events requeue objects. keys returns the keys of the objects whose
 // plans read obj.
 func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key) *informer.Informer {
-	i := c.health.New(s)
-	i.Handle(c.handler(s, keys))
-	return i
+	return c.health.New(s, c.handler(s, keys))
 }
 
 // handler returns an event handler that requeues the objects whose plans an event can change.

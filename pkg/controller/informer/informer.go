@@ -88,8 +88,9 @@ type Informer struct {
 	needed, filled chan struct{}
 }
 
-// New returns an Informer that reports the results of its requests to h. Run or RunWithContext starts it.
-func (h *Health) New(s Source) *Informer {
+// New returns an Informer that calls handler for each event, and reports the results of its requests to h.
+// Run or RunWithContext starts it.
+func (h *Health) New(s Source, handler cache.ResourceEventHandler) *Informer {
 	observe := func(ctx context.Context, err error) {
 		h.observe(ctx, s.Resource, err)
 		if apierrors.IsNotFound(err) && s.OnMissing != nil {
@@ -113,22 +114,17 @@ func (h *Health) New(s Source) *Informer {
 		},
 	}
 	informer := cache.NewSharedIndexInformerWithOptions(lw, s.Example, cache.SharedIndexInformerOptions{Indexers: s.Indexers})
-	// These calls fail only if the informer is already running.
+	// These calls fail only if the informer is already running, or has stopped.
 	utilruntime.Must(informer.SetTransform(s.Trim))
 	utilruntime.Must(informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
 		klog.FromContext(ctx).V(2).Info("Watch ended", "resource", s.Resource, "err", err)
 	}))
+	registration, err := informer.AddEventHandler(handler)
+	utilruntime.Must(err)
 	return &Informer{
 		SharedIndexInformer: informer, Source: s,
-		health: h, handled: informer.HasSynced, needed: make(chan struct{}), filled: make(chan struct{}),
+		health: h, handled: registration.HasSynced, needed: make(chan struct{}), filled: make(chan struct{}),
 	}
-}
-
-// Handle sets the event handler. Call it before the informer runs.
-func (i *Informer) Handle(handler cache.ResourceEventHandler) {
-	registration, err := i.AddEventHandler(handler)
-	utilruntime.Must(err) // fails only if the informer has stopped
-	i.handled = registration.HasSynced
 }
 
 // Need lets Run fill the cache, and returns a channel that is closed when the cache is filled.

@@ -92,7 +92,7 @@ func TestServerThatCannotStreamLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := NewHealth(func(format string, args ...any) { t.Errorf(format, args...) })
-	pods := h.New(SourceOf("pods", core.Pods("default"), &corev1.Pod{}))
+	pods := h.New(SourceOf("pods", core.Pods("default"), &corev1.Pod{}), cache.ResourceEventHandlerFuncs{})
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { pods.RunWithContext(ctx) })

@@ -20,8 +20,8 @@ type Memory struct {
 	// Refusals holds the refused creates and applies, by slot. A refusal under slots.None blocks all
 	// slots of the owner.
 	Refusals map[slots.Slot]Refusal
-	// Written is the last status that this controller wrote, if any.
-	Written *Written
+	// Written is the last status that this controller wrote, or zero.
+	Written Written
 	// Applied is the last Deployment that this controller wrote, if any.
 	Applied *Applied
 	// Unrecorded is the last template whose revision the server refused.

@@ -26,7 +26,7 @@ func TestStatusOfAPause(t *testing.T) {
 		}
 		if p.WriteStatus {
 			v.Owner.Status, v.Memory = p.Status, p.Memory
-			v.Memory.Written = &Written{At: v.Now, Status: p.Status, Stored: p.Status}
+			v.Memory.Written = Written{At: v.Now, Status: p.Status, Stored: p.Status}
 		}
 		v.Now = v.Now.Add(100 * time.Millisecond)
 	}

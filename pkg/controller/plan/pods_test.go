@@ -333,7 +333,7 @@ func TestFinishedPodIsNotReady(t *testing.T) {
 func TestClockThatIsSetBack(t *testing.T) {
 	v := view(3, "0f 1t")
 	v.Memory = Pods(v).Memory.Refused(2, Refusal{Generation: 1, At: noon})
-	v.Memory.Written = &Written{At: noon}
+	v.Memory.Written = Written{At: noon}
 	v.Now = noon.Add(-time.Hour)
 	p := Pods(v)
 	if got, want := deeds(p), "+2 -0:finished"; got != want || !p.WriteStatus {

@@ -72,12 +72,9 @@ type Written struct {
 	Early int
 }
 
-// Next returns the record of the write after w. w is nil for the first write.
-func (w *Written) Next(at time.Time, sent, stored Status) *Written {
-	next := &Written{At: at, Status: sent, Stored: stored}
-	if w == nil {
-		return next
-	}
+// Next returns the record of the write after w. w is zero for the first write.
+func (w Written) Next(at time.Time, sent, stored Status) Written {
+	next := Written{At: at, Status: sent, Stored: stored}
 	switch since := at.Sub(w.At); {
 	case since < StatusInterval:
 		next.Early = w.Early + 1
@@ -88,9 +85,9 @@ func (w *Written) Next(at time.Time, sent, stored Status) *Written {
 }
 
 // Refused returns the record after a write failed with a conflict. The failed write counts, too.
-func (w *Written) Refused(at time.Time) *Written {
-	if w == nil {
-		return nil
+func (w Written) Refused(at time.Time) Written {
+	if w.At.IsZero() {
+		return w
 	}
 	return w.Next(at, w.Status, w.Stored)
 }
@@ -98,7 +95,7 @@ func (w *Written) Refused(at time.Time) *Written {
 // lastWrittenStatus returns the owner's stored status or, if this controller wrote it, the status that was
 // sent, so that fields that the server drops are not written again.
 func (v View) lastWrittenStatus() Status {
-	if w := v.Memory.Written; w != nil && equality.Semantic.DeepEqual(w.Stored, v.Owner.Status) {
+	if w := v.Memory.Written; equality.Semantic.DeepEqual(w.Stored, v.Owner.Status) {
 		return w.Status
 	}
 	return v.Owner.Status
@@ -122,13 +119,11 @@ func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condit
 	}
 	urgent := converged || stored.ObservedGeneration != v.Owner.Generation ||
 		v.Paused() != meta.IsStatusConditionTrue(stored.Conditions, apis.ConditionPaused)
-	var wait time.Duration
-	if w := v.Memory.Written; w != nil {
-		wait = left(w.At, StatusInterval, v.Now)
-		// Restoring a status that someone else has changed is not urgent. If it were, two controllers
-		// that disagree would write all the time.
-		urgent = urgent && w.Early < maxEarly && !equality.Semantic.DeepEqual(found.timeless(), w.Status.timeless())
-	}
+	w := v.Memory.Written
+	// Restoring a status that someone else has changed is not urgent. If it were, two controllers that
+	// disagree would write all the time.
+	urgent = urgent && w.Early < maxEarly && !equality.Semantic.DeepEqual(found.timeless(), w.Status.timeless())
+	wait := left(w.At, StatusInterval, v.Now)
 	if urgent || wait == 0 {
 		p.WriteStatus = true
 		return

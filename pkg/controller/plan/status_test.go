@@ -26,7 +26,7 @@ func TestStatusIsWrittenWhenItChanged(t *testing.T) {
 		t.Fatal("the first observation is not written")
 	}
 	v.Owner.Status, v.Memory = first.Status, first.Memory
-	v.Memory.Written = &Written{At: noon, Status: first.Status, Stored: first.Status}
+	v.Memory.Written = Written{At: noon, Status: first.Status, Stored: first.Status}
 
 	v.Now = noon.Add(100 * time.Millisecond)
 	if p := Pods(v); p.WriteStatus || p.Recheck != 0 {
@@ -105,7 +105,7 @@ func TestWritesWithoutAPause(t *testing.T) {
 	for since, want := range map[time.Duration]int{
 		StatusInterval - 1: 4, StatusInterval: 3, 2*StatusInterval - 1: 3, 2 * StatusInterval: 0,
 	} {
-		if got := (&Written{At: noon, Early: 3}).Next(noon.Add(since), Status{}, Status{}).Early; got != want {
+		if got := (Written{At: noon, Early: 3}).Next(noon.Add(since), Status{}, Status{}).Early; got != want {
 			t.Errorf("%s after three writes at once: %d, want %d", since, got, want)
 		}
 	}
@@ -125,7 +125,7 @@ func TestRefusedStatusCounts(t *testing.T) {
 		}
 		v.Memory.Written = v.Memory.Written.Refused(v.Now)
 	}
-	if (*Written)(nil).Refused(noon) != nil {
+	if !(Written{}).Refused(noon).At.IsZero() {
 		t.Error("a refused write is taken for one that was stored")
 	}
 }
@@ -143,7 +143,7 @@ func TestForeignStatusIsCorrected(t *testing.T) {
 	} {
 		v.Owner.Status = theirs
 		// In the next second, the plan computes other times for the same conditions.
-		v.Memory.Written = &Written{At: noon.Add(950 * time.Millisecond), Status: first.Status, Stored: first.Status}
+		v.Memory.Written = Written{At: noon.Add(950 * time.Millisecond), Status: first.Status, Stored: first.Status}
 		v.Now = noon.Add(1050 * time.Millisecond)
 		if p := Pods(v); p.WriteStatus || p.Recheck != 900*time.Millisecond {
 			t.Errorf("%s, after 100 ms: written %v, recheck %v; want to wait 900 ms", name, p.WriteStatus, p.Recheck)
@@ -152,7 +152,7 @@ func TestForeignStatusIsCorrected(t *testing.T) {
 		if p := Pods(v); !p.WriteStatus {
 			t.Errorf("%s: it stays", name)
 		}
-		v.Memory.Written = nil // a controller that has just started
+		v.Memory.Written = Written{} // a controller that has just started
 		if p := Pods(v); !p.WriteStatus {
 			t.Errorf("%s: it stays for a new loop", name)
 		}

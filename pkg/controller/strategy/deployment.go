@@ -56,13 +56,7 @@ func DeploymentResource() schema.GroupVersionResource {
 // deploymentSource returns a source that watches all Deployments, because a Deployment that belongs to
 // someone else may have a name that an owner wants.
 func deploymentSource(c Clients) informer.Source {
-	s := childSource(c, DeploymentResource(), "deployment", trimDeployment)
-	s.Equal = informer.Equal(deploymentsEqual)
-	return s
-}
-
-func trimDeployment(u *unstructured.Unstructured) any {
-	return &Record[plan.Deployment]{trimMeta(u), deploymentOf(u)}
+	return childSource(c, DeploymentResource(), "deployment", deploymentOf, deploymentsEqual)
 }
 
 // deploymentOf returns the part of a Deployment that plans read. If the Deployment belongs to someone
@@ -121,8 +115,7 @@ func deploymentFailure(conditions []appsv1.DeploymentCondition) *metav1.Conditio
 	return nil
 }
 
-func deploymentsEqual(before, after *Record[plan.Deployment]) bool {
-	a, b := before.Child, after.Child
+func deploymentsEqual(a, b plan.Deployment) bool {
 	a.ResourceVersion, b.ResourceVersion = "", ""
 	return reflect.DeepEqual(a, b)
 }

@@ -21,25 +21,23 @@ func RevisionResource() schema.GroupVersionResource {
 
 // RevisionSource returns a source that watches the revisions with the identity label.
 func RevisionSource(c Clients) informer.Source {
-	s := childSource(c, RevisionResource(), "revision", trimRevision)
+	s := childSource(c, RevisionResource(), "revision", revisionOf, revisionsEqual)
 	s.Selector = apis.LabelOwner
-	s.Equal = informer.Equal(revisionsEqual)
 	return s
 }
 
-func revisionsEqual(before, after *Record[plan.Revision]) bool {
-	a, b := before.Child, after.Child
+func revisionsEqual(a, b plan.Revision) bool {
 	a.ResourceVersion, b.ResourceVersion = "", ""
 	return a == b
 }
 
-// trimRevision returns the part of a revision to cache. It omits the data, which contains the template.
-func trimRevision(u *unstructured.Unstructured) any {
+// revisionOf returns the part of a revision that plans read. It omits the data, which contains the template.
+func revisionOf(u *unstructured.Unstructured) plan.Revision {
 	r := plan.Revision{Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Number: revisionNumber(u)}
 	if ref := metav1.GetControllerOfNoCopy(u); ref != nil {
 		r.Template = plan.RevisionTemplate(r.Name, ref.Name, ref.UID)
 	}
-	return &Record[plan.Revision]{trimMeta(u), r}
+	return r
 }
 
 func revisionNumber(u *unstructured.Unstructured) int64 {

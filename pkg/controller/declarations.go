@@ -52,12 +52,16 @@ func trimCRD(crd *unstructured.Unstructured) any {
 	return d
 }
 
+func declarationsEqual(a, b *declaration) bool {
+	return equality.Semantic.DeepEqual(a.kind, b.kind) && equality.Semantic.DeepEqual(a.err, b.err)
+}
+
 // followDeclarations watches the CRDs, and starts and stops the kinds that they declare, until the
 // context ends. It starts a kind by calling run.
 func (c *Controller) followDeclarations(ctx context.Context, run func(*owners)) {
 	resource := kinds.CRDResource()
-	source := informer.SourceOf(resource.Resource, c.Dynamic.Resource(resource), &unstructured.Unstructured{})
-	source.Trim = informer.Trim(trimCRD)
+	client := c.Dynamic.Resource(resource)
+	source := informer.SourceOf(resource.Resource, client, &unstructured.Unstructured{}, trimCRD, declarationsEqual)
 	var crds *informer.Informer
 	source.OnFilled = func() {
 		c.refuseMissing(crds.GetStore())
@@ -71,8 +75,12 @@ func (c *Controller) followDeclarations(ctx context.Context, run func(*owners)) 
 		}
 	}
 	crds = c.health.New(source, cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { handle(obj, true) },
-		UpdateFunc: func(_, obj any) { handle(obj, true) },
+		AddFunc: func(obj any) { handle(obj, true) },
+		UpdateFunc: func(old, obj any) {
+			if !source.Equal(old, obj) {
+				handle(obj, true)
+			}
+		},
 		DeleteFunc: func(obj any) { handle(obj, false) },
 	})
 	crds.RunWithContext(ctx)
@@ -112,8 +120,6 @@ func (c *Controller) handleCRDChange(crd *declaration, exists bool, run func(*ow
 	running := before != nil && before.stop != nil
 	valid, invalid := exists && crd.valid(), exists && crd.err != nil
 	switch {
-	case invalid && !running && before != nil && before.state.Load().refused.Error() == crd.err.Error():
-		return
 	case invalid:
 		c.report.Logf("%s is not reconciled: %v", crd.Name, crd.err)
 	case running && !exists:
@@ -125,10 +131,8 @@ func (c *Controller) handleCRDChange(crd *declaration, exists bool, run func(*ow
 	case !running:
 	case before.kind.Mapping.Strategy != crd.kind.Mapping.Strategy:
 		c.report.Logf("the plan of %s is now %s instead of %s: pods and Deployments of the old plan stay until the objects are deleted", crd.Name, crd.kind.Mapping.Strategy, before.kind.Mapping.Strategy)
-	case !equality.Semantic.DeepEqual(before.kind, crd.kind):
-		c.report.Logf("the annotations or the schema of %s changed; reconciling it again (plan: %s)", crd.Name, crd.kind.Mapping.Strategy)
 	default:
-		return
+		c.report.Logf("the annotations or the schema of %s changed; reconciling it again (plan: %s)", crd.Name, crd.kind.Mapping.Strategy)
 	}
 	if running {
 		before.withdrawn.Store(true)

@@ -2,10 +2,8 @@ package controller
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -21,10 +19,10 @@ func isOutline(obj *unstructured.Unstructured) bool {
 	return obj.GetAnnotations()[annotationOutline] != ""
 }
 
-// trimOwner returns a transform function that drops managed fields and annotations that no plan reads,
+// trimOwner returns a function that drops managed fields and annotations that no plan reads,
 // and replaces a large object with its outline. This limits the memory for each object.
-func trimOwner(kind kinds.Kind) cache.TransformFunc {
-	return informer.Trim(func(u *unstructured.Unstructured) any {
+func trimOwner(kind kinds.Kind) func(*unstructured.Unstructured) any {
+	return func(u *unstructured.Unstructured) any {
 		// client-go transforms the objects of a streamed list twice, so u may be an outline already.
 		// Users can set the annotation, too, but only an outline has no creation time.
 		if created := u.GetCreationTimestamp(); isOutline(u) && created.IsZero() {
@@ -36,7 +34,7 @@ func trimOwner(kind kinds.Kind) cache.TransformFunc {
 			return u
 		}
 		return outline(kind, u)
-	})
+	}
 }
 
 // plannedAnnotations returns only those annotations of an object that plans read.

@@ -99,7 +99,8 @@ func (c *Controller) podKeys(obj any) []memory.Key {
 	if !ok {
 		return nil // the event that adds the Deployment requeues its controller
 	}
-	if o, k := c.kinds.controllerOf(deployment); o != nil && (len(o.kind.Mapping.Status.PodNames) > 0 || r.Child.FailureCode != "") {
+	o, k := c.kinds.controllerOf(deployment)
+	if o != nil && (len(o.kind.Mapping.Status.PodNames) > 0 || r.Child.FailureCode != "") {
 		return []memory.Key{k}
 	}
 	return nil
@@ -164,13 +165,13 @@ func (c *Controller) awaitCaches(ctx context.Context, o *owners) {
 }
 
 func (c *Controller) ownerSource(o *owners, missing func()) informer.Source {
-	s := informer.SourceOf(o.kind.CRD(), o.client.Namespace(c.Namespace), &unstructured.Unstructured{})
-	s.Selector = c.Selector.String()
-	s.Trim = trimOwner(o.kind)
-	s.Equal = informer.Equal(func(before, after *unstructured.Unstructured) bool {
+	equal := func(before, after *unstructured.Unstructured) bool {
 		at := o.kind.Mapping.Status
 		return !differs(o.kind, before, after) && equality.Semantic.DeepEqual(strategy.DecodeStatus(at, before), strategy.DecodeStatus(at, after))
-	})
+	}
+	client := o.client.Namespace(c.Namespace)
+	s := informer.SourceOf(o.kind.CRD(), client, &unstructured.Unstructured{}, trimOwner(o.kind), equal)
+	s.Selector = c.Selector.String()
 	s.OnMissing, s.OnFilled = missing, c.memory.Notify
 	return s
 }

@@ -32,7 +32,7 @@ type Source struct {
 	Selector string
 	// Example is an object of the type to cache.
 	Example runtime.Object
-	// Trim, if set, returns the part of an object that is cached.
+	// Trim returns the part of an object that is cached.
 	Trim cache.TransformFunc
 	// Equal reports whether plans can ignore the difference between two states of an object.
 	Equal    func(before, after any) bool
@@ -48,31 +48,27 @@ type Client[L runtime.Object] interface {
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// SourceOf returns a Source for all objects that a client can list.
-func SourceOf[L runtime.Object](resource string, client Client[L], example runtime.Object) Source {
-	list := func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-		return client.List(ctx, opts)
-	}
-	return Source{Resource: resource, List: list, Watch: client.Watch, Example: example}
-}
-
-// Trim adapts a function to the type of Source.Trim. A value that is not a T, such as a tombstone, is
-// returned unchanged.
-func Trim[T any](trim func(T) any) cache.TransformFunc {
-	return func(obj any) (any, error) {
-		if o, ok := obj.(T); ok {
-			return trim(o), nil
-		}
-		return obj, nil
-	}
-}
-
-// Equal adapts a comparison of objects to the type of Source.Equal. Values that are not a T are never equal.
-func Equal[T any](equal func(before, after T) bool) func(before, after any) bool {
-	return func(before, after any) bool {
-		a, ok := before.(T)
-		b, ok2 := after.(T)
-		return ok && ok2 && equal(a, b)
+// SourceOf returns a Source for all objects that a client can list. trim returns the part of an object that
+// is cached, and equal reports whether plans can ignore the difference between two such parts.
+func SourceOf[L runtime.Object, O, P any](
+	resource string, client Client[L], example runtime.Object, trim func(O) any, equal func(before, after P) bool,
+) Source {
+	return Source{
+		Resource: resource, Watch: client.Watch, Example: example,
+		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return client.List(ctx, opts)
+		},
+		Trim: func(obj any) (any, error) {
+			if o, ok := obj.(O); ok {
+				return trim(o), nil
+			}
+			return obj, nil // client-go transforms the objects of a streamed list twice
+		},
+		Equal: func(before, after any) bool {
+			a, ok := before.(P)
+			b, ok2 := after.(P)
+			return ok && ok2 && equal(a, b) // a stub is never equal
+		},
 	}
 }
 

@@ -92,7 +92,8 @@ func TestServerThatCannotStreamLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := NewHealth(func(format string, args ...any) { t.Errorf(format, args...) })
-	pods := h.New(SourceOf("pods", core.Pods("default"), &corev1.Pod{}), cache.ResourceEventHandlerFuncs{})
+	whole, differ := func(pod *corev1.Pod) any { return pod }, func(_, _ *corev1.Pod) bool { return false }
+	pods := h.New(SourceOf("pods", core.Pods("default"), &corev1.Pod{}, whole, differ), cache.ResourceEventHandlerFuncs{})
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { pods.RunWithContext(ctx) })

@@ -25,10 +25,8 @@ func nodes() *Strategy {
 }
 
 func nodeSource(c Clients) informer.Source {
-	s := informer.SourceOf("nodes", c.Core.Nodes(), &corev1.Node{})
+	s := informer.SourceOf("nodes", c.Core.Nodes(), &corev1.Node{}, trimNode, nodesEqual)
 	s.Singular = "node"
-	s.Trim = informer.Trim(trimNode)
-	s.Equal = informer.Equal(nodesEqual)
 	return s
 }
 

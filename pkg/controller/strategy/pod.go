@@ -25,10 +25,8 @@ import (
 // PodSource returns a source that watches all pods, so that the controller also finds pods without
 // labels.
 func PodSource(c Clients) informer.Source {
-	s := informer.SourceOf("pods", c.Core.Pods(c.Namespace), &corev1.Pod{})
+	s := informer.SourceOf("pods", c.Core.Pods(c.Namespace), &corev1.Pod{}, trimPod, podsEqual)
 	s.Singular = "pod"
-	s.Trim = informer.Trim(trimPod)
-	s.Equal = informer.Equal(podsEqual)
 	s.Indexers = cache.Indexers{ByOwner: indexByOwner, ByLabel: indexByLabel}
 	return s
 }

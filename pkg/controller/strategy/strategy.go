@@ -102,12 +102,14 @@ func childrenOf[T any](obj *unstructured.Unstructured, store cache.Indexer, inde
 // childSource returns a source that watches children as unstructured objects. read returns the part of a
 // child that plans read, and equal reports whether plans can ignore the difference between two such parts.
 func childSource[T any](
-	c Clients, resource schema.GroupVersionResource, singular string, read func(*unstructured.Unstructured) T, equal func(a, b T) bool,
+	c Clients, resource schema.GroupVersionResource, singular string,
+	read func(*unstructured.Unstructured) T, equal func(a, b T) bool,
 ) informer.Source {
-	s := informer.SourceOf(resource.Resource, c.Dynamic.Resource(resource).Namespace(c.Namespace), &unstructured.Unstructured{})
+	client := c.Dynamic.Resource(resource).Namespace(c.Namespace)
+	s := informer.SourceOf(resource.Resource, client, &unstructured.Unstructured{},
+		func(u *unstructured.Unstructured) any { return &Record[T]{trimMeta(u), read(u)} },
+		func(before, after *Record[T]) bool { return equal(before.Child, after.Child) })
 	s.Singular = singular
-	s.Trim = informer.Trim(func(u *unstructured.Unstructured) any { return &Record[T]{trimMeta(u), read(u)} })
-	s.Equal = informer.Equal(func(before, after *Record[T]) bool { return equal(before.Child, after.Child) })
 	s.Indexers = cache.Indexers{ByOwner: indexByOwner}
 	return s
 }

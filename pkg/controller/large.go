@@ -64,7 +64,8 @@ func outline(kind kinds.Kind, obj *unstructured.Unstructured) *unstructured.Unst
 	o.SetGeneration(obj.GetGeneration())
 	o.SetDeletionTimestamp(obj.GetDeletionTimestamp())
 	o.SetAnnotations(annotations)
+	at := kind.Mapping.Status
 	// This cannot fail, because o has no status yet, and no path of the kind contains another.
-	o.Object["status"], _ = strategy.EncodeStatus(kind.Mapping.Status, strategy.DecodeStatus(kind.Mapping.Status, obj), o)
+	o.Object["status"], _ = strategy.EncodeStatus(at, strategy.DecodeStatus(at, obj), o)
 	return o
 }

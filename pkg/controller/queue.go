@@ -22,7 +22,9 @@ const (
 
 // newQueue returns the queue of the objects to reconcile. later reports whether an object joins the backlog
 // (see order). The queue's name, which is a label value of its metrics, includes the namespace, if any.
-func newQueue(namespace string, metrics workqueue.MetricsProvider, later func(memory.Key) bool) workqueue.TypedRateLimitingInterface[memory.Key] {
+func newQueue(
+	namespace string, metrics workqueue.MetricsProvider, later func(memory.Key) bool,
+) workqueue.TypedRateLimitingInterface[memory.Key] {
 	name := kinds.FieldManager
 	if namespace != metav1.NamespaceAll {
 		name += "/" + namespace

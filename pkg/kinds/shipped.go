@@ -23,7 +23,8 @@ func shipped(version schema.GroupVersion, kind string, replicas []string, m Mapp
 	m.Status.ObservedGeneration = []string{"status", "observedGeneration"}
 	m.Status.Conditions = []string{"status", "conditions"}
 	singular := strings.ToLower(kind)
-	return Kind{Resource: version.WithResource(singular + "s"), Kind: kind, Singular: singular, ReplicasPath: replicas, Mapping: m}
+	resource := version.WithResource(singular + "s")
+	return Kind{Resource: resource, Kind: kind, Singular: singular, ReplicasPath: replicas, Mapping: m}
 }
 
 // ImoocPod returns the kind ImoocPod, which runs a number of pods. On the command line, a NAME

@@ -224,7 +224,8 @@ func (l *Lease) overlapping(ctx context.Context) []leaserecord.Loop {
 		}
 		for _, lease := range leases.Items {
 			other := holder.LoopOf(&lease)
-			if other.Holder != "" && other.Holder != l.Self.Holder && !l.ended(other) && other.Scope.Overlaps(l.Self.Scope) {
+			works := other.Holder != "" && other.Holder != l.Self.Holder && !l.ended(other)
+			if works && other.Scope.Overlaps(l.Self.Scope) {
 				overlapping = append(overlapping, other)
 			}
 		}

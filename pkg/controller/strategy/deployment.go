@@ -95,7 +95,8 @@ func deploymentOf(u *unstructured.Unstructured) plan.Deployment {
 	}
 	var status appsv1.DeploymentStatus
 	stored, _ := u.Object["status"].(map[string]any)
-	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(stored, &status) // cannot fail, because the server checks the type
+	// This cannot fail, because the server checks the types of the fields.
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(stored, &status)
 	d.Generation, d.ObservedGeneration = u.GetGeneration(), status.ObservedGeneration
 	d.Current, d.Updated, d.Ready, d.Available = status.Replicas, status.UpdatedReplicas, status.ReadyReplicas, status.AvailableReplicas
 	if d.ObservedGeneration >= d.Generation {
@@ -130,7 +131,8 @@ func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32
 		labels[kind.Mapping.NameLabel] = obj.GetName()
 	}
 	for name, value := range labels {
-		_ = unstructured.SetNestedField(template, value, "metadata", "labels", name) // cannot fail, because the template is valid
+		// This cannot fail, because the template is valid.
+		_ = unstructured.SetNestedField(template, value, "metadata", "labels", name)
 	}
 	return map[string]any{
 		"metadata": map[string]any{

@@ -33,7 +33,9 @@ func revisionsEqual(a, b plan.Revision) bool {
 
 // revisionOf returns the part of a revision that plans read. It omits the data, which contains the template.
 func revisionOf(u *unstructured.Unstructured) plan.Revision {
-	r := plan.Revision{Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Number: revisionNumber(u)}
+	r := plan.Revision{
+		Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Number: revisionNumber(u),
+	}
 	if ref := metav1.GetControllerOfNoCopy(u); ref != nil {
 		r.Template = plan.RevisionTemplate(r.Name, ref.Name, ref.UID)
 	}

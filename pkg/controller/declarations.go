@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -28,7 +27,7 @@ func (d Declarations) any() bool { return d.All || len(d.Named) > 0 }
 
 // refuse replaces the kind of a CRD with a placeholder without objects. Refused returns err for this kind.
 func (c *Controller) refuse(crd string, err error) {
-	o := &owners{kind: kinds.Kind{Resource: schema.ParseGroupResource(crd).WithVersion("")}, strategy: &strategy.Strategy{}, declared: true}
+	o := &owners{kind: kinds.Kind{Resource: schema.ParseGroupResource(crd).WithVersion("")}, declared: true}
 	o.state.Store(&ownerState{refused: err})
 	c.kinds.put(o)
 }

@@ -21,6 +21,15 @@ const (
 	trial, longTrial = 10 * time.Second, time.Minute
 )
 
+// container is the status of a container in a pod.
+type container struct {
+	corev1.ContainerStatus
+	// image is the image in the pod spec. The status may name another image.
+	image string
+	// init is set for an init container that must end before the main containers start, unlike a sidecar.
+	init bool
+}
+
 // containersOf returns the containers of a pod with their statuses, init containers first.
 func containersOf(pod *corev1.Pod) []container {
 	var all []container
@@ -32,7 +41,7 @@ func containersOf(pod *corev1.Pod) []container {
 		for _, s := range statuses {
 			c := container{ContainerStatus: s, init: init, image: s.Image}
 			if spec := named[s.Name]; spec != nil {
-				c.image, c.sidecar = spec.Image, Sidecar(*spec)
+				c.image, c.init = spec.Image, init && !Sidecar(*spec)
 			}
 			all = append(all, c)
 		}
@@ -43,7 +52,7 @@ func containersOf(pod *corev1.Pod) []container {
 }
 
 func (c container) title() string {
-	if c.init && !c.sidecar {
+	if c.init {
 		return "init container " + c.Name
 	}
 	return "container " + c.Name
@@ -122,34 +131,31 @@ func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	}
 	switch {
 	case backingOff:
-	case last == nil, c.init && !c.sidecar && last.ExitCode == 0:
+	case last == nil, c.init && last.ExitCode == 0:
 		return false
 	case last.Reason == endUnseen || last.Reason == endUnknown:
 		return false // its node restarted
 	case c.State.Running != nil && (c.RestartCount == 0 || c.recovered(last, now)):
 		return false
 	}
-	f.Code, f.Fatal = CodeCrashLoop, backingOff || c.RestartCount >= 2
-	if last != nil && last.Reason == startError {
+	f.Code, f.Hint, f.Fatal = CodeCrashLoop, f.showLogs("--failing"), backingOff || c.RestartCount >= 2
+	what := "crashes:"
+	switch {
+	case last == nil:
+		f.Message = fmt.Sprintf("%s crashes: %s", c.title(), restarts(c.RestartCount))
+		return true
+	case last.Reason == startError:
 		// The container has never run, so this is not a crash.
-		f.Code = CodeStartFailed
+		f.Code, f.Hint = CodeStartFailed, f.describe(pod)
 		f.Message = fmt.Sprintf("%s cannot start: %s", c.title(), cmp.Or(last.Message, last.Reason))
-		f.Hint = f.describe(pod)
 		return true
-	}
-	f.Hint = f.showLogs("--failing")
-	f.Message = fmt.Sprintf("%s crashes: %s", c.title(), restarts(c.RestartCount))
-	if last == nil {
-		return true
-	}
-	f.Message += fmt.Sprintf(", last exit code %d", last.ExitCode)
-	switch word := last.Reason; {
-	case word == oomKilled:
-		f.Code = CodeOutOfMemory
-		f.Message = fmt.Sprintf("%s runs out of memory: %s, last exit code %d (%s)", c.title(), restarts(c.RestartCount), last.ExitCode, word)
+	case last.Reason == oomKilled:
+		f.Code, what = CodeOutOfMemory, "runs out of memory:"
 		f.Hint = "raise its memory limit in the pod template, or reduce its memory use"
-	case word != "" && word != "Error":
-		f.Message += fmt.Sprintf(" (%s)", word)
+	}
+	f.Message = fmt.Sprintf("%s %s %s, last exit code %d", c.title(), what, restarts(c.RestartCount), last.ExitCode)
+	if last.Reason != "" && last.Reason != "Error" {
+		f.Message += " (" + last.Reason + ")"
 	}
 	f.Message = Joined(f.Message, last.Message)
 	return true

@@ -203,13 +203,6 @@ func nodeTrouble(pod *corev1.Pod, in Context) string {
 	return ""
 }
 
-type container struct {
-	corev1.ContainerStatus
-	// image is the image in the pod spec. The status may name another image.
-	image         string
-	init, sidecar bool
-}
-
 // unmounted sets the finding if no container has started, and an event reports a problem with a
 // volume or the sandbox.
 func (f *Finding) unmounted(pod *corev1.Pod) bool {
@@ -237,40 +230,38 @@ func (f *Finding) unmounted(pod *corev1.Pod) bool {
 
 // incomplete sets the finding if an init container runs, or a container or readiness gate is not ready.
 func (f *Finding) incomplete(pod *corev1.Pod) bool {
-	var ready, all int
 	var not []string
 	running := false
-	done := 0
+	all, done := 0, 0
 	for _, c := range containersOf(pod) {
 		switch {
-		case c.init && !c.sidecar && c.State.Terminated != nil:
+		case c.init && c.State.Terminated != nil:
 			done++
-		case c.init && !c.sidecar && c.State.Running != nil:
+		case c.init && c.State.Running != nil:
 			f.Code, f.Container = CodeInitNotDone, c.Name
 			inits := len(pod.Spec.InitContainers) - int(Count(pod.Spec.InitContainers, Sidecar))
 			f.Message = fmt.Sprintf("%s is running, %d of %d done", c.title(), done, inits)
 			f.Hint = f.showLogs("--failing", "-c", c.Name)
 			return true
-		case c.init && !c.sidecar:
+		case c.init:
 		default:
 			all++
 			running = running || c.State.Running != nil
-			if c.Ready {
-				ready++
-			} else {
+			if !c.Ready {
 				not = append(not, c.Name)
 			}
 		}
 	}
-	if ready == all {
+	if len(not) == 0 {
 		return f.gated(pod)
 	}
 	if !running {
 		return false // the pod is starting
 	}
 	f.Code, f.Container = CodeContainersNotReady, not[0]
-	if f.Message = fmt.Sprintf("%d of %d containers ready, waiting for %s", ready, all, strings.Join(not, ", ")); all == 1 {
-		f.Message = "container " + not[0] + " is not ready"
+	f.Message = "container " + not[0] + " is not ready"
+	if all > 1 {
+		f.Message = fmt.Sprintf("%d of %d containers ready, waiting for %s", all-len(not), all, strings.Join(not, ", "))
 	}
 	f.Hint = f.showLogs("--failing", "-c", not[0])
 	return true

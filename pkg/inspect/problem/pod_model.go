@@ -116,7 +116,7 @@ func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
 		switch t := c.State.Terminated; {
 		case t != nil && t.ExitCode == 0:
 			continue
-		case c.sidecar && c.Started != nil && *c.Started:
+		case !c.init && c.Started != nil && *c.Started:
 			p.Restarts += c.RestartCount
 			if c.Ready {
 				p.ReadyContainers++

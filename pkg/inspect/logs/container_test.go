@@ -17,7 +17,7 @@ import (
 
 // pod returns a pod with containers of these names. A "+" marks an init container.
 func pod(name string, containers ...string) *corev1.Pod {
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-" + name)}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-" + name)}, Spec: corev1.PodSpec{NodeName: "n1"}}
 	for _, c := range containers {
 		if rest, is := strings.CutPrefix(c, "+"); is {
 			p.Spec.InitContainers = append(p.Spec.InitContainers, corev1.Container{Name: rest})

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -150,17 +151,15 @@ type tail struct {
 	follower *Follower
 	known    *resume
 	progress progress
-	// tail and since select the first lines to read.
+	// tail and since select the lines to read next.
 	tail  int64
 	since time.Time
 	// title is printed before the first line.
 	title string
 	// rest is the incomplete last line.
 	rest Line
-	// read means that a log was opened. opened is when the first log was opened. reported means that
-	// an error was reported to the user.
+	// read means that a log was opened. reported means that an error was reported to the user.
 	read, reported bool
-	opened         time.Time
 
 	// changed receives a value after a change. gone is closed when the pod is gone.
 	changed, gone chan struct{}
@@ -252,16 +251,11 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	defer f.slots.leave()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if t.read {
+		t.since = cmp.Or(t.known.reopen(), t.since)
+	}
 	request := Request{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Tail: t.tail, Since: t.since, Previous: s == toReadPrevious || c.last}
 	request.Follow = !request.Previous
-	if t.read {
-		request.Tail = -1
-		if from := t.known.begin(); !from.IsZero() {
-			request.Since = from
-		} else if t.tail >= 0 {
-			request.Since = t.opened // no lines were read before
-		}
-	}
 	if s == toRead && c.run > t.progress.run {
 		t.flush(c)
 	}
@@ -275,13 +269,12 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	}
 	defer body.Close()
 	t.mark(c, s)
-	resumed := t.read
-	if !t.read {
-		t.opened = time.Now()
+	if t.tail >= 0 {
+		t.since = time.Now() // if this stream ends before its first line, the next one begins here
 	}
-	t.read, t.reported, t.rest = true, false, Line{}
+	t.read, t.tail, t.reported, t.rest = true, -1, false, Line{}
 	go t.supervise(ctx, cancel)
-	t.rest, came, err = copyLines(body, f.Out.linesOf(c), t.known, resumed, f.Out)
+	t.rest, came, err = copyLines(body, f.Out.linesOf(c), t.known, f.Out)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(err, errWrite):
 	case errors.Is(cause, errTurn):
@@ -297,11 +290,7 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 func (t *tail) mark(c Container, s step) {
 	out := t.follower.Out
 	if t.title != "" {
-		where := ""
-		if c.node != "" {
-			where = " on node " + c.node
-		}
-		out.sayOf(c, "%s%s", t.title, where)
+		out.sayOf(c, "%s on node %s", t.title, c.node)
 		t.title = ""
 	}
 	if s == toReadPrevious || c.run == t.progress.run {
@@ -342,7 +331,7 @@ func (t *tail) supervise(ctx context.Context, cancel context.CancelCauseFunc) {
 
 // flush writes the incomplete last line if it has not been written.
 func (t *tail) flush(c Container) {
-	if t.rest.Text == "" || !t.known.isNew(t.rest, true) {
+	if t.rest.Text == "" || t.rest.Time.IsZero() || !t.known.isNew(t.rest) {
 		return
 	}
 	l := t.follower.Out.linesOf(c)

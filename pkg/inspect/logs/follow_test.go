@@ -316,7 +316,7 @@ func TestFollowReplacement(t *testing.T) {
 		f.pods["foo-0"] = with(p, "main", isUp)
 		f.show()
 		f.want(t, "0 | a", "0 | b", "0 | last words", "0 | 1", "0 | 2", "0 | 3")
-		f.wantSaid(t, "--- 0: replaced by the new pod foo-0\n")
+		f.wantSaid(t, "--- 0: replaced by the new pod foo-0 on node n1\n")
 		f.change(replacement, func() { replacement.ended = true })
 		f.End() // the object is gone
 	})

@@ -141,7 +141,7 @@ func (r *Reader) read(ctx context.Context, p part) error {
 	}
 	defer body.Close()
 	all := r.Out.linesOf(p.of)
-	rest, _, err := copyLines(body, all, nil, false, p.to)
+	rest, _, err := copyLines(body, all, &resume{}, p.to)
 	if err == nil && rest.Text != "" {
 		all.add(rest)
 		_, err = all.text.WriteTo(p.to)
@@ -149,14 +149,14 @@ func (r *Reader) read(ctx context.Context, p part) error {
 	return err
 }
 
-// copyLines writes the new lines of a log until the log ends. resumed means that the log was read
-// before. rest is the incomplete last line. came reports whether any lines were written.
-func copyLines(body io.Reader, all *lines, known *resume, resumed bool, to io.Writer) (rest Line, came bool, err error) {
+// copyLines writes the new lines of a log until the log ends. rest is the incomplete last line. came reports
+// whether any lines were written.
+func copyLines(body io.Reader, all *lines, known *resume, to io.Writer) (rest Line, came bool, err error) {
 	from := newLineReader(body)
 	for {
 		text, err := from.next()
 		line := parseLine(text)
-		if err == nil && (known == nil || known.isNew(line, resumed)) {
+		if err == nil && known.isNew(line) {
 			all.add(line)
 		}
 		if all.text.Len() > 0 && (err != nil || from.idle() || all.text.Len() >= batchBytes) {

@@ -11,23 +11,24 @@ type resume struct {
 	oldest, newest time.Time
 	// lines is the number of counted lines. repeated is how many of them must still be skipped.
 	lines, repeated int
+	// reopened means that the log may repeat lines.
+	reopened bool
 }
 
-// begin prepares to reopen the log. It returns the time from which to read, or zero for the whole log.
-func (r *resume) begin() time.Time {
-	r.repeated = r.lines
+// reopen prepares to reopen the log. It returns the time from which to read, or zero for the whole log.
+func (r *resume) reopen() time.Time {
+	r.repeated, r.reopened = r.lines, true
 	return r.newest.Truncate(time.Second)
 }
 
-// isNew reports whether a line is new and, if so, counts the line. resumed means that the log was reopened
-// and may repeat lines.
-func (r *resume) isNew(line Line, resumed bool) bool {
+// isNew reports whether a line is new and, if so, counts the line.
+func (r *resume) isNew(line Line) bool {
 	switch {
 	case line.Time.IsZero():
-		// The line is the kubelet's message that the log is missing or has ended. After a resume,
+		// The line is the kubelet's message that the log is missing or has ended. In a reopened log,
 		// ignore the message, because the log is removed with its pod.
-		return !resumed
-	case !resumed || line.Time.After(r.newest):
+		return !r.reopened
+	case !r.reopened || line.Time.After(r.newest):
 	case line.Time.Before(r.oldest):
 		return false // it precedes the first requested line
 	case r.repeated > 0:

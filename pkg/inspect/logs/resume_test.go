@@ -32,14 +32,14 @@ func TestResume(t *testing.T) {
 	} {
 		r := &resume{}
 		for _, line := range row.before {
-			r.isNew(line, false)
+			r.isNew(line)
 		}
-		if from := r.begin(); !from.Equal(row.from) {
+		if from := r.reopen(); !from.Equal(row.from) {
 			t.Errorf("%s: it is taken up from %s", name, from)
 		}
 		var isNew []Line
 		for _, line := range row.after {
-			if r.isNew(line, true) {
+			if r.isNew(line) {
 				isNew = append(isNew, line)
 			}
 		}
@@ -55,13 +55,13 @@ func TestResumeAfterManyLines(t *testing.T) {
 	r := &resume{}
 	line := func(n int) Line { return Line{at(0).Add(time.Duration(n) * time.Microsecond), "the same"} }
 	for n := range 3000 {
-		r.isNew(line(n), false)
+		r.isNew(line(n))
 	}
-	if from := r.begin(); !from.Equal(at(0)) {
+	if from := r.reopen(); !from.Equal(at(0)) {
 		t.Errorf("it is taken up from %s", from)
 	}
 	for n := range 4000 {
-		if isNew := r.isNew(line(n), true); isNew != (n >= 3000) {
+		if isNew := r.isNew(line(n)); isNew != (n >= 3000) {
 			t.Fatalf("line %d is new: %t", n, isNew)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -11,12 +12,10 @@ import (
 // line. With an unlimited height, all ready objects share one line if their number exceeds the constant few.
 func (f frame) table(height int) []line {
 	reports := byUrgency(f.Reports)
-	firstReady := slices.IndexFunc(reports, func(r status.Report) bool { return r.Verdict == status.Ready })
-	if firstReady < 0 {
-		firstReady = len(reports)
-	}
-	shown := f.readyShown(firstReady, len(reports)-firstReady, height)
-	rows := reports[:firstReady+shown]
+	ready := int(problem.Count(reports, func(r status.Report) bool { return r.Verdict == status.Ready }))
+	notReady := len(reports) - ready
+	shown := f.readyShown(notReady, ready, height)
+	rows := reports[:notReady+shown]
 	header := []piece{{dim, "NAMESPACE"}, {dim, "NAME"}, {"", "READY"}, {dim, "VERDICT"}, {dim, "AGE"}}
 	several := slices.ContainsFunc(reports, func(r status.Report) bool { return r.Metadata.Namespace != reports[0].Metadata.Namespace })
 	widths := f.tableWidths(header, rows, several)
@@ -30,7 +29,7 @@ func (f frame) table(height int) []line {
 	if height <= 0 || height > 3 {
 		all = append(all, row(plain("  "), header, "REASON"))
 	}
-	hints := height <= 0 || 2*firstReady+shown+2 <= height
+	hints := height <= 0 || 2*notReady+shown+2 <= height
 	for _, r := range rows {
 		sign, color := f.style.verdictStyle(r.Verdict)
 		reason := trimmed(r.Reason)
@@ -42,13 +41,8 @@ func (f frame) table(height int) []line {
 			all = append(all, line{{cyan, "    hint: " + r.Hint}})
 		}
 	}
-	if folded := len(reports) - firstReady - shown; folded > 0 {
-		sign, color := f.style.verdictStyle(status.Ready)
-		more := ""
-		if shown > 0 {
-			more = "more "
-		}
-		all = append(all, line{{color, sign + " "}, {"", fmt.Sprintf("%d %sready", folded, more)}})
+	if shown < ready {
+		all = append(all, f.others(status.Ready, ready-shown, shown, "ready"))
 	}
 	return all
 }

@@ -111,35 +111,34 @@ func (t podTree) podBranches(pods []*problem.Pod, depth int) []branch {
 	kinds := slices.SortedFunc(maps.Keys(alike), func(a, b kindOfPod) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.status, b.status))
 	})
-	shown := map[kindOfPod]int{}
-	var alone []*problem.Pod
+	shown := map[kindOfPod][]*problem.Pod{}
 	for _, k := range kinds {
-		shown[k] = t.byThemselves(k, len(alike[k]))
-		alone = append(alone, alike[k][:shown[k]]...)
+		shown[k] = alike[k][:t.byThemselves(k, len(alike[k]))]
 	}
-	widths, left := t.podWidths(alone, depth)
+	widths, left := t.podWidths(slices.Concat(slices.Collect(maps.Values(shown))...), depth)
 	var all []branch
 	for _, k := range kinds {
-		said := ""
-		for _, pod := range alike[k][:shown[k]] {
+		for i, pod := range shown[k] {
 			reason := pod.Reason
-			if reason == said {
+			if i > 0 && reason == shown[k][i-1].Reason {
 				reason = ""
-			} else {
-				said = reason
 			}
 			all = append(all, t.pod(pod, reason, k, widths, left))
 		}
-		if rest := len(alike[k]) - shown[k]; rest > 0 {
-			sign, color := t.style.verdictStyle(k.verdict())
-			more := ""
-			if shown[k] > 0 {
-				more = "more "
-			}
-			all = append(all, branch{text: line{{color, sign + " "}, {"", fmt.Sprintf("%d %s%s", rest, more, trimmed(k.status))}}})
+		if rest := len(alike[k]) - len(shown[k]); rest > 0 {
+			all = append(all, branch{text: t.others(k.verdict(), rest, len(shown[k]), trimmed(k.status))})
 		}
 	}
 	return all
+}
+
+// others returns the line that replaces the lines of similar objects or pods, after the ones that are shown.
+func (f frame) others(v status.Verdict, hidden, shown int, what string) line {
+	sign, color := f.style.verdictStyle(v)
+	if shown > 0 {
+		what = "more " + what
+	}
+	return line{{color, sign + " "}, {"", fmt.Sprintf("%d %s", hidden, what)}}
 }
 
 // byThemselves returns how many of n pods with the same status are shown individually.

@@ -32,5 +32,5 @@ func CountChanges(w io.Writer, changes []CountChange) error {
 	for _, c := range changes {
 		rows = append(rows, row(c.Namespace, c.Name, count(c.Before), count(c.After)))
 	}
-	return writeTable(w, rows)
+	return newColumns().print(w, rows)
 }

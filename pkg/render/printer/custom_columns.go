@@ -73,9 +73,7 @@ func (c *CustomColumns) PrintObj(obj runtime.Object, w io.Writer) error {
 		}
 		rows = append(rows, row)
 	}
-	p := &text{w: w}
-	p.rows(c.columns, rows)
-	return p.err
+	return c.columns.print(w, rows)
 }
 
 // cellOf returns the values at a path in an object, separated by commas, or <none> if there are none.

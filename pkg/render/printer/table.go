@@ -56,7 +56,5 @@ func (t *Table) Print(w io.Writer, reports []status.Report, now time.Time) error
 		add(r.Metadata.Namespace, name, desired(r.Replicas), fmt.Sprint(r.Replicas.Current), fmt.Sprint(r.Replicas.Ready),
 			string(r.Verdict), age(r.Metadata.CreationTimestamp.Time, now), r.Reason)
 	}
-	p := &text{w: w}
-	p.rows(t.columns, rows)
-	return p.err
+	return t.columns.print(w, rows)
 }

@@ -27,30 +27,10 @@ func (t *text) line(format string, args ...any) {
 	}
 }
 
-func (t *text) table(rows [][]string) { t.rows(newColumns(), rows) }
-
-// rows writes rows in columns like kubectl, without trailing spaces.
-func (t *text) rows(c *columns, rows [][]string) {
-	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			if cells[i] = escape.Column(trimmed(cell)); i == len(row)-1 {
-				cells[i] = escape.Cell(trimmed(cell))
-			}
-		}
-		_, _ = fmt.Fprintln(c.tabs, strings.Join(cells, "\t")) // a strings.Builder returns no error
+func (t *text) table(rows [][]string) {
+	if t.err == nil {
+		t.err = newColumns().print(t.w, rows)
 	}
-	_ = c.tabs.Flush()
-	for line := range strings.Lines(c.aligned.String()) {
-		t.line("%s", line)
-	}
-	c.aligned.Reset()
-}
-
-func writeTable(w io.Writer, rows [][]string) error {
-	t := &text{w: w}
-	t.table(rows)
-	return t.err
 }
 
 // oneLine returns text as one escaped line. Colors must be added after this call.
@@ -71,6 +51,26 @@ func newColumns() *columns {
 	c := &columns{}
 	c.tabs = printers.GetNewTabWriter(&c.aligned)
 	return c
+}
+
+// print writes rows like kubectl, without trailing spaces.
+func (c *columns) print(w io.Writer, rows [][]string) error {
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			if cells[i] = escape.Column(trimmed(cell)); i == len(row)-1 {
+				cells[i] = escape.Cell(trimmed(cell))
+			}
+		}
+		_, _ = fmt.Fprintln(c.tabs, strings.Join(cells, "\t")) // a strings.Builder returns no error
+	}
+	_ = c.tabs.Flush()
+	t := &text{w: w}
+	for line := range strings.Lines(c.aligned.String()) {
+		t.line("%s", line)
+	}
+	c.aligned.Reset()
+	return t.err
 }
 
 // age formats the time from then to now like kubectl, or returns <unknown> if then is zero.

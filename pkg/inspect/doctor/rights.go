@@ -49,17 +49,14 @@ func (d *Doctor) rights(ctx context.Context) ([]check.Result, error) {
 // roles returns the names of the installed roles from deploy/rbac.
 func (d *Doctor) roles(ctx context.Context) sets.Set[string] {
 	installed := sets.New[string]()
+	namespaces := map[string]string{"role": d.Namespace, "clusterrole": metav1.NamespaceAll}
 	for _, role := range []string{check.Viewer, check.Editor, check.Controller} {
-		var err error
-		switch check.RoleKind(role, d.Namespace) {
-		case "clusterrole":
-			_, err = d.client.Resource(rbacv1.SchemeGroupVersion.WithResource("clusterroles")).Get(ctx, role, metav1.GetOptions{})
-		case "role":
-			_, err = d.client.Resource(rbacv1.SchemeGroupVersion.WithResource("roles")).Namespace(d.Namespace).Get(ctx, role, metav1.GetOptions{})
-		default:
+		kind := check.RoleKind(role, d.Namespace)
+		if kind == "" {
 			continue
 		}
-		if err == nil {
+		resource := d.client.Resource(rbacv1.SchemeGroupVersion.WithResource(kind + "s"))
+		if _, err := resource.Namespace(namespaces[kind]).Get(ctx, role, metav1.GetOptions{}); err == nil {
 			installed.Insert(role)
 		}
 	}
@@ -78,7 +75,7 @@ func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, er
 	for _, k := range served {
 		objects = append(objects, k.CRD())
 		if len(k.ReplicasPath) > 0 {
-			scales = append(scales, k.CRD()+"/scale")
+			scales = append(scales, k.Resource.Resource+"/scale."+k.Resource.Group)
 		}
 	}
 	to := func(verbs string, resources ...string) []check.Right { return rightsTo(namespace, verbs, resources...) }
@@ -115,16 +112,14 @@ func deployments() kinds.Kind {
 	return kinds.Kind{Resource: appsv1.SchemeGroupVersion.WithResource("deployments"), ReplicasPath: []string{"spec", "replicas"}}
 }
 
-// rightsTo returns a right for each verb and each resource, such as "pods/log" or "deployments.apps".
+// rightsTo returns a right for each verb and each resource, such as "pods/log" or "deployments/scale.apps".
 // Spaces separate the verbs.
 func rightsTo(namespace, verbs string, resources ...string) []check.Right {
 	var rights []check.Right
 	for _, resource := range resources {
-		name, subresource, _ := strings.Cut(resource, "/")
-		gr := schema.ParseGroupResource(name)
-		for verb := range strings.FieldsSeq(verbs) {
-			rights = append(rights, check.Right{Namespace: namespace, Verb: verb, Group: gr.Group, Resource: gr.Resource, Subresource: subresource})
-		}
+		gr := schema.ParseGroupResource(resource)
+		rule := rbacv1.PolicyRule{Verbs: strings.Fields(verbs), APIGroups: []string{gr.Group}, Resources: []string{gr.Resource}}
+		rights = append(rights, rightsOf(namespace, rule)...)
 	}
 	return rights
 }

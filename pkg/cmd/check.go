@@ -75,7 +75,7 @@ func (o *checkOptions) run(ctx context.Context) error {
 		}
 	}
 	if o.output.format == "" {
-		err = printer.Checks(o.common.streams.Out, check.FixOnce(checks), terminal.Style(o.common.streams.Out, o.color))
+		err = printer.Checks(o.common.streams.Out, checks, terminal.Style(o.common.streams.Out, o.color))
 	} else {
 		report := map[string]any{"apiVersion": status.ReportVersion, "kind": "CheckReport", "passed": failed == 0, "checks": checks}
 		err = o.output.write(o.common.streams.Out, report, "  ")

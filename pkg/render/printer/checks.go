@@ -3,18 +3,22 @@ package printer
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 )
 
-// Checks writes a line for each check, followed by the commands that fix its problem.
+// Checks writes a line for each check, followed by the commands that fix its problem. If several checks have the
+// same commands, they follow only the last of these checks.
 func Checks(w io.Writer, checks []check.Result, style Style) error {
 	width := 0
 	for _, c := range checks {
 		width = max(width, len(escape.Cell(c.Name)))
 	}
-	for _, c := range checks {
+	var b strings.Builder
+	for i, c := range checks {
 		sign := style.paint(green, style.sign("✔", "ok  "))
 		switch c.State {
 		case check.Failed:
@@ -24,14 +28,14 @@ func Checks(w io.Writer, checks []check.Result, style Style) error {
 		case check.Unknown:
 			sign = style.paint(yellow, style.sign("?", "?   "))
 		}
-		if _, err := fmt.Fprintf(w, "%s %-*s  %s\n", sign, width, escape.Cell(c.Name), oneLine(c.Message)); err != nil {
-			return err
+		fmt.Fprintf(&b, "%s %-*s  %s\n", sign, width, escape.Cell(c.Name), oneLine(c.Message))
+		if slices.ContainsFunc(checks[i+1:], func(later check.Result) bool { return slices.Equal(later.Fix, c.Fix) }) {
+			continue
 		}
 		for _, command := range c.Fix {
-			if _, err := fmt.Fprintf(w, "    %s\n", style.paint(cyan, oneLine(command))); err != nil {
-				return err
-			}
+			fmt.Fprintf(&b, "    %s\n", style.paint(cyan, oneLine(command)))
 		}
 	}
-	return nil
+	_, err := io.WriteString(w, b.String())
+	return err
 }

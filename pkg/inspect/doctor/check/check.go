@@ -4,7 +4,6 @@ package check
 
 import (
 	"fmt"
-	"slices"
 
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 
@@ -64,15 +63,4 @@ func Server(version, host string) Result {
 		c.State, c.Message = Unknown, fmt.Sprintf("%s is not tested: the tests run against %s to %s", c.Message, OldestTested, NewestTested)
 	}
 	return c
-}
-
-// FixOnce returns the checks, but removes the fixes of a check if a later check has the same fixes.
-func FixOnce(checks []Result) []Result {
-	checks = slices.Clone(checks)
-	for i := range checks {
-		if slices.ContainsFunc(checks[i+1:], func(later Result) bool { return slices.Equal(later.Fix, checks[i].Fix) }) {
-			checks[i].Fix = nil
-		}
-	}
-	return checks
 }

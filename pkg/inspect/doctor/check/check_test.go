@@ -1,7 +1,6 @@
 package check
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -270,15 +269,5 @@ func TestCheckPaused(t *testing.T) {
 		if got := lines(Paused(test.reports, test.namespace, now(), nil)); got != test.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, test.want)
 		}
-	}
-}
-
-// If several checks have the same fix, only the last of these checks shows it.
-func TestFixOnce(t *testing.T) {
-	t.Parallel()
-	checks := []Result{{Fix: []string{"a"}}, {Fix: []string{"b"}}, {Fix: []string{"a"}}}
-	got := FixOnce(checks)
-	if got[0].Fix != nil || !slices.Equal(got[1].Fix, []string{"b"}) || !slices.Equal(got[2].Fix, []string{"a"}) || checks[0].Fix == nil {
-		t.Errorf("%v, from %v", got, checks)
 	}
 }

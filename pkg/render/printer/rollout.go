@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -12,34 +13,29 @@ import (
 
 // rollout is the observed progress of an object from a change until the object is ready.
 type rollout struct {
-	// begun is when the change was made, or zero if no change was seen.
-	begun time.Time
+	// begun is when the change was made, or zero if no change was seen. ended is when the object became
+	// ready, or zero if it is not ready.
+	begun, ended time.Time
 	// seen is when the change was first seen. ready is the number of ready pods at that time, and now
 	// is the latest number.
 	seen       time.Time
 	ready, now int32
-	// generation is the generation of the object. took is the duration of the last rollout.
-	generation int64
-	took       time.Duration
-	settled    bool
+	generation int64 // of the object
 }
 
 func (o rollout) see(r status.Report, now time.Time) rollout {
-	ready := r.Verdict.Settled()
-	o.now = readyNow(r)
-	fresh := o.seen.IsZero()
+	begun := now
 	switch {
-	case ready && (fresh || o.settled):
-		return rollout{seen: now, generation: r.Metadata.Generation, settled: true, took: o.took, begun: o.begun}
-	case ready:
-		o.settled, o.took = true, now.Sub(o.begun)
+	case r.Verdict.Settled():
+		return rollout{begun: o.begun, ended: cmp.Or(o.ended, now), seen: cmp.Or(o.seen, now)}
+	case o.seen.IsZero():
+		begun = changed(r, now)
+	case o.ended.IsZero() && o.generation == r.Metadata.Generation:
+		o.now = readyNow(r)
 		return o
-	case fresh:
-		return rollout{begun: changed(r, now), seen: now, ready: o.now, now: o.now, generation: r.Metadata.Generation}
-	case o.settled || o.generation != r.Metadata.Generation:
-		return rollout{begun: now, seen: now, ready: o.now, now: o.now, generation: r.Metadata.Generation}
 	}
-	return o
+	ready := readyNow(r)
+	return rollout{begun: begun, seen: now, ready: ready, now: ready, generation: r.Metadata.Generation}
 }
 
 // changed returns the time of the last change of an object that is not ready. This is the last write
@@ -66,8 +62,8 @@ func (o rollout) text(now time.Time) string {
 	switch {
 	case o.begun.IsZero():
 		return ""
-	case o.settled:
-		return "took " + duration.HumanDuration(o.took)
+	case !o.ended.IsZero():
+		return "took " + duration.HumanDuration(o.ended.Sub(o.begun))
 	}
 	return age(o.begun, now) + o.rate(now)
 }
@@ -75,7 +71,7 @@ func (o rollout) text(now time.Time) string {
 // rate formats the number of pods that became ready per second after the change was first seen. It
 // returns "" in the first second, after the rollout, and if no additional pods are ready.
 func (o rollout) rate(now time.Time) string {
-	if gained, watched := o.now-o.ready, now.Sub(o.seen); gained > 0 && watched >= time.Second && !o.settled {
+	if gained, watched := o.now-o.ready, now.Sub(o.seen); gained > 0 && watched >= time.Second && o.ended.IsZero() {
 		return fmt.Sprintf("  %.1f/s", float64(gained)/watched.Seconds())
 	}
 	return ""

@@ -2,6 +2,7 @@
 package budget
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -43,11 +44,7 @@ func (b Budget) String() string {
 // up, as in the disruption controller.
 func (b Budget) After(going int32) (left, required int32) {
 	pods := max(b.Pods-going, 0)
-	word := b.MinAvailable
-	if b.MaxUnavailable != "" {
-		word = b.MaxUnavailable
-	}
-	asked := intstr.Parse(word)
+	asked := intstr.Parse(cmp.Or(b.MaxUnavailable, b.MinAvailable))
 	n, err := intstr.GetScaledValueFromIntOrPercent(&asked, int(pods), true)
 	required = int32(min(max(n, 0), math.MaxInt32))
 	switch {

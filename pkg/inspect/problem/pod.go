@@ -59,8 +59,11 @@ type Context struct {
 // OfPod returns the problem of a pod, according to the pod, its events, and its node. It returns
 // false if there is none. ended describes how a finished pod ended.
 func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
-	f := Finding{Pod: pod.Name, Since: notReadySince(pod), Events: in.Events[pod.UID], logs: in.Logs, commands: in.Commands}
-	ready, _ := Ready(pod)
+	ready, since := Ready(pod)
+	if ready || since.IsZero() {
+		since = pod.CreationTimestamp.Time
+	}
+	f := Finding{Pod: pod.Name, Since: since, Events: in.Events[pod.UID], logs: in.Logs, commands: in.Commands}
 	var found bool
 	switch {
 	case pod.DeletionTimestamp != nil:
@@ -105,15 +108,6 @@ func Ready(pod *corev1.Pod) (ready bool, since time.Time) {
 		}
 	}
 	return false, time.Time{}
-}
-
-// notReadySince returns when a pod stopped being ready. If the pod is ready, or that time is
-// unknown, it returns when the pod was created.
-func notReadySince(pod *corev1.Pod) time.Time {
-	if ready, since := Ready(pod); !ready && !since.IsZero() {
-		return since
-	}
-	return pod.CreationTimestamp.Time
 }
 
 // terminating sets the finding if a pod still exists some time after its deletion timestamp, which

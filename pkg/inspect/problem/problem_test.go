@@ -93,8 +93,8 @@ func TestTerminating(t *testing.T) {
 	}
 }
 
-// A pod has been unready since its condition became false. If that time is unknown, it has been
-// unready since its creation.
+// A pod has had a problem since its condition became false. If that time is unknown, it has had the problem
+// since its creation.
 func TestNotReadySince(t *testing.T) {
 	t.Parallel()
 	created, changed := lookedAt().Add(-time.Hour), lookedAt().Add(-time.Minute)
@@ -105,11 +105,11 @@ func TestNotReadySince(t *testing.T) {
 		"it was ready":           {corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(changed)}, changed},
 		"it is ready":            {corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(changed)}, created},
 		"nobody says since when": {corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse}, created},
-		"another condition":      {corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(changed)}, created},
+		"another condition":      {corev1.PodCondition{Type: corev1.ContainersReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(changed)}, created},
 	} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(created)}, Status: corev1.PodStatus{Conditions: []corev1.PodCondition{test.condition}}}
-		if got := notReadySince(pod); !got.Equal(test.want) {
-			t.Errorf("%s: since %s, want %s", name, got, test.want)
+		if f, _ := OfPod(pod, "", Context{Now: lookedAt()}); !f.Since.Equal(test.want) {
+			t.Errorf("%s: since %s, want %s", name, f.Since, test.want)
 		}
 	}
 }

@@ -51,15 +51,15 @@ func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, c
 	}
 	var lines []string
 	for _, c := range unknown.Candidates {
-		lines = append(lines, "", "  "+c.Path+c.Remarks())
+		lines = append(lines, "", "  "+c.Path.String()+c.Remarks())
 		if c.Pattern && verb != "create" {
 			continue // the list element does not exist, so only create can set its field
 		}
 		command := commandline.Plugin(verb, t.Kind.CRD()+"/"+t.Name).In(t.Namespace)
-		lines = append(lines, "    "+o.line(command.With(count...).With("--replicas-path", c.Path)))
+		lines = append(lines, "    "+o.line(command.With(count...).With("--replicas-path", c.Path.String())))
 	}
 	once := "PATH"
-	if first := unknown.Candidates[0].Path; len(unknown.Candidates) == 1 && !strings.Contains(first, "[") {
+	if first := unknown.Candidates[0].Path.String(); len(unknown.Candidates) == 1 && !strings.Contains(first, "[") {
 		once = first
 	}
 	annotate := commandline.Kubectl("annotate", "crd", t.Kind.CRD(), kinds.AnnotationReplicasPath+"="+once)
@@ -127,7 +127,7 @@ func noField(t *observe.Target, path fieldpath.Path, schema map[string]any) erro
 	}
 	if len(nearest) == 0 {
 		for _, c := range candidates.Fields(schema, nil) {
-			nearest = append(nearest, c.Path)
+			nearest = append(nearest, c.Path.String())
 		}
 		nearest = nearest[:min(len(nearest), 3)]
 	}

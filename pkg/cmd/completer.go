@@ -265,8 +265,8 @@ func paths(ctx context.Context, c *cluster, _ *cobra.Command, args []string, _ s
 		return offer{words, wholeWords}
 	}
 	for _, candidate := range candidates.Fields(schema, t.Object.Object) {
-		if !candidate.Pattern && candidate.Path != known {
-			words = append(words, cobra.CompletionWithDesc(candidate.Path, strings.TrimLeft(candidate.Remarks(), " :")))
+		if path := candidate.Path.String(); !candidate.Pattern && path != known {
+			words = append(words, cobra.CompletionWithDesc(path, strings.TrimLeft(candidate.Remarks(), " :")))
 		}
 	}
 	return offer{words, wholeWords}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -28,8 +29,9 @@ func TestErrorsEscape(t *testing.T) {
 		escapetest.MustBeHarmless(t, "a verdict", err.Error())
 	}
 	o := commonOptions{clients: kube.New("v0", genericiooptions.NewTestIOStreamsDiscard())}
+	hostile := fieldpath.Fields(escapetest.Hostile)
 	choose := o.chooseField(&discover.UnknownFieldError{
-		Kind: kinds.ImoocPod(), Candidates: []candidates.Field{{Path: escapetest.Hostile, Description: escapetest.Hostile}, {Path: escapetest.Hostile, Pattern: true}},
+		Kind: kinds.ImoocPod(), Candidates: []candidates.Field{{Path: hostile, Description: escapetest.Hostile}, {Path: hostile, Pattern: true}},
 	}, "scale", &observe.Target{Kind: kinds.ImoocPod(), Name: escapetest.Hostile})
 	escapetest.MustBeHarmless(t, "a choice", choose.Error())
 }

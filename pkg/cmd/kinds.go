@@ -202,7 +202,7 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	case unknown != nil:
 		row.Found = "guess"
 		for _, candidate := range unknown.Candidates {
-			row.Candidates = append(row.Candidates, candidate.Path)
+			row.Candidates = append(row.Candidates, candidate.Path.String())
 		}
 	default:
 		row.Found, row.Error = "unknown", err.Error()

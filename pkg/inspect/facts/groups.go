@@ -16,16 +16,12 @@ func (f Facts) groups(obj map[string]any) []status.Group {
 	var all []status.Group
 	reported := fieldpath.Object(obj, "status")
 	for _, c := range candidates.Fields(f.schema, obj) {
-		path, err := fieldpath.ParseSteps(c.Path)
-		if err != nil {
-			continue
-		}
-		name := candidates.GroupOf(path)
+		name := candidates.GroupOf(c.Path)
 		known := slices.ContainsFunc(all, func(g status.Group) bool { return g.Name == name })
-		if c.Value == nil || name == "" || known || candidates.Multiplies(path.Last().Name) {
+		if c.Value == nil || name == "" || known || candidates.Multiplies(c.Path.Last().Name) {
 			continue
 		}
-		g := status.Group{Name: name, Path: c.Path, Desired: Pods(*c.Value), Pods: Pods(times(obj, *c.Value, path))}
+		g := status.Group{Name: name, Path: c.Path.String(), Desired: Pods(*c.Value), Pods: Pods(times(obj, *c.Value, c.Path))}
 		g.Ready, g.From = readyIn(reported, name, ".status")
 		all = append(all, g)
 	}

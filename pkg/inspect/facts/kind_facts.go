@@ -265,14 +265,14 @@ func within(path string) fieldpath.Path {
 func (f *Facts) otherCounts(root map[string]any, count *fieldpath.Path, sharded bool) {
 	f.Several = slices.ContainsFunc(count.Steps, func(s fieldpath.Step) bool { return s.Kind != fieldpath.Field })
 	for _, c := range candidates.Fields(root, nil) {
-		path, err := fieldpath.ParseSteps(c.Path)
-		if err != nil || c.Pattern || path.String() == count.String() {
+		path := c.Path
+		if c.Pattern || path.String() == count.String() {
 			continue
 		}
 		name := path.Last().Name
 		another := f.Count != ".spec.replicas" || !slices.Contains([]string{"size", "count", "scale", "replica"}, name)
 		if len(path.Steps) <= len(count.Steps) && another {
-			f.OtherCounts = append(f.OtherCounts, c.Path)
+			f.OtherCounts = append(f.OtherCounts, path.String())
 		}
 		f.Several = f.Several || len(count.Steps) > 2 && len(path.Steps) > 2 && name == count.Last().Name
 		f.Several = f.Several || sharded && f.Unit == "pod" && candidates.Unit(name) == "shard" &&

@@ -17,7 +17,7 @@ const maxFields = 200
 // Field is an integer field whose name suggests a replica count. Only a user can confirm this, because
 // names may be misleading: the .spec.replicas of a KafkaTopic is not a number of pods.
 type Field struct {
-	Path             string // for fieldpath.ParsePath
+	Path             fieldpath.Path
 	Pattern          bool   // like Node.Pattern
 	Description      string // the first sentence of the description in the schema
 	Value            *int64 // the value in the object, or nil if it is missing or not an integer
@@ -61,7 +61,7 @@ func Fields(schema, obj map[string]any) []Field {
 func newField(n Node) Field {
 	description, _ := n.Schema["description"].(string)
 	return Field{
-		Path: n.Path.String(), Pattern: n.Pattern, Description: firstSentence(description),
+		Path: n.Path, Pattern: n.Pattern, Description: firstSentence(description),
 		Minimum: bound(n.Schema, "minimum", 1), Maximum: bound(n.Schema, "maximum", -1),
 		depth: n.Depth, rank: rank(n.Name()),
 	}

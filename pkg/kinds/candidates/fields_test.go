@@ -2,6 +2,7 @@ package candidates
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 
 func (c Field) text() string {
 	var b strings.Builder
-	b.WriteString(c.Path)
+	b.WriteString(c.Path.String())
 	if c.Pattern {
 		b.WriteString(" pattern")
 	}
@@ -59,7 +60,7 @@ func TestCandidatesAreBounded(t *testing.T) {
 	properties := map[string]any{"spec": self, "a": self, "b": self, "c": self, "d": self, "size": map[string]any{"type": "integer"}}
 	self["properties"] = properties
 	got := Fields(self, nil)
-	if len(got) != maxFields || got[0].Path != ".spec.size" || got[1].Path != ".spec.a.size" {
+	if len(got) != maxFields || got[0].Path.String() != ".spec.size" || got[1].Path.String() != ".spec.a.size" {
 		t.Errorf("got %d candidates, %v first", len(got), got[:2])
 	}
 	delete(properties, "size")
@@ -89,8 +90,8 @@ func TestCandidatesCanBeWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		obj := map[string]any{"metadata": map[string]any{"resourceVersion": "1"}, "spec": rapid.MapOfN(rapid.OneOf(count, objects.Names()), objects.Values(3), 0, 5).Draw(t, "spec")}
 		for _, c := range Fields(nil, obj) {
-			p, err := fieldpath.ParsePath(c.Path)
-			if err != nil || p.String() != c.Path {
+			p, err := fieldpath.ParsePath(c.Path.String())
+			if err != nil || !reflect.DeepEqual(p, c.Path) {
 				t.Fatalf("%s reads as %s, %v", c.Path, p, err)
 			}
 			n, found, err := p.Get(obj)

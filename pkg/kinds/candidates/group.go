@@ -15,17 +15,14 @@ func Group(fields []Field, name string) (fieldpath.Path, error) {
 	var found []fieldpath.Path
 	var groups []string
 	for _, c := range fields {
-		path, err := fieldpath.ParsePath(c.Path)
-		if err != nil || c.Pattern {
+		words := groupsOf(c.Path)
+		if c.Pattern || len(words) == 0 {
 			continue
 		}
-		words := groupsOf(path)
 		if slices.Contains(words, name) {
-			found = append(found, path)
+			found = append(found, c.Path)
 		}
-		if len(words) > 0 {
-			groups = append(groups, words[len(words)-1])
-		}
+		groups = append(groups, words[len(words)-1])
 	}
 	switch len(found) {
 	case 1:
@@ -88,9 +85,8 @@ func Total(fields []Field) *int32 {
 		if c.Value == nil || *c.Value < 0 || *c.Value > math.MaxInt32 {
 			continue
 		}
-		dot := strings.LastIndex(c.Path, ".")
-		parent, name := c.Path[:max(dot, 0)], c.Path[dot+1:]
-		if Multiplies(name) {
+		parent := c.Path.Parent().String()
+		if Multiplies(c.Path.Last().Name) {
 			before, beside := each[parent]
 			if each[parent] = *c.Value; beside {
 				each[parent] = min(max(before, 1)*max(*c.Value, 1), math.MaxInt32)

@@ -3,13 +3,24 @@ package candidates
 import (
 	"strings"
 	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
+
+func pathOf(t *testing.T, word string) fieldpath.Path {
+	t.Helper()
+	path, err := fieldpath.ParsePath(word)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 func TestGroup(t *testing.T) {
 	t.Parallel()
-	sets := []Field{{Path: `.spec.nodeSets[?(@.name=="hot")].count`}, {Path: `.spec.nodeSets[?(@.name=="cold")].count`}, {Path: ".spec.nodeSets[2].count"}}
-	fields := []Field{{Path: ".spec.vmselect.replicaCount"}, {Path: ".spec.vminsert.replicaCount"}, {Path: ".spec.replicas"}}
-	several := []Field{{Path: `.spec.clusters[?(@.name=="a")].layout.shardsCount`}, {Path: `.spec.clusters[?(@.name=="a")].layout.replicasCount`}}
+	sets := []Field{{Path: pathOf(t, `.spec.nodeSets[?(@.name=="hot")].count`)}, {Path: pathOf(t, `.spec.nodeSets[?(@.name=="cold")].count`)}, {Path: pathOf(t, ".spec.nodeSets[2].count")}}
+	fields := []Field{{Path: pathOf(t, ".spec.vmselect.replicaCount")}, {Path: pathOf(t, ".spec.vminsert.replicaCount")}, {Path: pathOf(t, ".spec.replicas")}}
+	several := []Field{{Path: pathOf(t, `.spec.clusters[?(@.name=="a")].layout.shardsCount`)}, {Path: pathOf(t, `.spec.clusters[?(@.name=="a")].layout.replicasCount`)}}
 	for name, test := range map[string]struct {
 		candidates      []Field
 		group, want, no string
@@ -21,7 +32,7 @@ func TestGroup(t *testing.T) {
 		"no group at all":     {fields[2:], "spec", "", "the spec has no groups"},
 		"two counts of one":   {several, "a", "", "has several counts"},
 		"what holds a count":  {several[:1], "layout", `.spec.clusters[?(@.name=="a")].layout.shardsCount`, ""},
-		"a pattern is no one": {[]Field{{Path: `.spec.nodeSets[?(@.name=="<NAME>")].count`, Pattern: true}}, "<NAME>", "", "no groups"},
+		"a pattern is no one": {[]Field{{Path: pathOf(t, `.spec.nodeSets[?(@.name=="<NAME>")].count`), Pattern: true}}, "<NAME>", "", "no groups"},
 	} {
 		path, err := Group(test.candidates, test.group)
 		switch {
@@ -36,13 +47,13 @@ func TestGroup(t *testing.T) {
 // Total adds the counts of all groups. It multiplies the counts of a group by its number of shards.
 func TestTotal(t *testing.T) {
 	t.Parallel()
-	of := func(path string, n int64) Field { return Field{Path: path, Value: &n} }
+	of := func(at string, n int64) Field { return Field{Path: pathOf(t, at), Value: &n} }
 	for name, test := range map[string]struct {
 		candidates []Field
 		want       int32 // -1 if it is unknown
 	}{
 		"none":                     {nil, -1},
-		"none with a value":        {[]Field{{Path: ".spec.replicas"}}, -1},
+		"none with a value":        {[]Field{{Path: pathOf(t, ".spec.replicas")}}, -1},
 		"one":                      {[]Field{of(".spec.replicas", 3)}, 3},
 		"zero":                     {[]Field{of(".spec.replicas", 0)}, 0},
 		"groups":                   {[]Field{of(".spec.a.replicas", 3), of(".spec.b.replicas", 2)}, 5},

@@ -80,7 +80,7 @@ func (f *Finder) ParkedCounts(ctx context.Context, kind kinds.Kind, obj *unstruc
 		return nil, err
 	}
 	for _, c := range unknown.Candidates {
-		paths = append(paths, c.Path)
+		paths = append(paths, c.Path.String())
 	}
 	return paths, nil
 }

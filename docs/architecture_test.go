@@ -61,7 +61,6 @@ func layers() []layer {
 
 		{path: "pkg/inspect/budget", about: "the PodDisruptionBudgets that guard pods", pure: true},
 		{path: "pkg/inspect/problem", about: "pods, and why they are not ready", pure: true},
-		{path: "pkg/inspect/reconciler", about: "who reconciles an object: run-controllers, and who wrote it last", pure: true},
 		{path: "pkg/inspect/competing", about: "who else sets the number of pods of an object", pure: true},
 		{path: "pkg/inspect/words", about: "what words, conditions, and fields of a status mean", pure: true},
 

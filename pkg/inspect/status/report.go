@@ -19,7 +19,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/reconciler"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
@@ -51,9 +50,9 @@ type Report struct {
 	Parked *apis.ParkedCount `json:"parked,omitempty"`
 	// Reverts lists everything that resets the replica count. Budgets lists the disruption budgets
 	// that guard the pods, if they were read.
-	Reverts    []competing.Writer    `json:"reverts,omitempty"`
-	Budgets    []budget.Budget       `json:"budgets,omitempty"`
-	Reconciler reconciler.Reconciler `json:"reconciler"`
+	Reverts    []competing.Writer `json:"reverts,omitempty"`
+	Budgets    []budget.Budget    `json:"budgets,omitempty"`
+	Reconciler Reconciler         `json:"reconciler"`
 	// Events are the events of the object, its children, and some pods that are not ready, in the
 	// order of their last occurrence.
 	Events []problem.Event `json:"events,omitempty"`
@@ -124,13 +123,11 @@ func NewReport(e Snapshot) Report {
 		Parked:     o.Parked,
 		Reverts:    competing.Writers(o.reference(), o.Controller, o.Source, e.Autoscalers),
 		Budgets:    budget.Of(e.Budgets, e.Pods.Objects()),
-		Reconciler: reconciler.New(reconciler.Object{
-			Namespace: o.Namespace, Resource: o.Resource, Labels: o.Labels, Foreign: o.Foreign, Managers: o.Managers, Now: e.Now, Commands: e.Commands,
-		}, e.Loops),
-		Events: relevant(e.Events, pods),
-		Held:   o.Pause != nil,
-		Unread: e.Unread,
-		bounds: o.Bounds,
+		Reconciler: reconcilerOf(e),
+		Events:     relevant(e.Events, pods),
+		Held:       o.Pause != nil,
+		Unread:     e.Unread,
+		bounds:     o.Bounds,
 	}
 	hintImages(e, r.Problems)
 	if o.UserPause.Active(e.Now) {

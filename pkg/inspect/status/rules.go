@@ -82,7 +82,7 @@ func reported(v *view) *ruling {
 	case len(o.Fields) > 0:
 		return nothing
 	}
-	return &ruling{verdict: NotReconciled, code: problem.CodeNoPods, reason: "no controller has written its status; " + uncounted + "it has no pods", hint: v.report.Reconciler.Hint()}
+	return &ruling{verdict: NotReconciled, code: problem.CodeNoPods, reason: "no controller has written its status; " + uncounted + "it has no pods", hint: v.controllerHint()}
 }
 
 // nameTheField returns the command that declares the replica field of a kind, or "" for a kind without a CRD.
@@ -265,7 +265,7 @@ func changeNotSeen(v *view) *ruling {
 	if v.changeSeen() {
 		return nil
 	}
-	return v.progressing(problem.CodeChangeNotSeen, "cannot tell whether its controller has seen the last change: %s", v.report.Reconciler.Unanswered())
+	return v.progressing(problem.CodeChangeNotSeen, "cannot tell whether its controller has seen the last change: %s", v.report.Reconciler.unanswered())
 }
 
 func ready(v *view) *ruling {
@@ -316,12 +316,12 @@ func (v *view) switchSeen() bool {
 
 func noController(v *view) *ruling {
 	r := v.given
-	if r.verdict != Progressing || !v.report.Reconciler.Silent() {
+	if r.verdict != Progressing || !v.awaitsLoop() || v.report.Reconciler.active(recently, v.Now) {
 		return nil
 	}
 	r.verdict, r.code = NotReconciled, problem.CodeNoController
-	r.reason += "; " + v.report.Reconciler.Story()
-	r.hint = v.report.Reconciler.Hint()
+	r.reason += "; " + v.story()
+	r.hint = v.controllerHint()
 	return &r
 }
 

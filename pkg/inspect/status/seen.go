@@ -166,7 +166,7 @@ func Acted(before, now Snapshot) (acted, below bool) {
 
 func notSeen(v *view) *ruling {
 	o, by := v.Object, v.report.Reconciler
-	r := &ruling{verdict: NotReconciled, code: problem.CodeGenerationNotSeen, hint: by.Hint()}
+	r := &ruling{verdict: NotReconciled, code: problem.CodeGenerationNotSeen, hint: v.controllerHint()}
 	never := !o.Untracked && o.ObservedGeneration == 0 || o.Untracked && len(o.Conditions) == 0 && o.Word.Phase == ""
 	switch {
 	case never && o.Foreign && by.Status != nil && (v.Acted || o.Generation <= 1 || answered(by.Spec, by.Status)):
@@ -179,7 +179,7 @@ func notSeen(v *view) *ruling {
 		r.reason = fmt.Sprintf("its controller has not seen the last change (generation %d, observed %d)", o.Generation, max(o.ObservedGeneration, 0))
 	}
 	since, known := v.sinceChange()
-	if !o.Foreign && known && since > -noticedWithin && since < noticedWithin && by.Active(noticedWithin) {
+	if !o.Foreign && known && since > -noticedWithin && since < noticedWithin && by.active(noticedWithin, v.Now) {
 		seen := "the controller has not seen the change yet"
 		if never {
 			seen = "the controller has not seen it yet"
@@ -196,7 +196,7 @@ func notSeen(v *view) *ruling {
 		}
 	}
 	if by.Status != nil {
-		r.reason += "; " + by.Story()
+		r.reason += "; " + v.story()
 	}
 	switch {
 	case !o.Foreign:

@@ -9,7 +9,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/reconciler"
 )
 
 func TestCountShows(t *testing.T) {
@@ -46,7 +45,7 @@ func TestCountShows(t *testing.T) {
 func TestPodMadeSince(t *testing.T) {
 	t.Parallel()
 	changed := lookedAt().Add(-10 * time.Second)
-	by := reconciler.Reconciler{Spec: &fieldpath.Write{Time: metav1.NewTime(changed)}}
+	by := Reconciler{Spec: &fieldpath.Write{Time: metav1.NewTime(changed)}}
 	for name, test := range map[string]struct {
 		made time.Time
 		of   types.UID

@@ -16,7 +16,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/reconciler"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -104,16 +103,16 @@ func withoutConditions(content any) any {
 	return fields
 }
 
-func reconcilerRows(r reconciler.Reconciler, now time.Time) [][]string {
+func reconcilerRows(r status.Reconciler, now time.Time) [][]string {
 	var rows [][]string
 	if w := r.Status; w != nil {
 		rows = append(rows, []string{"Status By:", fmt.Sprintf("%s, %s ago", w.Manager, age(w.Time.Time, now))})
 	}
 	loops := r.Loops
-	if live := slices.DeleteFunc(slices.Clone(loops), func(l reconciler.Loop) bool { return !l.Live }); len(live) > 0 {
+	if live := slices.DeleteFunc(slices.Clone(loops), func(l status.Loop) bool { return !l.Live }); len(live) > 0 {
 		loops = live // stopped controllers are shown only if none are live
 	}
-	return append(rows, listed("Controller:", loops, func(l reconciler.Loop) string {
+	return append(rows, listed("Controller:", loops, func(l status.Loop) string {
 		who := l.Who + ": " + l.Scope
 		if !l.Live {
 			who += fmt.Sprintf(" (last heard of %s ago)", age(l.Renewed.Time, now))

@@ -18,7 +18,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/reconciler"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -177,9 +176,9 @@ func TestDescribe(t *testing.T) {
 		event("Pod/foo-2d5dfdbb-1", "Warning", "FailedMount", "secret \"key\" not found", 7, time.Hour, time.Minute),
 		{Object: "ReplicaSet/foo-1", Type: "Normal", Reason: "New", Count: 1, Source: "another", Message: "of the newer kind,\n\tin \x1b[31mtwo lines", Last: metav1.NewTime(ago(time.Second))},
 	}
-	report.Reconciler = reconciler.Reconciler{
+	report.Reconciler = status.Reconciler{
 		Status: &fieldpath.Write{Manager: "kubectl-imoocpod", Operation: "Update", Time: metav1.NewTime(ago(time.Minute))},
-		Loops: []reconciler.Loop{
+		Loops: []status.Loop{
 			{Who: "alice on laptop (process 4711)", Scope: "the shipped kinds in all namespaces", Live: true},
 			{Who: "bob on desk (process 12)", Scope: "the shipped kinds in namespace default", Renewed: metav1.NewTime(ago(time.Hour))},
 		},

@@ -8,7 +8,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/reconciler"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -54,8 +53,8 @@ func TestRollout(t *testing.T) {
 func TestRolloutBeganWithTheLastChange(t *testing.T) {
 	t.Parallel()
 	ago := func(d time.Duration) metav1.Time { return metav1.Time{Time: now.Add(-d)} }
-	write := func(d time.Duration) reconciler.Reconciler {
-		return reconciler.Reconciler{Spec: &fieldpath.Write{Time: ago(d)}}
+	write := func(d time.Duration) status.Reconciler {
+		return status.Reconciler{Spec: &fieldpath.Write{Time: ago(d)}}
 	}
 	condition := func(kind string, is metav1.ConditionStatus, d time.Duration) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: is, LastTransitionTime: ago(d)}

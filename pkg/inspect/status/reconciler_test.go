@@ -1,4 +1,4 @@
-package reconciler
+package status
 
 import (
 	"fmt"
@@ -13,27 +13,26 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-func lookedAt() time.Time { return time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC) }
-
 // A controller is considered active for the given duration after it writes a status, even without a lease.
 func TestActive(t *testing.T) {
 	t.Parallel()
+	now := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
 	for ago, want := range map[time.Duration]bool{4 * time.Second: true, 5 * time.Second: false} {
-		r := New(Object{Now: lookedAt()}, nil)
-		r.Status = &fieldpath.Write{Time: metav1.NewTime(lookedAt().Add(-ago))}
-		if got := r.Active(5 * time.Second); got != want {
+		r := Reconciler{Status: &fieldpath.Write{Time: metav1.NewTime(now.Add(-ago))}}
+		if got := r.active(5*time.Second, now); got != want {
 			t.Errorf("written %s ago: active is %t", ago, got)
 		}
 	}
-	if New(Object{Now: lookedAt()}, nil).Active(5 * time.Second) {
+	if (Reconciler{}).active(5*time.Second, now) {
 		t.Error("without a status it is active")
 	}
 }
 
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
+	now := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
 	write := func(ago time.Duration) *fieldpath.Write {
-		return &fieldpath.Write{Time: metav1.NewTime(lookedAt().Add(-ago))}
+		return &fieldpath.Write{Time: metav1.NewTime(now.Add(-ago))}
 	}
 	for want, r := range map[string]Reconciler{
 		"has never been written":                       {Spec: write(0)},
@@ -41,7 +40,7 @@ func TestUnanswered(t *testing.T) {
 		"was written in the same second as the change": {Spec: write(0), Status: write(0)},
 		"was last written before the change":           {Spec: write(0), Status: write(1)},
 	} {
-		if got := r.Unanswered(); !strings.HasSuffix(got, want) {
+		if got := r.unanswered(); !strings.HasSuffix(got, want) {
 			t.Errorf("%q, want one that ends in %q", got, want)
 		}
 	}
@@ -49,21 +48,22 @@ func TestUnanswered(t *testing.T) {
 
 // Live run-controllers come first. Within each group, the latest renewal comes first. Run-controllers that do
 // not cover the object, or that released their lease, are omitted.
-func TestNew(t *testing.T) {
+func TestReconcilerOf(t *testing.T) {
 	t.Parallel()
+	now := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
 	loop := func(who string, renewed time.Duration) leaserecord.Loop {
-		return leaserecord.Loop{Holder: who, Renewed: lookedAt().Add(-renewed)}
+		return leaserecord.Loop{Holder: who, Renewed: now.Add(-renewed)}
 	}
 	other, elsewhere, stopped := loop("other", 0), loop("elsewhere", 0), loop("", time.Minute)
 	other.Scope.Selector, elsewhere.Scope.Namespace = "tier=back", "other"
 	loops := []leaserecord.Loop{
 		loop("dead long ago", time.Hour), loop("dead", time.Minute), loop("live", 10*time.Second), loop("livelier", time.Second), other, elsewhere, stopped,
 	}
-	at := metav1.NewTime(lookedAt())
-	r := New(Object{
-		Namespace: "shop", Resource: "imoocpods.batch.tutorial.kubebuilder.io", Labels: map[string]string{"tier": "front"}, Now: lookedAt(),
-		Managers: []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: "Apply", Time: &at}, {Manager: "loop", Operation: "Update", Subresource: "status", Time: &at}},
-	}, loops)
+	at := metav1.NewTime(now)
+	var o Object
+	o.Namespace, o.Resource, o.Labels = "shop", "imoocpods.batch.tutorial.kubebuilder.io", map[string]string{"tier": "front"}
+	o.Managers = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: "Apply", Time: &at}, {Manager: "loop", Operation: "Update", Subresource: "status", Time: &at}}
+	r := reconcilerOf(Snapshot{Object: o, Loops: loops, Now: now})
 	var order []string
 	for _, seen := range r.Loops {
 		order = append(order, fmt.Sprintf("%s of %s, live: %t", seen.Who, seen.Scope, seen.Live))

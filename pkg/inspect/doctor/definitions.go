@@ -3,16 +3,13 @@ package doctor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/discovery/cached/memory"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -64,30 +61,17 @@ func (d *Doctor) declarations(ctx context.Context) ([]check.Result, error) {
 	}
 	var checks []check.Result
 	for i := range crds.Items {
-		result, kind := d.checkDeclaration(&crds.Items[i])
-		if result == nil {
+		crd := &crds.Items[i]
+		kind, err := kinds.Declared(crd)
+		if err == nil && (!kind.Reconciled() || kind.Shipped()) {
 			continue
 		}
-		checks = append(checks, *result)
-		if result.State == check.Passed && d.inUse(ctx, kind) {
+		checks = append(checks, check.Declaration(crd.GetName(), kind.Mapping.Strategy, err, d.commands))
+		if err == nil && d.inUse(ctx, kind) {
 			d.declared = append(d.declared, kind.CRD())
 		}
 	}
 	return checks, nil
-}
-
-// checkDeclaration returns the result of checking a CRD, and the kind that it declares. The result
-// is nil if the CRD declares nothing, or if the kind is shipped.
-func (d *Doctor) checkDeclaration(crd *unstructured.Unstructured) (*check.Result, kinds.Kind) {
-	kind, err := kinds.Declared(crd)
-	result := check.Result{Name: "kind " + crd.GetName(), State: check.Passed, Message: fmt.Sprintf("declared: plan %s", kind.Mapping.Strategy)}
-	switch {
-	case err != nil:
-		result.State, result.Message, result.Fix = check.Failed, err.Error(), []string{d.commands.Line(commandline.Kubectl("edit", "crd", crd.GetName()))}
-	case !kind.Reconciled() || kind.Shipped():
-		return nil, kind
-	}
-	return &result, kind
 }
 
 // inUse reports whether objects of a kind exist. It returns false if they cannot be listed.

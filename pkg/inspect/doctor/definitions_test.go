@@ -1,44 +1,62 @@
 package doctor
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 
-	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
 // A CRD has a result only if it declares a kind and is not shipped. The result reports errors in the
-// declaration.
-func TestCheckDeclaration(t *testing.T) {
+// declaration. A kind is in use only if it has objects.
+func TestDeclarations(t *testing.T) {
 	t.Parallel()
-	scaffold := kinds.Scaffold{Kind: "Foo", Group: "example.com", Plan: kinds.StrategyPods, Image: "nginx"}
-	made := func(annotations map[string]string) *unstructured.Unstructured {
-		crd, err := scaffold.CRD()
+	s := apiserver.New(t)
+	s.CreateCRDs() // the shipped CRDs
+	for kind, annotations := range map[string]map[string]string{
+		"Used": nil, "Unused": nil, "Undeclared": {}, "Wrong": {kinds.AnnotationPlan: "jobs"},
+	} {
+		crd, err := kinds.Scaffold{Kind: kind, Group: "example.com", Plan: kinds.StrategyPods, Image: "nginx"}.CRD()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if annotations != nil {
 			crd.SetAnnotations(annotations)
 		}
-		return crd
+		s.Create(crd)
 	}
-	if result, kind := (&Doctor{}).checkDeclaration(made(nil)); result == nil || result.State != check.Passed || !strings.Contains(result.Message, "pods") || !kind.Reconciled() {
-		t.Errorf("a declared kind: %+v", result)
+	for _, kind := range []string{"Used", "Undeclared"} {
+		s.Create(&unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "example.com/v1alpha1", "kind": kind, "metadata": map[string]any{"namespace": "default", "name": "foo"},
+		}})
 	}
-	if result, _ := (&Doctor{}).checkDeclaration(made(map[string]string{})); result != nil {
-		t.Errorf("a CRD that declares nothing: %+v", result)
+	client, err := dynamic.NewForConfig(s.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if result, _ := (&Doctor{}).checkDeclaration(made(map[string]string{kinds.AnnotationPlan: "jobs"})); result == nil || result.State != check.Failed || len(result.Fix) != 1 {
-		t.Errorf("a declaration that cannot be: %+v", result)
+	d := &Doctor{client: client, Namespace: "default"}
+	checks, err := d.declarations(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	shipped := deploy.CRDs()
-	for _, crd := range shipped {
-		if result, _ := (&Doctor{}).checkDeclaration(crd); result != nil {
-			t.Errorf("a shipped CRD: %+v", result)
+	var got []string
+	for _, c := range checks {
+		got = append(got, strings.Join(append([]string{c.Name, string(c.State)}, c.Fix...), ", "))
+		if (c.State == check.Passed) != (c.Message == "declared: plan pods") {
+			t.Errorf("%s: %q", c.Name, c.Message)
 		}
+	}
+	want := []string{"kind unuseds.example.com, passed", "kind useds.example.com, passed", "kind wrongs.example.com, failed, kubectl edit crd wrongs.example.com"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the results are %q, want %q", got, want)
+	}
+	if want := []string{"useds.example.com"}; !slices.Equal(d.declared, want) {
+		t.Errorf("the kinds with objects are %q, want %q", d.declared, want)
 	}
 }

@@ -37,6 +37,15 @@ func CRD(want, have *unstructured.Unstructured, commands commandline.Context) Re
 	return c
 }
 
+// Declaration returns the result for a CRD that declares a kind with a strategy. err is the error in the
+// declaration, or nil.
+func Declaration(crd string, strategy kinds.Strategy, err error, commands commandline.Context) Result {
+	if err != nil {
+		return Result{Name: "kind " + crd, State: Failed, Message: err.Error(), Fix: []string{commands.Line(commandline.Kubectl("edit", "crd", crd))}}
+	}
+	return Result{Name: "kind " + crd, State: Passed, Message: "declared: plan " + string(strategy)}
+}
+
 // versionsOf returns the versions of a CRD as JSON, because numbers from YAML and from the server
 // have different types.
 func versionsOf(crd *unstructured.Unstructured) []byte {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
@@ -45,6 +46,24 @@ func TestMissingKindBesideARefusedInput(t *testing.T) {
 			if said := w.said(word); len(said) != 1 {
 				t.Errorf("it said %q, want one line with %q", said, word)
 			}
+		}
+	})
+}
+
+// A named kind whose CRD declares nothing stays refused when another part of the CRD changes.
+func TestUndeclaredKindStaysRefused(t *testing.T) {
+	crd, kind := declaredKind{plan: kinds.StrategyPods}.worker(t)
+	crd.SetAnnotations(nil)
+	inWorld(t, nil, func(w *world) {
+		w.Create(crd)
+		w.start(func(o *Options) { o.Declared = Declarations{Named: []string{kind.CRD()}} })
+		w.passes(time.Second)
+		w.Update("customresourcedefinitions", "", kind.CRD(), func(crd *unstructured.Unstructured) {
+			crd.SetLabels(map[string]string{"a": "b"})
+		})
+		w.passes(time.Second)
+		if err := w.c.Refused()[kind.CRD()]; err == nil {
+			t.Error("the kind is no longer refused, and no CRD declares it")
 		}
 	})
 }

@@ -184,7 +184,7 @@ func addItself(obj *unstructured.Unstructured, e *status.Snapshot) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &pod); err != nil {
 		return fmt.Errorf("read pod %s: %w", obj.GetName(), err)
 	}
-	e.Pods = problem.NewPods([]corev1.Pod{pod})
+	e.Pods = problem.Pods{problem.NewPod(&pod)}
 	return nil
 }
 

@@ -301,7 +301,7 @@ func TestHistory(t *testing.T) {
 	t.Parallel()
 	first := time.Unix(1000, 0)
 	look := func(uid types.UID, generation int64, ready int32, at int, children ...types.UID) status.Snapshot {
-		e := status.Snapshot{Now: first.Add(time.Duration(at) * time.Second), Pods: problem.NewPods([]corev1.Pod{{}}), Events: []corev1.Event{{}}}
+		e := status.Snapshot{Now: first.Add(time.Duration(at) * time.Second), Pods: problem.Pods{problem.NewPod(&corev1.Pod{})}, Events: []corev1.Event{{}}}
 		e.Object.UID, e.Object.Generation, e.Object.Ready = uid, generation, ready
 		for _, child := range children {
 			e.Children = append(e.Children, status.Child{UID: child, Controller: uid})

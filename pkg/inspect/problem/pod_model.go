@@ -169,19 +169,6 @@ func ComparePods(a, b *Pod) int {
 	return cmp.Or(CompareNames(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
 }
 
-// NewPods returns the sorted models of pods, or nil if pods is nil.
-func NewPods(pods []corev1.Pod) Pods {
-	if pods == nil {
-		return nil
-	}
-	all := make(Pods, len(pods))
-	for i := range pods {
-		all[i] = NewPod(&pods[i])
-	}
-	slices.SortFunc(all, ComparePods)
-	return all
-}
-
 // Objects returns the API objects of the pods.
 func (p Pods) Objects() []*corev1.Pod {
 	all := make([]*corev1.Pod, len(p))

@@ -54,7 +54,7 @@ func recorded(t *testing.T, name string) Snapshot {
 			t.Fatalf("%s: a %q", name, head.Kind)
 		}
 	}
-	e.Pods = problem.NewPods(pods)
+	e.Pods = modelsOf(pods)
 	n := int32(len(pods))
 	e.Object = Object{Identity: Identity{Type: "imoocpod.x", Kind: "ImoocPod", Namespace: "shop", Name: "foo", UID: "owner"}, Counts: Counts{Desired: n, Current: n}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
 	return e

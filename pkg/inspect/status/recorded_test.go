@@ -81,7 +81,7 @@ func (h *history) add(t *testing.T, m moment) {
 func (h *history) report(now time.Time) Report {
 	return NewReport(Snapshot{
 		Object: h.object, Nodes: h.nodes, Now: now,
-		Pods:   problem.NewPods(append([]corev1.Pod{}, slices.Collect(maps.Values(h.pods))...)),
+		Pods:   modelsOf(append([]corev1.Pod{}, slices.Collect(maps.Values(h.pods))...)),
 		Events: slices.Collect(maps.Values(h.events)),
 	})
 }

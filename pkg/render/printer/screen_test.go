@@ -28,9 +28,22 @@ func seen(desired, current, ready int32, pods ...corev1.Pod) status.Snapshot {
 			Counts:   status.Counts{Desired: desired, Current: current, Ready: ready},
 			Evidence: status.Evidence{Generation: 2, ObservedGeneration: 2},
 		},
-		Pods: problem.NewPods(pods),
+		Pods: modelsOf(pods),
 		Now:  screenTime(),
 	}
+}
+
+// modelsOf returns the sorted models of pods, or nil if pods is nil.
+func modelsOf(pods []corev1.Pod) problem.Pods {
+	if pods == nil {
+		return nil
+	}
+	all := problem.Pods{}
+	for i := range pods {
+		all = append(all, problem.NewPod(&pods[i]))
+	}
+	slices.SortFunc(all, problem.ComparePods)
+	return all
 }
 
 // podOf returns a ready pod of an owner, with an optional change.
@@ -135,7 +148,7 @@ func screens() map[string]Screen {
 	allReady.Only = notReady.Only
 	watched := Screen{}
 	begun := converging
-	begun.Pods, begun.Object.Ready = problem.NewPods(podsNamed("foo", "foo-f4e4e66e", 0, 6, waiting("ContainerCreating", ""))), 0
+	begun.Pods, begun.Object.Ready = modelsOf(podsNamed("foo", "foo-f4e4e66e", 0, 6, waiting("ContainerCreating", ""))), 0
 	watched.See(status.NewReport(begun), screenTime().Add(-6*time.Second))
 	watched.See(status.NewReport(converging), screenTime())
 	took := Screen{}

@@ -16,7 +16,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/logs"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
@@ -149,7 +148,7 @@ func (c *changer) stuckPods(ctx context.Context, t observe.Target) *commandline.
 	if len(names) == 0 {
 		return nil
 	}
-	return new(problem.DeletePods(t.Namespace, names))
+	return new(commandline.Kubectl("delete", "pod").WithSome(names).In(t.Namespace))
 }
 
 // awaitAll waits for several targets and shows the progress as text. With -o json, it prints a report for

@@ -2,7 +2,11 @@ package commandline
 
 import (
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
 func TestLine(t *testing.T) {
@@ -52,5 +56,15 @@ func TestQuoted(t *testing.T) {
 		if taken, err := exec.CommandContext(t.Context(), "sh", "-c", "printf %s "+got).Output(); err != nil || string(taken) != word {
 			t.Errorf("a shell takes %s for %q: %v", got, taken, err)
 		}
+	}
+}
+
+// A command with some of many names is short enough to keep its namespace and cluster.
+func TestWithSome(t *testing.T) {
+	t.Parallel()
+	names := slices.Repeat([]string{strings.Repeat("a", 63)}, 700)
+	line := Context{"--context=staging"}.Line(Kubectl("delete", "pod").WithSome(names).In("shop"))
+	if escape.Line(line) != line || !strings.HasSuffix(line, " -n shop --context=staging") {
+		t.Errorf("the command is %q", line)
 	}
 }

@@ -10,8 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
 // Pod is the model of a pod in a report. It is made once for each version of a pod, so that a change
@@ -176,10 +174,4 @@ func (p Pods) Objects() []*corev1.Pod {
 		all[i] = pod.Object
 	}
 	return all
-}
-
-// DeletePods returns the command that deletes the first ten of the pods. A longer command would be
-// truncated, and would lose the namespace and the cluster at its end.
-func DeletePods(namespace string, pods []string) commandline.Command {
-	return commandline.Kubectl("delete", "pod").WithSome(pods).In(namespace)
 }

@@ -2,15 +2,11 @@ package problem
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
 // Equal problems of several pods are merged. The most serious problem is first.
@@ -111,15 +107,5 @@ func TestNotReadySince(t *testing.T) {
 		if f, _ := OfPod(pod, "", Context{Now: lookedAt()}); !f.Since.Equal(test.want) {
 			t.Errorf("%s: since %s, want %s", name, f.Since, test.want)
 		}
-	}
-}
-
-// A command in a hint that deletes pods is short enough to keep its namespace and cluster.
-func TestDeletePods(t *testing.T) {
-	t.Parallel()
-	names := slices.Repeat([]string{strings.Repeat("a", 63)}, 700)
-	line := commandline.Context{"--context=staging"}.Line(DeletePods("shop", names))
-	if escape.Line(line) != line || !strings.HasSuffix(line, " -n shop --context=staging") {
-		t.Errorf("the command is %q", line)
 	}
 }

@@ -27,7 +27,7 @@ func hintImages(e Snapshot, problems []problem.Problem) {
 		if now := o.Images[p.Container]; now != "" && failing != "" && now != failing {
 			if o.Kind == "StatefulSet" { // a StatefulSet does not replace a pod that never becomes ready
 				problems[i].Hint += "; the pod template already has another image; to replace these pods: " +
-					e.Commands.Line(problem.DeletePods(o.Namespace, p.Pods))
+					e.Commands.Line(commandline.Kubectl("delete", "pod").WithSome(p.Pods).In(o.Namespace))
 			}
 			continue
 		}

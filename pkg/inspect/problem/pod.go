@@ -81,17 +81,6 @@ func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 	return f, found
 }
 
-// Sound reports whether only events can show a problem with the pod. This is true if the pod is
-// ready and active, and no running container has terminated before.
-func Sound(pod *corev1.Pod) bool {
-	ended := func(c corev1.ContainerStatus) bool {
-		return c.State.Running != nil && c.LastTerminationState.Terminated != nil
-	}
-	ready, _ := Ready(pod)
-	return ready && Active(pod) &&
-		!slices.ContainsFunc(pod.Status.ContainerStatuses, ended) && !slices.ContainsFunc(pod.Status.InitContainerStatuses, ended)
-}
-
 // Finished reports whether all containers of a pod have terminated and will not restart.
 func Finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded

@@ -36,8 +36,9 @@ type Pod struct {
 	Reason string `json:"reason,omitempty"`
 	// Object is the pod itself. It must not be changed.
 	Object *corev1.Pod `json:"-"`
-	// Sound is set if only events can show a problem with the pod. Probed is set if the pod is ready
-	// and has a container with a liveness probe.
+	// Sound is set if only events can show a problem with the pod: the pod is ready and active, and no
+	// running container has terminated before. Probed is set if the pod is ready and has a container with a
+	// liveness probe.
 	Sound, Probed bool `json:"-"`
 }
 
@@ -53,7 +54,6 @@ func NewPod(pod *corev1.Pod) *Pod {
 		Node:       pod.Spec.NodeName,
 		Created:    pod.CreationTimestamp.Time,
 		Object:     pod,
-		Sound:      Sound(pod),
 	}
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 		p.Owner = owner.UID
@@ -78,6 +78,11 @@ func NewPod(pod *corev1.Pod) *Pod {
 	if pod.DeletionTimestamp != nil {
 		p.Status, p.Ready, p.Ending = "Terminating", false, true
 	}
+	restarted := func(c corev1.ContainerStatus) bool {
+		return c.State.Running != nil && c.LastTerminationState.Terminated != nil
+	}
+	p.Sound = p.Ready && p.Active() &&
+		!slices.ContainsFunc(pod.Status.ContainerStatuses, restarted) && !slices.ContainsFunc(pod.Status.InitContainerStatuses, restarted)
 	probed := func(c corev1.Container) bool { return c.LivenessProbe != nil }
 	p.Probed = p.Ready && (slices.ContainsFunc(pod.Spec.Containers, probed) || slices.ContainsFunc(pod.Spec.InitContainers, probed))
 	return p

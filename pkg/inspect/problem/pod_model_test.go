@@ -59,7 +59,7 @@ func TestSoundPods(t *testing.T) {
 			c.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, StartedAt: at(3 * time.Second), FinishedAt: at(2 * time.Second)}
 		}
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{c}
-		if !Sound(pod) {
+		if !NewPod(pod).Sound {
 			return
 		}
 		sound++

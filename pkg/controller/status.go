@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,7 +13,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
 // statusWriter writes the status of an object while its plan is applied. It makes more plans to
@@ -32,8 +32,10 @@ func (w *statusWriter) writeUntilApplied(ctx context.Context) error {
 				return err
 			}
 		}
-		if follow.Sleep(ctx, plan.StatusInterval) != nil {
+		select {
+		case <-ctx.Done():
 			return nil
+		case <-time.After(plan.StatusInterval):
 		}
 		w.makePlan()
 	}

@@ -245,13 +245,13 @@ func (f frame) guards(r status.Report) []line {
 
 func (f frame) conditions(conditions []metav1.Condition) []line {
 	all := []line{nil}
-	width := 0
+	name, status := 0, len(metav1.ConditionFalse)
 	for _, c := range conditions {
-		width = max(width, plain(c.Type).width())
+		name, status = max(name, plain(c.Type).width()), max(status, len(c.Status))
 	}
 	for _, c := range conditions {
-		l := plain("  "+c.Type).pad(width+4).add("", string(c.Status)).pad(width + 11)
-		l = l.add(dim, age(c.LastTransitionTime.Time, f.now)).pad(width + 17)
+		l := plain("  "+c.Type).pad(name+4).add("", string(c.Status)).pad(name + status + 6)
+		l = l.add(dim, age(c.LastTransitionTime.Time, f.now)).pad(name + status + 12)
 		all = append(all, l.add("", c.Reason+"  ").add(dim, trimmed(c.Message)))
 	}
 	return all
@@ -270,7 +270,7 @@ func (f frame) events(events []problem.Event) []line {
 		if e.Type != "Normal" {
 			color = yellow
 		}
-		l := line{{dim, "  " + age(e.Last.Time, f.now)}}.pad(8).add(color, e.Reason+" ").add("", e.Object+": ")
+		l := line{{dim, "  " + age(e.Last.Time, f.now) + " "}}.pad(8).add(color, e.Reason+" ").add("", e.Object+": ")
 		all = append(all, l.add(dim, trimmed(e.Message)))
 	}
 	return all

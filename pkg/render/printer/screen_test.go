@@ -224,6 +224,18 @@ func TestScreenShowsWhatIsWrong(t *testing.T) {
 	}
 }
 
+// A condition that is Unknown and an event without a time do not run into the next column.
+func TestScreenColumns(t *testing.T) {
+	t.Parallel()
+	f := frame{now: screenTime()}
+	ready := metav1.Condition{Type: "Ready", Status: metav1.ConditionUnknown, LastTransitionTime: metav1.NewTime(screenTime().Add(-time.Hour)), Reason: "Lost"}
+	for i, l := range append(f.conditions([]metav1.Condition{ready}), f.events([]problem.Event{{Reason: "Old", Object: "Pod/a", Message: "it"}})...) {
+		if got, want := l.render(80, Style{}), []string{"", "  Ready  Unknown  60m   Lost", "", "  <unknown> Old Pod/a: it"}[i]; strings.TrimRight(got, " ") != want {
+			t.Errorf("line %d is %q, want %q", i, got, want)
+		}
+	}
+}
+
 // For any terminal size, the lines from Frame fit.
 func FuzzScreen(f *testing.F) {
 	f.Add(40, 10, "web", "配置\x1b[31m\t\n")

@@ -121,19 +121,31 @@ func TestPodWithoutLabelsCounts(t *testing.T) {
 	})
 }
 
-// A pod that loses its labels and then its owner reference is released, and its slot is refilled.
+// A pod that loses its labels and then its owner reference is released, and its slot is refilled. The
+// loop sees at once that the pod is released, even if nothing else happens to the object.
 func TestReleasedPodIsNotWaitedFor(t *testing.T) {
-	inWorld(t, imoocPods(), func(w *world) {
-		kind := kinds.ImoocPod()
-		foo := w.create(kind, "default", "foo", spec(int64(3), nil))
-		w.start()
-		w.converges()
-		w.passes(5 * time.Second) // until the last event has arrived
-		released := slots.PodName("foo", foo.GetUID(), "", 2)
-		w.Update("pods", "default", released, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
-		w.Update("pods", "default", released, func(pod *unstructured.Unstructured) { pod.SetOwnerReferences(nil) })
-		w.untilFailure(kind, "foo") // the released pod has the name of the pod for slot 2
-		w.Delete("pods", "default", released)
-		w.converges()
-	})
+	for name, between := range map[string]time.Duration{"at once": 0, "after its labels were restored": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, imoocPods(), func(w *world) {
+				kind := kinds.ImoocPod()
+				foo := w.create(kind, "default", "foo", spec(int64(3), nil))
+				w.start()
+				w.converges()
+				w.passes(5 * time.Second) // until the last event has arrived
+				released := slots.PodName("foo", foo.GetUID(), "", 2)
+				w.Update("pods", "default", released, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
+				if between > 0 {
+					w.passes(between)
+				}
+				begun := time.Now()
+				w.Update("pods", "default", released, func(pod *unstructured.Unstructured) { pod.SetOwnerReferences(nil) })
+				w.untilFailure(kind, "foo") // the released pod has the name of the pod for slot 2
+				if took := time.Since(begun); took > 2*time.Second {
+					t.Errorf("the loop saw after %s that the pod was released", took)
+				}
+				w.Delete("pods", "default", released)
+				w.converges()
+			})
+		})
+	}
 }

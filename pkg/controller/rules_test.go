@@ -185,6 +185,30 @@ func TestDeclarationRemovedDuringCreate(t *testing.T) {
 	})
 }
 
+// If a declaration is removed while the objects of its kind cannot be read, the loop no longer waits for
+// them, so it logs the next outage, too.
+func TestDeclarationRemovedDuringOutage(t *testing.T) {
+	inWorkers(t, declaredKind{plan: kinds.StrategyPods}, func(w *world, worker kinds.Kind) {
+		fail := func(resource string) (end func()) {
+			defer w.EndWatches(resource, nil)
+			return w.Server.Fail(apiserver.On("list|watch", resource), apiserver.Fault{Err: apierrors.NewServiceUnavailable("overloaded")})
+		}
+		w.start()
+		w.passes(time.Minute)
+		fail(worker.Resource.Resource)
+		w.passes(time.Minute)
+		w.Update("customresourcedefinitions", "", worker.CRD(), func(crd *unstructured.Unstructured) { crd.SetAnnotations(nil) })
+		w.passes(time.Minute)
+		end := fail("pods")
+		w.passes(time.Minute)
+		end()
+		w.passes(time.Minute)
+		if lost, again := w.said("connection to the API server lost"), w.said("connected again"); len(lost) != 2 || len(again) != 1 {
+			t.Errorf("it said %q and %q, want two lost connections, and one that is back", lost, again)
+		}
+	})
+}
+
 // The loop reports a foreign Deployment with the wanted name and does not touch it, even if the foreign
 // Deployment is created between the loop's read and write. After its deletion, the loop creates its own
 // Deployment.

@@ -71,6 +71,28 @@ func TestWaitEndsBeforeEventsAreKnown(t *testing.T) {
 	}
 }
 
+// A user without the right to list nodes can wait for a pod whose node is gone. The node would only explain
+// why the pod is not ready.
+func TestWaitWithoutTheRightToListNodes(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 1)
+		s.Remove("nodes", "", "node-1")
+		s.forbid("list|watch nodes")
+		w := s.waitFor(t, &Waiter{Limits: Limits{Timeout: time.Hour}}, web(), Ready())
+		pass(2 * time.Minute)
+		s.readyAll(t)
+		changed := time.Now()
+		pass(time.Minute)
+		if took := w.at.Sub(changed); took < 0 || took > leastRest || w.err != nil {
+			t.Errorf("the wait ended %s after the last change, %v", took, w.err)
+		}
+		if s.count("list nodes") == 0 {
+			t.Error("it has not looked for the node")
+		}
+	})
+}
+
 // The error of a failed wait includes the reasons from events. Nothing is shown until the events are
 // known or a second has passed.
 func TestLastWordsHaveTheReasons(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
@@ -131,6 +132,31 @@ func TestPauseEndsAfterTheMachineSlept(t *testing.T) {
 			t.Error("nothing was written within a minute")
 		}
 		w.converges()
+	})
+}
+
+// monotonicClock is a clock whose times have a monotonic reading, which those of a bubble lack. It starts at a time
+// from outside the bubble.
+type monotonicClock struct{ start, bubble time.Time }
+
+func (c monotonicClock) Now() time.Time                  { return c.start.Add(time.Since(c.bubble)) }
+func (c monotonicClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// Plans use only the wall clock. The monotonic clock stops while the machine is suspended, which would prolong
+// the delay after a failure.
+func TestPlansUseTheWallClock(t *testing.T) {
+	start := time.Now()
+	inWorld(t, imoocPods(), func(w *world) {
+		kind := kinds.ImoocPod()
+		foo := w.create(kind, "default", "foo", spec(int64(1), nil))
+		w.start(func(o *Options) { o.Clock = monotonicClock{start, time.Now()} })
+		w.converges()
+		w.Update("pods", "default", children(w.Actor, foo)[0].GetName(), func(pod *unstructured.Unstructured) { set(pod, "Failed", "status", "phase") })
+		w.passes(500 * time.Millisecond)
+		key := memory.Key{Kind: kind.CRD(), Namespace: "default", Name: "foo"}
+		if at := w.c.memory.Get(key, foo.GetUID()).Plan.Failures[0].At; at.IsZero() || strings.Contains(at.String(), "m=") {
+			t.Errorf("the pod failed at %s, want a time without a monotonic reading", at)
+		}
 	})
 }
 

@@ -135,8 +135,8 @@ func TestPauseEndsAfterTheMachineSlept(t *testing.T) {
 	})
 }
 
-// monotonicClock is a clock whose times have a monotonic reading, which those of a bubble lack. It starts at a time
-// from outside the bubble.
+// monotonicClock returns times with a monotonic reading, unlike the clock of a bubble. It starts at a time from
+// outside the bubble.
 type monotonicClock struct{ start, bubble time.Time }
 
 func (c monotonicClock) Now() time.Time                  { return c.start.Add(time.Since(c.bubble)) }

@@ -21,7 +21,7 @@ func TestKnownPlaces(t *testing.T) {
 	f := &discover.Finder{Discovery: schemas{err: errors.New(unknown)}}
 	for name, row := range map[string]struct {
 		kind kinds.Kind
-		// The template, or else the errors or fields for the parts.
+		// template is the path of the pod template. A kind without a template has a path or an error for each part.
 		template, image, env, resources string
 	}{
 		"ImoocPod":   {kinds.ImoocPod(), ".spec.template", "", "", ""},

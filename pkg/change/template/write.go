@@ -27,8 +27,8 @@ type Result struct {
 }
 
 // Write changes only the wanted fields of an object, and the annotations that record the author and the
-// cause of the change. cause returns the cause for a description of the change. The author is "" if the user
-// is unknown.
+// cause of the change. The function cause gets a description of the change, and returns the cause to record.
+// The author is "" if the user is unknown.
 func Write(
 	ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, wanted Wanted,
 	cause func(change string) string, author string, o edit.Options,

@@ -51,7 +51,8 @@ help: ## List the targets
 demo: $(CLUSTER) ## Run the commands of the README on a temporary control plane (REAL=1: with real containers)
 	@$(CLUSTER) run $(real) -- go test -vet=off -v -count=1 -run TestReadme ./test/e2e/clusterwide -running
 
-test: unit e2e ## Run the unit tests, and the end-to-end tests on temporary control planes
+test: ## Run the unit tests, and the end-to-end tests on temporary control planes, at the same time
+	@$(MAKE) --no-print-directory --jobs=2 unit e2e
 
 ##@ Build
 

@@ -43,7 +43,8 @@ func (p Path) ManagedBy(entry metav1.ManagedFieldsEntry, obj map[string]any) boo
 }
 
 // managedAt returns the number of steps of the path that an entry of managedFields records, or zero
-// if the entry does not contain the field. The spots are those of locate.
+// if the entry does not contain the field. spots lists the fields and elements on the way, as returned by
+// locate.
 func (p Path) managedAt(entry metav1.ManagedFieldsEntry, spots []spot) int {
 	depth := 0
 	Recorded(entry).Iterate(func(recorded fieldpath.Path) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/test/models"
 )
 
 // A hint suggests an undo only if a pod with another image is ready.
@@ -46,7 +47,7 @@ func TestHintImages(t *testing.T) {
 		"other kind":           {other, failing, problem.CodeImagePullFailed, look, look},
 	} {
 		problems := []problem.Problem{{Code: problem.CodeStartFailed, Hint: look}, {Code: row.code, Hint: row.hint, Container: "app", Pods: []string{"foo-1"}}}
-		pods := modelsOf([]corev1.Pod{row.beside, failing})
+		pods := models.Of([]corev1.Pod{row.beside, failing})
 		hintImages(Snapshot{Object: row.object, Pods: pods, Commands: commandline.Context{"--context=staging"}}, problems)
 		if problems[1].Hint != row.want {
 			t.Errorf("%s: %q, want %q", name, problems[1].Hint, row.want)

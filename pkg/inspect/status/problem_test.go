@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/test/models"
 )
 
 func lookedAt() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
@@ -54,7 +55,7 @@ func recorded(t *testing.T, name string) Snapshot {
 			t.Fatalf("%s: a %q", name, head.Kind)
 		}
 	}
-	e.Pods = modelsOf(pods)
+	e.Pods = models.Of(pods)
 	n := int32(len(pods))
 	e.Object = Object{Identity: Identity{Type: "imoocpod.x", Kind: "ImoocPod", Namespace: "shop", Name: "foo", UID: "owner"}, Counts: Counts{Desired: n, Current: n}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
 	return e

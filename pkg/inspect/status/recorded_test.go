@@ -18,6 +18,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/test/models"
 )
 
 // moment is a recorded change of an object on a real node, from "make test-node RECORD=1".
@@ -81,7 +82,7 @@ func (h *history) add(t *testing.T, m moment) {
 func (h *history) report(now time.Time) Report {
 	return NewReport(Snapshot{
 		Object: h.object, Nodes: h.nodes, Now: now,
-		Pods:   modelsOf(append([]corev1.Pod{}, slices.Collect(maps.Values(h.pods))...)),
+		Pods:   models.Of(append([]corev1.Pod{}, slices.Collect(maps.Values(h.pods))...)),
 		Events: slices.Collect(maps.Values(h.events)),
 	})
 }

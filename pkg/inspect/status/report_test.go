@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/test/models"
 )
 
 func ownedPod(name string, owner types.UID) corev1.Pod {
@@ -25,7 +26,7 @@ func TestReportPods(t *testing.T) {
 	t.Parallel()
 	pods := []corev1.Pod{ownedPod("foo-10", "u"), ownedPod("foo-2", "u"), ownedPod("foo-0", "u")}
 	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	e := Snapshot{Object: Object{Identity: Identity{Type: "a.b", Namespace: "ns", Name: "foo", UID: "u", Created: created}, Evidence: Evidence{Generation: 1}}, Pods: modelsOf(pods)}
+	e := Snapshot{Object: Object{Identity: Identity{Type: "a.b", Namespace: "ns", Name: "foo", UID: "u", Created: created}, Evidence: Evidence{Generation: 1}}, Pods: models.Of(pods)}
 	r := NewReport(e)
 	var names []string
 	for _, p := range r.Pods {
@@ -64,17 +65,4 @@ func TestRelevantEvents(t *testing.T) {
 	if got := strings.Join(shown, " "); got != "/it /a /b /c /d /e" {
 		t.Errorf("it shows the events of %s", got)
 	}
-}
-
-// modelsOf returns the sorted models of pods, or nil if pods is nil.
-func modelsOf(pods []corev1.Pod) problem.Pods {
-	if pods == nil {
-		return nil
-	}
-	all := problem.Pods{}
-	for i := range pods {
-		all = append(all, problem.NewPod(&pods[i]))
-	}
-	slices.SortFunc(all, problem.ComparePods)
-	return all
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/test/models"
 )
 
 func screenTime() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC) }
@@ -28,22 +29,9 @@ func seen(desired, current, ready int32, pods ...corev1.Pod) status.Snapshot {
 			Counts:   status.Counts{Desired: desired, Current: current, Ready: ready},
 			Evidence: status.Evidence{Generation: 2, ObservedGeneration: 2},
 		},
-		Pods: modelsOf(pods),
+		Pods: models.Of(pods),
 		Now:  screenTime(),
 	}
-}
-
-// modelsOf returns the sorted models of pods, or nil if pods is nil.
-func modelsOf(pods []corev1.Pod) problem.Pods {
-	if pods == nil {
-		return nil
-	}
-	all := problem.Pods{}
-	for i := range pods {
-		all = append(all, problem.NewPod(&pods[i]))
-	}
-	slices.SortFunc(all, problem.ComparePods)
-	return all
 }
 
 // podOf returns a ready pod of an owner, with an optional change.
@@ -148,7 +136,7 @@ func screens() map[string]Screen {
 	allReady.Only = notReady.Only
 	watched := Screen{}
 	begun := converging
-	begun.Pods, begun.Object.Ready = modelsOf(podsNamed("foo", "foo-f4e4e66e", 0, 6, waiting("ContainerCreating", ""))), 0
+	begun.Pods, begun.Object.Ready = models.Of(podsNamed("foo", "foo-f4e4e66e", 0, 6, waiting("ContainerCreating", ""))), 0
 	watched.See(status.NewReport(begun), screenTime().Add(-6*time.Second))
 	watched.See(status.NewReport(converging), screenTime())
 	took := Screen{}

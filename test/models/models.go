@@ -1,0 +1,23 @@
+// Package models makes models of pods for tests.
+package models
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+)
+
+// Of returns the sorted models of pods, or nil if pods is nil.
+func Of(pods []corev1.Pod) problem.Pods {
+	if pods == nil {
+		return nil
+	}
+	all := problem.Pods{}
+	for i := range pods {
+		all = append(all, problem.NewPod(&pods[i]))
+	}
+	slices.SortFunc(all, problem.ComparePods)
+	return all
+}

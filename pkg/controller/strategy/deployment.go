@@ -36,12 +36,14 @@ func appliedDeployment(u *unstructured.Unstructured) map[string]any {
 	return deploymentOf(u).Fields
 }
 
-// completeDeployment sets the Deployment that an object wants. If its name is invalid, it sets Invalid.
+// completeDeployment sets the Deployment that an object wants. If that fails, it sets Problem or Invalid.
 func completeDeployment(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any) {
-	if v.Problem == "" {
-		v.Wanted.Fields = wantedFields(kind, obj, v.Desired, template, v.TemplateHash)
-	}
 	var err error
+	if v.Problem == "" {
+		if v.Wanted.Fields, err = wantedFields(kind, obj, v.Desired, template, v.TemplateHash); err != nil {
+			v.Problem = err.Error()
+		}
+	}
 	if v.Wanted.Name, err = deploymentName(kind, obj); err != nil {
 		v.Invalid = err.Error()
 	}
@@ -124,15 +126,16 @@ func deploymentsEqual(a, b plan.Deployment) bool {
 // wantedFields returns the fields of the Deployment that an object wants. It adds to template the labels
 // that identify the owner's pods. The selector is immutable, so it contains only the owner's UID, which
 // never changes and is in no other owner's selector.
-func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32, template map[string]any, hash string) map[string]any {
+func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32, template map[string]any, hash string) (map[string]any, error) {
 	ours := map[string]any{apis.LabelOwner: string(obj.GetUID())}
 	labels := maps.Clone(ours)
 	if kind.Mapping.NameLabel != "" {
 		labels[kind.Mapping.NameLabel] = obj.GetName()
 	}
 	for name, value := range labels {
-		// This cannot fail, because the template is valid.
-		_ = unstructured.SetNestedField(template, value, "metadata", "labels", name)
+		if err := unstructured.SetNestedField(template, value, "metadata", "labels", name); err != nil {
+			return nil, fmt.Errorf("read the pod template of %s: %w", obj.GetName(), err)
+		}
 	}
 	return map[string]any{
 		"metadata": map[string]any{
@@ -144,7 +147,7 @@ func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32
 			"selector": map[string]any{"matchLabels": ours},
 			"template": template,
 		},
-	}
+	}, nil
 }
 
 func deploymentName(kind kinds.Kind, obj *unstructured.Unstructured) (string, error) {

@@ -89,10 +89,10 @@ func TestLeaseIsTakenOverInTime(t *testing.T) {
 				began := held(t, l)
 				for range 8 {
 					<-time.After(renewPeriod + 300*time.Millisecond)
-					change(s, renewedLease())
+					put(t, s, renewedLease())
 				}
 				<-time.After(1500 * time.Millisecond)
-				change(s, test.last())
+				put(t, s, test.last())
 				end := time.Now()
 				if took := (<-began).Sub(end); took < test.from || took > test.to {
 					t.Errorf("it is taken over after %s, want %s to %s", took, test.from, test.to)
@@ -125,7 +125,7 @@ func TestExitIfHeld(t *testing.T) {
 				s, l := leaseIn(t, renewed())
 				begun, works := time.Now(), false
 				if test.renews {
-					time.AfterFunc(renewPeriod, func() { change(s, renewed()) })
+					time.AfterFunc(renewPeriod, func() { put(t, s, renewed()) })
 				}
 				l.ExitIfHeld = true
 				err := l.Hold(t.Context(), func(context.Context, bool) error { works = true; return nil })
@@ -150,7 +150,7 @@ func TestOverlapsAreReported(t *testing.T) {
 			lease.Name, lease.Annotations = "of-"+name, leaserecord.Loop{Scope: scope}.Annotations()
 			lease.Labels = map[string]string{apis.LabelController: apis.RunController}
 			lease.Spec.HolderIdentity, lease.Spec.RenewTime = &name, new(metav1.NewMicroTime(time.Now().Add(clock)))
-			change(s, lease)
+			put(t, s, lease)
 		}
 		renewAll := func() {
 			renew("runs", 0, leaserecord.Scope{})

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/clock"
@@ -88,10 +89,16 @@ func leaseIn(t *testing.T, lease *coordinationv1.Lease) (*apiserver.Server, *Lea
 	}
 }
 
-// change replaces a lease on a server.
-func change(s *apiserver.Server, lease *coordinationv1.Lease) {
-	s.Remove("leases", lease.Namespace, lease.Name)
-	s.Create(lease)
+// put creates a lease on a server, or replaces its spec in one write. A loop never finds the lease missing.
+func put(t *testing.T, s *apiserver.Server, lease *coordinationv1.Lease) {
+	t.Helper()
+	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&lease.Spec)
+	if err != nil {
+		t.Error(err)
+	}
+	if s.Update("leases", lease.Namespace, lease.Name, func(stored *unstructured.Unstructured) { stored.Object["spec"] = spec }) == nil {
+		s.Create(lease)
+	}
 }
 
 func holderOf(lease *unstructured.Unstructured) string {
@@ -180,7 +187,7 @@ func TestRelease(t *testing.T) {
 	} {
 		s, l := leaseIn(t, leaseOf(test.stored, 15, 3))
 		if test.first != nil {
-			s.Fail(apiserver.On("update", "leases"), apiserver.Fault{Err: test.first, Times: 1, Before: func() { change(s, leaseOf(test.then, 15, 3)) }})
+			s.Fail(apiserver.On("update", "leases"), apiserver.Fault{Err: test.first, Times: 1, Before: func() { put(t, s, leaseOf(test.then, 15, 3)) }})
 		}
 		release(t.Context(), &resourcelock.LeaseLock{
 			LeaseMeta: metav1.ObjectMeta{Namespace: "a", Name: leaseName}, LockConfig: resourcelock.ResourceLockConfig{Identity: "self"},

@@ -54,20 +54,23 @@ func serverOf(t *testing.T, objects ...*unstructured.Unstructured) (*apiserver.S
 	return s, client
 }
 
+// created is the creation time of all revisions, because the order of the revisions also depends on it.
+const created = "2026-01-01T00:00:00Z"
+
 func replicaSet(t *testing.T, revision, image, owner string) *unstructured.Unstructured {
 	t.Helper()
-	return parse(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-%[1]s, namespace: ns, labels: {app: web}, annotations: {deployment.kubernetes.io/revision: %[1]q},
+	return parse(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-%[1]s, namespace: ns, creationTimestamp: %[4]q, labels: {app: web}, annotations: {deployment.kubernetes.io/revision: %[1]q},
 		ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: %[3]s, controller: true}]},
-		spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: %[2]q}]}}}}`, revision, image, owner))
+		spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: %[2]q}]}}}}`, revision, image, owner, created))
 }
 
 // controllerRevision returns a ControllerRevision of the object web. patch is the directive that apps/v1
 // controllers add to the template, or "" for a revision from this program.
 func controllerRevision(t *testing.T, revision int, image, patch string) *unstructured.Unstructured {
 	t.Helper()
-	return parse(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: ControllerRevision, metadata: {name: web-%[1]d, namespace: ns, labels: {app: web, %[3]s: web},
+	return parse(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: ControllerRevision, metadata: {name: web-%[1]d, namespace: ns, creationTimestamp: %[5]q, labels: {app: web, %[3]s: web},
 		ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: web, uid: web, controller: true}]},
-		revision: %[1]d, data: {spec: {image: %[2]s, template: {%[4]smetadata: {labels: {app: web}}, spec: {containers: [{name: main, image: %[2]q}]}}}}}`, revision, image, apis.LabelOwner, patch))
+		revision: %[1]d, data: {spec: {image: %[2]s, template: {%[4]smetadata: {labels: {app: web}}, spec: {containers: [{name: main, image: %[2]q}]}}}}}`, revision, image, apis.LabelOwner, patch, created))
 }
 
 const running = "spec: {image: %[1]s, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: %[1]s}]}}}"

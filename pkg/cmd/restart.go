@@ -32,10 +32,10 @@ func newRestartCommand(common commonOptions) *cobra.Command {
 		Use:   "restart (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME) [flags]",
 		Short: "Restart the pods of an object, a few at a time",
 		Long: `Replace the pods of an ImoocPod (NAME) or another resource (TYPE/NAME), a few at a
-time. The command annotates the pod template, as "kubectl rollout restart" does, or
-the object if it is of a kind of run-controller without a template, or sets the
-restart field of a type that has one, such as .spec.restartAt of a Rollout. It refuses
-all other types.`,
+time. The command annotates the pod template, as "kubectl rollout restart" does (the
+object, for a kind of run-controller without a template), or sets a restart field, such
+as .spec.restartAt of a Rollout. It refuses all other types, and names the Deployments,
+StatefulSets, and DaemonSets of the object to restart instead.`,
 		Example: `  # Restart an ImoocPod and wait until the new pods are ready
   kubectl imoocpod restart foo --wait --timeout 5m
 

@@ -29,9 +29,9 @@ func newRunControllerCommand(common commonOptions) *cobra.Command {
 		Use:   "run-controller [--namespace=NAMESPACE[,NAMESPACE…] | --all-namespaces] [--once | --dry-run] [flags]",
 		Short: "Run the controller in the foreground until Ctrl-C",
 		Long: `Run the controller in the foreground, against the current context, until Ctrl-C. It
-creates and removes the pods and Deployments of the four shipped kinds, and with
---declared-kinds of every kind with a plan in its CRD. When it stops, the objects and
-their pods stay, and the next controller continues where it stopped.
+creates and removes the pods and Deployments of the four shipped kinds, or of those in
+--kinds; with --declared-kinds, also of every kind with a plan in its CRD. When it
+stops, the objects and their pods stay, and the next controller continues from there.
 
 A lease allows one active controller at a time in a namespace, or in all of them. A
 second controller names the holder of the lease and waits.

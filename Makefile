@@ -70,7 +70,7 @@ image: ## Build the image without a container engine, as an OCI layout in bin/im
 	@go run -C hack/image . --program $(abspath $(BIN)/linux/kubectl-imoocpod) --arch $(ARCH) \
 		--version $(VERSION) --output $(abspath $(BIN)/image)
 
-generate: ## Generate CRDs and the command reference
+generate: ## Generate the CRD of ImoocPods and the command reference
 	$(CONTROLLER_GEN) crd:generateEmbeddedObjectMeta=true paths=./pkg/apis/... output:crd:artifacts:config=deploy/crds
 	hack/crds deploy/crds/batch.tutorial.kubebuilder.io_imoocpods.yaml
 	go run ./hack/reference

@@ -77,7 +77,7 @@ func layers() []layer {
 		{path: "pkg/outcome", about: "errors that have an exit code"},
 		{path: "pkg/commandline", about: "composes commands that a reader can paste", pure: true},
 		{path: "pkg/escape", about: "makes text of others safe to show", pure: true},
-		{path: "pkg/apis", about: "types of the shipped kinds, labels, defaults", pure: true},
+		{path: "pkg/apis", about: "the type of ImoocPods, labels, annotations", pure: true},
 		{path: "deploy", about: "the manifests that install applies"},
 	}
 }

@@ -12,6 +12,14 @@ import (
 // Prefix is the prefix of this program's labels and annotations.
 const Prefix = "imoocpod.dev/"
 
+// The API groups of the shipped kinds.
+const (
+	GroupImoocPod    = "batch.tutorial.kubebuilder.io"
+	GroupAppService  = "appcontroller.k8s.io"
+	GroupHelloWorld  = "test.jiaozi.com"
+	GroupMyDaemonSet = "apps.zhongmingmao.io"
+)
+
 // The labels of pods. Lists and watches select pods by these labels, but only the controller reference
 // determines the owner of a pod.
 const (

@@ -6,10 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	appcontroller "github.com/imoocpod/kubectl-imoocpod/pkg/apis/appcontroller/v1alpha1"
-	apps "github.com/imoocpod/kubectl-imoocpod/pkg/apis/apps/v1beta1"
 	batch "github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
-	test "github.com/imoocpod/kubectl-imoocpod/pkg/apis/test/v1alpha1"
 )
 
 // Shipped returns the kinds that ship with this program, in the order of the documentation.
@@ -19,18 +16,18 @@ func Shipped() []Kind {
 
 // shipped returns a kind that ships with this program. It adds to the mapping the paths of the status
 // fields that all shipped kinds have.
-func shipped(version schema.GroupVersion, kind string, replicas []string, m Mapping) Kind {
+func shipped(group, version, kind string, replicas []string, m Mapping) Kind {
 	m.Status.ObservedGeneration = []string{"status", "observedGeneration"}
 	m.Status.Conditions = []string{"status", "conditions"}
 	singular := strings.ToLower(kind)
-	resource := version.WithResource(singular + "s")
+	resource := schema.GroupVersionResource{Group: group, Version: version, Resource: singular + "s"}
 	return Kind{Resource: resource, Kind: kind, Singular: singular, ReplicasPath: replicas, Mapping: m}
 }
 
 // ImoocPod returns the kind ImoocPod, which runs a number of pods. On the command line, a NAME
 // without a type refers to an ImoocPod.
 func ImoocPod() Kind {
-	return shipped(batch.GroupVersion(), "ImoocPod", []string{"spec", "replicas"}, Mapping{
+	return shipped(apis.GroupImoocPod, "v1alpha1", "ImoocPod", []string{"spec", "replicas"}, Mapping{
 		Strategy:     StrategyPods,
 		TemplatePath: []string{"spec", "template"},
 		Template:     batch.DefaultTemplate(), // for objects older than the template field
@@ -46,7 +43,7 @@ func ImoocPod() Kind {
 
 // AppService returns the kind AppService, which applies a Deployment that the spec names.
 func AppService() Kind {
-	return shipped(appcontroller.GroupVersion(), "AppService", []string{"spec", "replicas"}, Mapping{
+	return shipped(apis.GroupAppService, "v1alpha1", "AppService", []string{"spec", "replicas"}, Mapping{
 		Strategy:           StrategyDeployment,
 		DeploymentNamePath: []string{"spec", "deploymentName"},
 		ImagePath:          []string{"spec", "image"},
@@ -63,7 +60,7 @@ func AppService() Kind {
 // HelloWorld returns the kind HelloWorld, which applies an nginx Deployment and lists its pod names
 // in the status.
 func HelloWorld() Kind {
-	return shipped(test.GroupVersion(), "HelloWorld", []string{"spec", "size"}, Mapping{
+	return shipped(apis.GroupHelloWorld, "v1alpha1", "HelloWorld", []string{"spec", "size"}, Mapping{
 		Strategy:  StrategyDeployment,
 		Image:     "nginx",
 		NameLabel: "hello_name",
@@ -78,7 +75,7 @@ func HelloWorld() Kind {
 
 // MyDaemonSet returns the kind MyDaemonSet, which runs one pod on every eligible node.
 func MyDaemonSet() Kind {
-	return shipped(apps.GroupVersion(), "MyDaemonSet", nil, Mapping{
+	return shipped(apis.GroupMyDaemonSet, "v1beta1", "MyDaemonSet", nil, Mapping{
 		Strategy:  StrategyNodes,
 		ImagePath: []string{"spec", "image"},
 		NameLabel: apis.LabelApp,

@@ -7,13 +7,7 @@ package v1alpha1
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
-
-// GroupVersion returns the API group and version of the types in this package.
-func GroupVersion() schema.GroupVersion {
-	return schema.GroupVersion{Group: "batch.tutorial.kubebuilder.io", Version: "v1alpha1"}
-}
 
 // ImoocPod keeps a number of identical pods running. Each pod has a slot, a number
 // from 0 to replicas-1. When the count goes down, the pods in the highest slots are

@@ -17,10 +17,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	appcontroller "github.com/imoocpod/kubectl-imoocpod/pkg/apis/appcontroller/v1alpha1"
-	apps "github.com/imoocpod/kubectl-imoocpod/pkg/apis/apps/v1beta1"
-	batch "github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
-	test "github.com/imoocpod/kubectl-imoocpod/pkg/apis/test/v1alpha1"
 )
 
 // Scope is the set of objects that a loop reconciles.
@@ -70,8 +66,8 @@ func (s Scope) has(kind string) bool {
 // Ships reports whether a kind (plural.group) ships with this program.
 func Ships(kind string) bool {
 	return slices.Contains([]string{
-		"imoocpods." + batch.GroupVersion().Group, "appservices." + appcontroller.GroupVersion().Group,
-		"helloworlds." + test.GroupVersion().Group, "mydaemonsets." + apps.GroupVersion().Group,
+		"imoocpods." + apis.GroupImoocPod, "appservices." + apis.GroupAppService,
+		"helloworlds." + apis.GroupHelloWorld, "mydaemonsets." + apis.GroupMyDaemonSet,
 	}, kind)
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
@@ -113,7 +113,7 @@ func TestParkWithAnotherWriter(t *testing.T) {
 	t.Parallel()
 	for verb, prepare := range map[string][]string{"park": nil, "unpark": {"park foo"}} {
 		atEveryRequest(t, prepare, verb+" foo", "web", 5, rival, func(_ *testing.T, s *apiserver.Server, disturbed bool, _ result) error {
-			saved, err := apis.ReadParked(s.Get("imoocpods", "default", "foo").GetAnnotations())
+			saved, _, err := facts.Parked(s.Get("imoocpods", "default", "foo"))
 			if err == nil && disturbed && countOf(s) != 7 && (verb == "unpark" || saved == nil || saved.Replicas != 7) {
 				err = fmt.Errorf("the count is %d, and %+v is saved", countOf(s), saved)
 			}

@@ -1,8 +1,6 @@
 package apis
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -19,23 +17,6 @@ type ParkedCount struct {
 	At time.Time `json:"at"`
 	// Reason is the value of --reason, or "".
 	Reason string `json:"reason,omitempty"`
-}
-
-// ReadParked returns the parked count of an object, or nil if the object is not parked. If the
-// annotation is invalid, it returns an error.
-func ReadParked(annotations map[string]string) (*ParkedCount, error) {
-	text, found := annotations[AnnotationParked]
-	if !found {
-		return nil, nil //nolint:nilnil // it is not parked
-	}
-	var p ParkedCount
-	if err := json.Unmarshal([]byte(text), &p); err != nil {
-		return nil, fmt.Errorf("the annotation %s is invalid: %w", AnnotationParked, err)
-	}
-	if p.Replicas < 1 || p.Path == "" {
-		return nil, errors.New("the annotation " + AnnotationParked + " is invalid: it needs a positive number of replicas and a path")
-	}
-	return &p, nil
 }
 
 // Story describes who parked the object, when, and why, as in "by alice 3h ago (5 replicas): no

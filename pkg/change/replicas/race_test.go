@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"pgregory.net/rapid"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -97,11 +97,11 @@ func TestParkingNeverOverwrites(t *testing.T) {
 			s.others = nil
 		}
 		for _, w := range s.writes {
-			was, err := apis.ReadParked(w.Before.GetAnnotations())
+			was, _, err := facts.Parked(w.Before)
 			if err != nil {
 				r.Fatal(err)
 			}
-			is, err := apis.ReadParked(w.After.GetAnnotations())
+			is, _, err := facts.Parked(w.After)
 			if err != nil {
 				r.Fatal(err)
 			}

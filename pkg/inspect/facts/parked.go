@@ -1,6 +1,10 @@
 package facts
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -10,15 +14,22 @@ import (
 // Parked returns the count in the annotation of a parked object, and the path of the replica field. Both
 // results are nil if the object is not parked. If the annotation is invalid, Parked returns an error.
 func Parked(obj *unstructured.Unstructured) (*apis.ParkedCount, *fieldpath.Path, error) {
-	p, err := apis.ReadParked(obj.GetAnnotations())
-	if p == nil || err != nil {
-		return nil, nil, err
+	text, found := obj.GetAnnotations()[apis.AnnotationParked]
+	if !found {
+		return nil, nil, nil
+	}
+	var p apis.ParkedCount
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return nil, nil, fmt.Errorf("the annotation %s is invalid: %w", apis.AnnotationParked, err)
+	}
+	if p.Replicas < 1 || p.Path == "" {
+		return nil, nil, errors.New("the annotation " + apis.AnnotationParked + " is invalid: it needs a positive number of replicas and a path")
 	}
 	path, err := fieldpath.ParsePath(p.Path)
 	if err != nil {
 		return nil, nil, err
 	}
-	return p, &path, nil
+	return &p, &path, nil
 }
 
 // parked returns the count that an object had before it was parked. It returns nil if the object is not

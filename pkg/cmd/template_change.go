@@ -42,7 +42,8 @@ func (c *changer) changeTemplate(
 		return made, nil
 	}
 	made.said = done.Change
-	for _, warning := range revision.Overwriters(t.Object, revision.Paths(done.Changed())) {
+	_, changed := done.Changed()
+	for _, warning := range revision.Overwriters(t.Object, revision.Paths(changed)) {
 		c.tell("Warning: %s: %s", t, warning)
 	}
 	if c.flags.dryRun != "none" {

@@ -22,15 +22,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// Changed returns the fields whose values the change modified.
-func (r Result) Changed() []revision.Field {
-	var changed []revision.Field
+// Changed returns the fields that the change modified, with their values before and after the change.
+func (r Result) Changed() (before, after []revision.Field) {
 	for i, f := range r.After {
 		if !revision.Same(r.Before[i:i+1], r.After[i:i+1]) {
-			changed = append(changed, f)
+			before, after = append(before, r.Before[i]), append(after, f)
 		}
 	}
-	return changed
+	return before, after
 }
 
 // RolledOut returns the condition to wait for after a change. For built-in kinds, kinds that this program
@@ -67,7 +66,8 @@ func RolledOut(ctx context.Context, client dynamic.Interface, t observe.Target, 
 // unless the change only sets a restart time in the object's own annotations, which its pods inherit.
 func restartedBy(done Result) func(*corev1.Pod) bool {
 	at := ""
-	for _, f := range done.Changed() {
+	_, changed := done.Changed()
+	for _, f := range changed {
 		if f.Path.Steps[0].Name != "metadata" {
 			return nil
 		}
@@ -113,18 +113,14 @@ func made(ctx context.Context, client dynamic.Interface, namespace string, done 
 
 // has reports whether a pod has all values that a change wrote. It returns false if the change wrote none.
 func has(pod map[string]any, done Result) bool {
-	changed := false
-	for i, after := range done.After {
-		before := done.Before[i]
-		if revision.Same(done.Before[i:i+1], done.After[i:i+1]) {
-			continue
-		}
-		value, known := inPod(pod, after)
-		if changed = true; !known || !edit.Kept(before.Value, after.Value, value) {
+	before, after := done.Changed()
+	for i, f := range after {
+		value, known := inPod(pod, f)
+		if !known || !edit.Kept(before[i].Value, f.Value, value) {
 			return false
 		}
 	}
-	return changed
+	return len(after) > 0
 }
 
 // inPod returns the value in a pod that corresponds to the template field f. known is false if there is

@@ -77,7 +77,7 @@ func addCompletion(root *cobra.Command, common commonOptions) {
 	root.PersistentFlags().VisitAll(complete(root))
 	for _, verb := range commandsBelow(root) {
 		verb.LocalFlags().VisitAll(complete(verb))
-		if len(verb.ValidArgs) > 0 {
+		if len(verb.ValidArgs) > 0 || verb.ValidArgsFunction != nil {
 			continue
 		}
 		switch {

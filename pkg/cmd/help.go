@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -24,6 +25,17 @@ func newHelpCommand() *cobra.Command {
 			}
 			cmd.InitDefaultHelpFlag()
 			return cmd.Help()
+		},
+		ValidArgsFunction: func(help *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			var names []cobra.Completion
+			if cmd, rest, err := help.Root().Find(args); err == nil && len(rest) == 0 {
+				for _, sub := range cmd.Commands() {
+					if sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), word) {
+						names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+					}
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 }

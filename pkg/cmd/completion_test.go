@@ -1,7 +1,11 @@
 package cmd
 
 import (
+	"fmt"
+	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -32,6 +36,38 @@ func TestBashCompletionWithoutItsPackage(t *testing.T) {
 		got, err := cmd.Output()
 		if err != nil || complaints.Len() > 0 || strings.TrimSpace(string(got)) != test.want {
 			t.Errorf("%s: %v, %q, it printed %q, want %q", test.line, err, complaints.String(), got, test.want)
+		}
+	}
+}
+
+// The link for kubectl is next to the program. Only links to versions of the program are replaced or removed.
+func TestCompletionLink(t *testing.T) {
+	t.Parallel()
+	plugin := filepath.Join(t.TempDir(), "kubectl-imoocpod")
+	link := filepath.Join(filepath.Dir(plugin), completionProgram)
+	for _, step := range []struct{ leadsTo, verb, says, then string }{
+		{"", "install", "find this program", ""},
+		{"", "uninstall", "find this program", ""},
+		{"", "uninstall", " does not exist", ""},
+		{"", "install", " created", "kubectl-imoocpod"},
+		{"kubectl-imoocpod", "install", " unchanged", "kubectl-imoocpod"},
+		{"/old/kubectl-imoocpod-v1", "install", " configured", "kubectl-imoocpod"},
+		{"kubectl-imoocpod-v1", "uninstall", " deleted", ""},
+		{"other", "install", " is not a link to this program", "other"},
+		{"other", "uninstall", " is not a link to this program", "other"},
+	} {
+		if _ = os.Remove(link); step.leadsTo != "" {
+			_ = os.Symlink(step.leadsTo, link)
+		}
+		streams, _, out, errOut := genericiooptions.NewTestIOStreams()
+		o := &completionOptions{common: commonOptions{streams: streams}, called: plugin}
+		err := map[string]func(io.Writer) error{"install": o.install, "uninstall": o.uninstall}[step.verb](out)
+		warned := strings.HasPrefix(errOut.String(), "Warning: "+filepath.Dir(plugin)+" is not on PATH")
+		if then, _ := os.Readlink(link); then != step.then || !strings.Contains(fmt.Sprint(out, err), step.says) || warned != (err == nil && step.verb == "install") {
+			t.Errorf("%+v: %v, it printed %q and %q, and the link leads to %q", step, err, out, errOut, then)
+		}
+		if step.verb == "uninstall" { // after the first rows, which do not find the program
+			_ = os.WriteFile(plugin, nil, 0o700) //nolint:gosec // a program
 		}
 	}
 }

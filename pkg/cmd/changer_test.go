@@ -1,0 +1,47 @@
+package cmd
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
+)
+
+// On a terminal, a change that takes the counts of several objects to zero needs the answer yes.
+func TestConfirm(t *testing.T) {
+	t.Parallel()
+	zero, two := new(int32(0)), new(int32(2))
+	stop, set, start := printer.CountChange{Before: two, After: zero}, printer.CountChange{After: zero}, printer.CountChange{Before: zero, After: two}
+	type changes = []printer.CountChange
+	for _, test := range []struct {
+		of           changes
+		yes, dryRun  string
+		answer       string
+		asks, agreed bool
+	}{
+		{changes{stop, set, start, {Before: zero, After: zero}, {Before: two}}, "", "none", " Yes \n", true, true},
+		{changes{stop, stop}, "", "none", "y\n", true, true},
+		{changes{stop, stop}, "", "none", "\x04", true, false}, // the end of the input
+		{changes{stop, start}, "", "none", "n\n", false, true},
+		{changes{stop, stop}, "yes", "none", "n\n", false, true},
+		{changes{stop, stop}, "", "server", "n\n", false, true},
+	} {
+		tty, side, err := pty.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &changer{cluster: &cluster{commonOptions: commonOptions{streams: genericiooptions.IOStreams{In: side, ErrOut: side}}}, flags: &changeFlags{dryRun: dryRun(test.dryRun)}}
+		_, _ = io.WriteString(tty, test.answer)
+		agreed, err := c.confirm(test.of, test.yes != "")
+		_ = side.Close()
+		said, _ := io.ReadAll(tty)
+		_ = tty.Close()
+		if asks := strings.Contains(string(said), "This scales 2 objects to zero. Do you want to continue? (y/N): "); err != nil || agreed != test.agreed || asks != test.asks {
+			t.Errorf("%+v: agreed is %t (%v), and it said %q", test, agreed, err, said)
+		}
+	}
+}

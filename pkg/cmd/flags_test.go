@@ -32,23 +32,6 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// A choice accepts only its exact words.
-func TestChoice(t *testing.T) {
-	t.Parallel()
-	value := "wait"
-	cmd := &cobra.Command{}
-	addChoice(cmd, &value, "if-held", "Must be %s.", "wait", "exit")
-	c := cmd.Flags().Lookup("if-held").Value
-	for _, word := range []string{"", "or", "wai", " ", `"`, `wait" or "exit`, "WAIT"} {
-		if err := c.Set(word); err == nil || err.Error() != `must be "wait" or "exit"` || value != "wait" {
-			t.Errorf("%q: %v, and the value is %q", word, err, value)
-		}
-	}
-	if err := c.Set("exit"); err != nil || value != "exit" || c.String() != "exit" {
-		t.Errorf("exit: %v, and the value is %q", err, value)
-	}
-}
-
 // The length of a reason is limited.
 func TestReasonFlag(t *testing.T) {
 	t.Parallel()
@@ -57,18 +40,6 @@ func TestReasonFlag(t *testing.T) {
 	for length, valid := range map[int]bool{maxReason: true, maxReason + 1: false} {
 		if err := cmd.Flags().Set("reason", strings.Repeat("x", length)); (err == nil) != valid {
 			t.Errorf("%d bytes: %v", length, err)
-		}
-	}
-}
-
-// --template-path and --image-path accept only fields in .spec.
-func TestParseSpecField(t *testing.T) {
-	t.Parallel()
-	for path, valid := range map[string]bool{
-		".spec.template": true, ".spec.sets[0].template": true, ".spec": false, ".status.template": false, ".spec.sets[0]": false,
-	} {
-		if _, err := parseSpecField(path); (err == nil) != valid {
-			t.Errorf("%s: %v", path, err)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (o *createOptions) object(ctx context.Context, c *changer, t *observe.Targe
 	obj.SetGroupVersionKind(t.Kind.GroupVersionKind())
 	obj.SetName(t.Name)
 	var err error
-	if t.Kind.Reconciled() && o.path == nil {
+	if t.Kind.Reconciled() {
 		err = t.Kind.PutSpec(obj, o.replicas, o.image, o.command)
 	} else if o.given("replicas") {
 		err = o.putCount(ctx, c, t, obj)
@@ -87,7 +87,7 @@ func (o *createOptions) putFields(finder *discover.Finder, kind kinds.Kind, obj 
 func (o *createOptions) check(t observe.Target) error {
 	kind, r := t.Kind, t.Kind.Mapping
 	switch {
-	case kind.Shipped() && o.path != nil:
+	case kind.Reconciled() && o.path != nil:
 		return fmt.Errorf("--replicas-path cannot be used for the kind %s, whose replica field is known", kind.Kind)
 	case kind.CRD() == kinds.Deployments && o.image != "":
 		command := commandline.Kubectl("create", "deployment", t.Name, "--image="+o.image, "--replicas="+strconv.Itoa(int(o.replicas))).In(t.Namespace)

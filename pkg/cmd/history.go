@@ -87,13 +87,15 @@ func (o *historyOptions) run(ctx context.Context, c *cluster) error {
 			errs = append(errs, kube.Explain(t.Kind, err))
 			continue
 		}
-		above = "\n"
+		if above = "\n"; o.output.format == "yaml" {
+			above = "---\n"
+		}
 	}
 	return outcome.Join(errs)
 }
 
 // show shows the revisions of one object. If named is set, it prints a separator (above) and the name of
-// the object before a table.
+// the object before a table, and only the separator before YAML.
 func (o *historyOptions) show(ctx context.Context, c *cluster, t *observe.Target, named bool, above string) error {
 	if err := t.Read(ctx, c.finder.Dynamic); err != nil {
 		return err
@@ -103,10 +105,15 @@ func (o *historyOptions) show(ctx context.Context, c *cluster, t *observe.Target
 		return err
 	}
 	out := c.streams.Out
-	if named && o.output.format == "" && o.diff == nil {
-		if _, err := fmt.Fprintf(out, "%s%s\n", above, escape.Line(t.String())); err != nil {
-			return err
-		}
+	title := ""
+	switch {
+	case named && o.output.format == "" && o.diff == nil:
+		title = above + escape.Line(t.String()) + "\n"
+	case o.output.format == "yaml":
+		title = above
+	}
+	if _, err := io.WriteString(out, title); err != nil {
+		return err
 	}
 	switch rows := historyRows(t, h); {
 	case o.diff != nil:

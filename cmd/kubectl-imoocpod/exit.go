@@ -138,6 +138,8 @@ func serverMessage(err error, s metav1.Status) string {
 		words = strings.ReplaceAll(words, s.Message, escape.Line(s.Message))
 	}
 	switch {
+	case errors.Is(err, outcome.ErrFailed), errors.Is(err, outcome.ErrPaused), errors.Is(err, outcome.ErrTimeout):
+		return "error: " + words // the wait failed first, and then the server rejected the revert
 	case s.Reason == metav1.StatusReasonUnauthorized:
 		return "error: You must be logged in to the server (" + words + ")"
 	case s.Reason == metav1.StatusReasonInvalid && s.Details != nil && len(s.Details.Causes) > 0:

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,5 +70,8 @@ func TestCompletionLink(t *testing.T) {
 		if step.verb == "uninstall" { // after the first rows, which do not find the program
 			_ = os.WriteFile(plugin, nil, 0o700) //nolint:gosec // a program
 		}
+	}
+	if got, plain := Arguments([]string{link + ".exe", "status"}), Arguments([]string{plugin, "status"}); !slices.Equal(got, []string{"__complete", "status"}) || !slices.Equal(plain, got[1:]) {
+		t.Errorf("called by the link, the arguments are %q, and %q without it", got, plain)
 	}
 }

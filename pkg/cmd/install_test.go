@@ -14,7 +14,7 @@ func TestDefaultImage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := install.Flag("image").DefValue; got != want {
+		if got := install.Flag("image").DefValue; got != want || install.Flag("timeout").DefValue != "2m0s" {
 			t.Errorf("version %s: the default is %q, want %q", version, got, want)
 		}
 	}

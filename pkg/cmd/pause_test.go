@@ -10,7 +10,7 @@ import (
 func TestPauseLength(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"2h": "2h", "1h30m": "1h30m", "90m": "1h30m", "30m": "30m", "90s": "1m30s", "1s": "1s", "26h": "26h", "2d": "48h", "1d2h": "26h", "1h1s": "1h0m1s", "forever": "forever",
+		"2h": "2h", "1h30m": "1h30m", "90m": "1h30m", "30m": "30m", "90s": "1m30s", "1s": "1s", "26h": "26h", "2d": "48h", "1d2h": "26h", "1d0s": "24h", "1h1s": "1h0m1s", "forever": "forever",
 	} {
 		l, err := parsePauseLength(text)
 		if err != nil || l.String() != want {

@@ -77,8 +77,7 @@ func (f *changeFlags) complete(args []string) error {
 	if err := f.targets.complete(args); err != nil {
 		return err
 	}
-	limits := &f.wait.limits
-	if limits.Timeout == 0 && !f.wait.waits() && limits.flags.Changed("timeout") {
+	if !f.wait.waits() && f.wait.limits.flags.Changed("timeout") {
 		return usageErrorf("--timeout needs --wait")
 	}
 	return f.validate(f.wait.waits())

@@ -69,10 +69,10 @@ func (o *historyOptions) complete(args []string) error {
 }
 
 func parseDiff(text string) (diff [2]int64, err error) {
-	first, second, both := strings.Cut(text, "..")
+	first, second, _ := strings.Cut(text, "..")
 	from, err := strconv.ParseInt(first, 10, 64)
 	to, err2 := strconv.ParseInt(second, 10, 64)
-	if !both || err != nil || err2 != nil || from < 1 || to < 1 {
+	if err != nil || err2 != nil || from < 1 || to < 1 {
 		return diff, errors.New("must be two revisions, as in 2..3")
 	}
 	return [2]int64{from, to}, nil

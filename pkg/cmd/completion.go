@@ -92,12 +92,13 @@ func (o *completionOptions) complete(args []string) error {
 	if len(args) != 1 {
 		return usageErrorf("expected one of install, uninstall, bash, zsh, fish and powershell, got %d arguments", len(args))
 	}
-	i := slices.IndexFunc(o.words, func(w completionWord) bool { return w.word == args[0] })
-	if i < 0 {
-		return usageErrorf("unknown shell %q: must be bash, zsh, fish or powershell", args[0])
+	for _, w := range o.words {
+		if w.word == args[0] {
+			o.do = w.do
+			return nil
+		}
 	}
-	o.do = o.words[i].do
-	return nil
+	return usageErrorf("unknown shell %q: must be bash, zsh, fish or powershell", args[0])
 }
 
 func (o *completionOptions) run(context.Context) error { return o.do(o.common.streams.Out) }

@@ -47,11 +47,20 @@ func contested() wait.Backoff {
 // Retry calls change until it returns no conflict or until the backoff of contested ends. If ctx is
 // done, Retry returns the cause of ctx instead of the last conflict, unlike client-go.
 func Retry(ctx context.Context, change func() error) error {
-	err := retry.OnError(contested(), apierrors.IsConflict, change)
-	if cause := context.Cause(ctx); cause != nil && apierrors.IsConflict(err) {
+	err := retry.OnError(contested(), isConflict, change)
+	if cause := context.Cause(ctx); cause != nil && isConflict(err) {
 		return cause
 	}
 	return err
+}
+
+// isConflict reports whether a write failed because its object has changed since it was read. The server
+// applies a JSON patch before it compares the resource versions. If a field that the patch removes no longer
+// exists, the error is Invalid, and names no kind.
+func isConflict(err error) bool {
+	answer := apierrors.APIStatus(nil)
+	unfit := apierrors.IsInvalid(err) && errors.As(err, &answer) && answer.Status().Details != nil && answer.Status().Details.Kind == ""
+	return apierrors.IsConflict(err) || unfit
 }
 
 // Apply makes the change that plan returns for an object. If the object has changed since it was passed

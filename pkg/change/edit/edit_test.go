@@ -112,6 +112,21 @@ func TestApplyAgain(t *testing.T) {
 	}
 }
 
+// If another client removes the field that a patch removes, the patch does not fit, and the change is planned again.
+func TestApplyAfterRemoval(t *testing.T) {
+	t.Parallel()
+	s, objects := serve(t)
+	s.Update("deployments", "ns", "web", func(obj *unstructured.Unstructured) { obj.SetAnnotations(map[string]string{"note": "scaled"}) })
+	seen := s.Get("deployments", "ns", "web")
+	s.Update("deployments", "ns", "web", func(obj *unstructured.Unstructured) { obj.SetAnnotations(nil) })
+	_, err := Apply(t.Context(), objects, "web", seen, func(*unstructured.Unstructured) (Plan, error) {
+		return Plan{Edits: []fieldpath.Edit{fieldpath.Annotate("note", "")}}, nil
+	}, Options{})
+	if patches := len(s.Requests(apiserver.On("patch", "deployments"))); err != nil || patches != 2 {
+		t.Errorf("%d patches, %v", patches, err)
+	}
+}
+
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	edits := []fieldpath.Edit{{Path: fieldpath.Fields("spec", "size"), Value: int64(5)}}

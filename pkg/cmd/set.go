@@ -84,10 +84,10 @@ func (f *setFlags) place(c *changer, t *observe.Target, part template.Part) (tem
 
 // inTemplate returns a function that applies change to a copy of the pod template at path.
 func inTemplate(t *observe.Target, path fieldpath.Path, change func(template map[string]any) error) template.Wanted {
-	return inField(path, func(value any) (any, error) {
+	return inField(t, path, func(value any) (any, error) {
 		template, is := value.(map[string]any)
 		if !is {
-			return nil, fmt.Errorf("%s has no pod template at %s", t, path)
+			return nil, noTemplate(t, path)
 		}
 		if err := change(template); err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", t, path, err)
@@ -96,12 +96,16 @@ func inTemplate(t *observe.Target, path fieldpath.Path, change func(template map
 	})
 }
 
+func noTemplate(t *observe.Target, path fieldpath.Path) error {
+	return fmt.Errorf("%s has no pod template at %s", t, path)
+}
+
 // inField returns a function that replaces the field at path by the result of change for a copy of it.
-func inField(path fieldpath.Path, change func(value any) (any, error)) template.Wanted {
+func inField(t *observe.Target, path fieldpath.Path, change func(value any) (any, error)) template.Wanted {
 	return func(obj *unstructured.Unstructured) ([]revision.Field, error) {
 		value, err := path.Value(obj.Object)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", t, err)
 		}
 		value, err = change(runtime.DeepCopyJSONValue(value))
 		return []revision.Field{{Path: path, Value: value}}, err

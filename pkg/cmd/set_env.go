@@ -10,7 +10,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 )
 
@@ -74,13 +73,13 @@ func (o *setEnvOptions) want(c *changer, t *observe.Target) (template.Wanted, er
 	case err != nil:
 		return nil, err
 	case o.list:
-		return nil, o.show(c, t, place.Path)
+		return nil, o.show(c, t, place)
 	case place.InTemplate:
 		return inTemplate(t, place.Path, func(template map[string]any) error {
 			return podtemplate.SetEnv(template, cmp.Or(o.container, podtemplate.AllContainers), o.env)
 		}), nil
 	}
-	return inField(place.Path, func(value any) (any, error) {
+	return inField(t, place.Path, func(value any) (any, error) {
 		before, _ := value.([]any)
 		after := podtemplate.Env(before, o.env)
 		if len(after) == 0 {
@@ -90,14 +89,17 @@ func (o *setEnvOptions) want(c *changer, t *observe.Target) (template.Wanted, er
 	}), nil
 }
 
-func (o *setEnvOptions) show(c *changer, t *observe.Target, at fieldpath.Path) error {
-	value, err := at.Value(t.Object.Object)
+func (o *setEnvOptions) show(c *changer, t *observe.Target, at template.Place) error {
+	value, err := at.Path.Value(t.Object.Object)
 	if err != nil {
 		return fmt.Errorf("%s: %w", t, err)
 	}
+	if _, is := value.(map[string]any); at.InTemplate && !is {
+		return noTemplate(t, at.Path)
+	}
 	lines, err := podtemplate.ListEnv(t.String(), value, cmp.Or(o.container, podtemplate.AllContainers))
 	if err != nil {
-		return fmt.Errorf("%s: %s: %w", t, at, err)
+		return fmt.Errorf("%s: %s: %w", t, at.Path, err)
 	}
 	return printLines(c.streams.Out, lines)
 }

@@ -89,7 +89,7 @@ func (o *setImageOptions) want(c *changer, t *observe.Target) (template.Wanted, 
 	case len(o.images) > 1 || !slices.Contains([]string{"", podtemplate.AllContainers, kinds.ContainerName}, o.images[0].Container):
 		return nil, fmt.Errorf("%s has one image, at %s: give it without the name of a container", t, place.Path)
 	}
-	return inField(place.Path, func(value any) (any, error) {
+	return inField(t, place.Path, func(value any) (any, error) {
 		if _, is := value.(string); !is && value != nil {
 			return nil, fmt.Errorf("%s: %s is not the name of an image", t, place.Path)
 		}

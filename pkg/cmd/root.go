@@ -112,7 +112,7 @@ does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undon
 	root.InitDefaultHelpCmd()
 	addCompletion(root, common)
 	for _, verb := range commandsBelow(root) {
-		if verb.RunE != nil && verb.Name() != "run-controller" {
+		if verb.Name() != "run-controller" {
 			run := verb.RunE
 			verb.RunE = func(cmd *cobra.Command, args []string) error {
 				return kube.Interruptible(cmd.Context(), streams.ErrOut, func(ctx context.Context) error {

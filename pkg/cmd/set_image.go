@@ -63,7 +63,7 @@ func (o *setImageOptions) complete(args []string) error {
 		return err
 	case o.set.image != nil && o.set.template != nil:
 		return usageErrorf("--image-path and --template-path cannot be used together")
-	case o.set.image != nil && (len(o.images) > 1 || o.images[0].Container != ""):
+	case o.set.image != nil && o.images[0].Container != "":
 		return usageErrorf("--image-path takes one IMAGE, without the name of a container")
 	}
 	return nil

@@ -86,14 +86,11 @@ func (w *loopWarner) warn(t *observe.Target) {
 	if w == nil || !t.Kind.Reconciled() || covered(w.cached(), *t, time.Now()) || covered(w.current(), *t, time.Now()) {
 		return
 	}
-	where, start := "namespace "+t.Namespace, commandline.Plugin("run-controller").In(t.Namespace)
-	if t.Kind.Clusterwide {
-		where, start = "all namespaces", commandline.Plugin("run-controller", "-A")
-	}
+	start := commandline.Plugin("run-controller").In(t.Namespace)
 	if !t.Kind.Shipped() {
 		start = start.With("--kinds", t.Kind.CRD())
 	}
-	warning := fmt.Sprintf("Warning: no controller runs for %s in %s. Start one with: %s", t.Kind.Resource.Resource, where, w.line(start))
+	warning := fmt.Sprintf("Warning: no controller runs for %s in namespace %s. Start one with: %s", t.Kind.Resource.Resource, t.Namespace, w.line(start))
 	if !slices.Contains(w.warned, warning) {
 		w.warned = append(w.warned, warning)
 		w.tell("%s", warning)

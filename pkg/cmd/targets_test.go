@@ -74,6 +74,9 @@ func TestArgumentsThatNameNothing(t *testing.T) {
 		args  []string
 		want  string
 	}{
+		{targetFlags{all: true}, nil, "a TYPE is required"},
+		{targetFlags{all: true, without: toRead}, nil, ""},
+		{targetFlags{files: files}, []string{"web"}, "-f and -k cannot be used together with arguments"},
 		{targetFlags{}, []string{"deployment/"}, `arguments in resource/name form must have a single resource and name: "deployment/"`},
 		{targetFlags{}, []string{"/web"}, `arguments in resource/name form must have a single resource and name: "/web"`},
 		{targetFlags{}, []string{"a/b/c"}, `arguments in resource/name form must have a single resource and name: "a/b/c"`},

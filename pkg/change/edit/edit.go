@@ -58,9 +58,12 @@ func Retry(ctx context.Context, change func() error) error {
 // applies a JSON patch before it compares the resource versions. If a field that the patch removes no longer
 // exists, the error is Invalid, and names no kind.
 func isConflict(err error) bool {
-	answer := apierrors.APIStatus(nil)
-	unfit := apierrors.IsInvalid(err) && errors.As(err, &answer) && answer.Status().Details != nil && answer.Status().Details.Kind == ""
-	return apierrors.IsConflict(err) || unfit
+	var answer apierrors.APIStatus
+	if apierrors.IsConflict(err) || !apierrors.IsInvalid(err) || !errors.As(err, &answer) {
+		return apierrors.IsConflict(err)
+	}
+	details := answer.Status().Details
+	return details != nil && details.Kind == ""
 }
 
 // Apply makes the change that plan returns for an object. If the object has changed since it was passed

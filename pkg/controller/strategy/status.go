@@ -22,9 +22,6 @@ func counts(at kinds.StatusPaths, s *plan.Status) map[*int32][]string {
 	}
 }
 
-// foreign is the decoded value of a stored count that is invalid. No plan computes this value.
-const foreign = -1
-
 // DecodeStatus returns the part of a stored status that plans write. It replaces an invalid value with
 // one that no plan computes, so that the status is written again.
 func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Status {
@@ -41,7 +38,7 @@ func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Sta
 		}
 		switch n, found, err := unstructured.NestedInt64(obj.Object, path...); {
 		case err != nil || n < 0 || n > math.MaxInt32:
-			*count = foreign
+			*count = -1 // no plan computes a negative count
 		case found:
 			*count = int32(n)
 		}

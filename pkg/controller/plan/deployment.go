@@ -65,14 +65,8 @@ func (m Memory) drifted(d *Deployment, wanted Wanted) bool {
 	return a == nil || a.UID != d.UID || !reflect.DeepEqual(a.Wanted, wanted) || !reflect.DeepEqual(a.Stored, d.Fields)
 }
 
-// Deployments returns the plan for an owner whose pods belong to one Deployment.
-//
-//   - The Deployment is applied if it is missing, or if a field that the owner wants
-//     is missing or different.
-//   - A Deployment that has the wanted name but belongs to someone else is not touched.
-//     It is checked again periodically.
-//   - The owner's Deployments with other names are deleted when the wanted one is available.
-//   - For an invalid owner, only the status is written.
+// Deployments returns the plan for an owner whose pods belong to one Deployment. The owner's Deployments
+// with other names are deleted when the wanted one is available.
 func Deployments(v View) Actions {
 	live, foreign, others := v.deployments()
 	if v.Owner.Invalid != "" {

@@ -15,12 +15,6 @@ import (
 
 // Nodes returns the plan for an owner with one pod on every eligible node. It selects
 // the nodes like a DaemonSet. The scheduler binds the pods.
-//
-//   - An eligible node without a pod gets one.
-//   - A pod is deleted if its node was removed or must not run it.
-//   - A pod on a node with a new NoSchedule taint stays, but is not replaced.
-//   - Pods in numbered slots stay. They are from the kind's previous strategy.
-//   - Pods with an older template are replaced as in Pods.
 func Nodes(v View) Actions { return fill(v, perNode(v)) }
 
 // perNode returns the slots of the nodes that should run the owner's pod.

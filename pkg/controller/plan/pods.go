@@ -15,20 +15,8 @@ import (
 // result in a list of two billion slots. Later plans create the remaining pods.
 const maxCreates = 10_000
 
-// Pods returns the plan for an owner that controls one pod in each numbered slot.
-//
-//   - A slot without a pod is filled if the owner has fewer live pods than slots.
-//     Terminating pods are live.
-//   - Removed slots are skipped, and higher slots are filled instead.
-//   - Surplus pods are deleted, first from removed slots, then from the highest slots.
-//     At least Desired active pods remain.
-//   - Other pods outside the wanted slots are replaced one by one.
-//   - Pods with an older template are replaced a few at a time (see roll).
-//   - Pods in slots of nodes stay. They are from the kind's previous strategy.
-//   - Finished pods are deleted after the back-off of their slot, which frees their names.
-//   - If a pod that stays lacks the owner's label, its identity labels are restored.
-//   - As long as the template is invalid, pods that need a replacement are not deleted.
-//   - For an invalid owner, only the status is written.
+// Pods returns the plan for an owner that controls one pod in each numbered slot. docs/architecture.md
+// lists the rules, and testdata/plans has examples of each rule.
 func Pods(v View) Actions { return fill(v, numbered(v.Owner.Desired, v.Owner.Removed)) }
 
 // fill returns the plan for an owner that wants a pod in each slot of a set.

@@ -42,15 +42,10 @@ func RevisionTemplate(revision, owner string, uid types.UID) string {
 	return hash
 }
 
-// Revisions returns the writes that maintain the history of an owner's templates.
-//
-//   - The newest revision has the owner's current template. If an older revision has
-//     this template, it gets the next number, as in a StatefulSet.
-//   - A revision is kept if its template is current or has pods. Of the other revisions,
-//     the newest are kept, up to HistoryLimit.
-//   - If the server rejects a write, nothing is written until the owner changes.
-//   - Revisions that someone else created are not touched, but their numbers count.
-//   - Nothing is written for an owner that is paused or has an invalid spec.
+// Revisions returns the writes that maintain the history of an owner's templates. If an older revision has
+// the current template, it gets the next number, as in a StatefulSet. If the server rejects a write, nothing
+// is written until the owner changes. Revisions that someone else created are not touched, but their
+// numbers count.
 func Revisions(v View) []Operation {
 	o := v.Owner
 	if !v.HistoryKnown || v.Paused() || o.Invalid != "" || o.Problem != "" || o.TemplateHash == "" ||

@@ -1,12 +1,11 @@
 package kinds
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
@@ -22,22 +21,18 @@ func (k Kind) RevisionPaths() [][]string {
 	return append(paths, []string{"metadata", "annotations", apis.AnnotationRestartedAt})
 }
 
-// RevisionData returns a copy of an object with only the fields at RevisionPaths.
-func RevisionData(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
+// RevisionData returns a copy of an object with only the fields at RevisionPaths. The object must have a
+// valid template. Then TemplateFields has read the same paths without an error.
+func RevisionData(kind Kind, obj *unstructured.Unstructured) map[string]any {
 	data := map[string]any{}
 	for _, path := range kind.RevisionPaths() {
 		value, found, err := unstructured.NestedFieldCopy(obj.Object, path...)
-		if err != nil {
-			return nil, fmt.Errorf("read .%s of %s: %w", strings.Join(path, "."), obj.GetName(), err)
-		}
-		if !found {
-			continue
-		}
-		if err := unstructured.SetNestedField(data, value, path...); err != nil {
-			return nil, fmt.Errorf("keep .%s of %s: %w", strings.Join(path, "."), obj.GetName(), err)
+		utilruntime.Must(err)
+		if found {
+			utilruntime.Must(unstructured.SetNestedField(data, value, path...))
 		}
 	}
-	return data, nil
+	return data
 }
 
 // defaultHistoryLimit is the default of Deployments and other built-in workloads.

@@ -28,8 +28,8 @@ func deployment() *Strategy {
 	}
 }
 
-func deploymentFields(_ *Work, op plan.Operation) (map[string]any, error) {
-	return runtime.DeepCopyJSON(op.Fields), nil
+func deploymentFields(_ *Work, op plan.Operation) map[string]any {
+	return runtime.DeepCopyJSON(op.Fields)
 }
 
 func appliedDeployment(u *unstructured.Unstructured) map[string]any {

@@ -69,7 +69,7 @@ type child struct {
 	kind string
 	// fields returns the fields to create, apply, or patch, without the name, the owner, and the
 	// preconditions.
-	fields func(*Work, plan.Operation) (map[string]any, error)
+	fields func(*Work, plan.Operation) map[string]any
 	// applied returns the stored fields that plans compare. It is nil for a kind that is never applied.
 	applied func(*unstructured.Unstructured) map[string]any
 }
@@ -155,11 +155,7 @@ func (w *Work) send(ctx context.Context, op plan.Operation) (metav1.Object, erro
 		background := metav1.DeletePropagationBackground
 		return nil, client.Delete(ctx, op.Name, metav1.DeleteOptions{Preconditions: preconditions(op), PropagationPolicy: &background})
 	}
-	fields, err := c.fields(w, op)
-	if err != nil {
-		return nil, err
-	}
-	obj := &unstructured.Unstructured{Object: fields}
+	obj := &unstructured.Unstructured{Object: c.fields(w, op)}
 	obj.SetUID(op.UID)
 	obj.SetResourceVersion(op.ResourceVersion)
 	if op.Verb == plan.Patch {

@@ -140,10 +140,10 @@ func (w *Work) identity(op plan.Operation) map[string]string {
 }
 
 // identityFields returns the patch that restores the identity labels of a pod.
-func identityFields(w *Work, op plan.Operation) (map[string]any, error) {
+func identityFields(w *Work, op plan.Operation) map[string]any {
 	var pod unstructured.Unstructured
 	pod.SetLabels(w.identity(op))
-	return pod.Object, nil
+	return pod.Object
 }
 
 // sendPod creates or deletes a pod with the typed client, which uses protobuf. It does not call that

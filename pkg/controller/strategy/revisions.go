@@ -58,7 +58,7 @@ func ReadRevisions(v *plan.View, obj *unstructured.Unstructured, store cache.Ind
 
 // revisionFields returns the fields of a revision, including the author and the cause of the change. A
 // patch removes the annotations that the owner does not have.
-func revisionFields(w *Work, op plan.Operation) (map[string]any, error) {
+func revisionFields(w *Work, op plan.Operation) map[string]any {
 	annotations := map[string]any{}
 	for _, name := range []string{apis.AnnotationChangeCause, apis.AnnotationChangedBy} {
 		if value, found := w.Object.GetAnnotations()[name]; found {
@@ -73,11 +73,7 @@ func revisionFields(w *Work, op plan.Operation) (map[string]any, error) {
 		"revision": op.Number,
 	}
 	if op.Verb == plan.Create {
-		data, err := kinds.RevisionData(w.Kind, w.Object)
-		if err != nil {
-			return nil, err
-		}
-		fields["data"] = data
+		fields["data"] = kinds.RevisionData(w.Kind, w.Object)
 	}
-	return fields, nil
+	return fields
 }

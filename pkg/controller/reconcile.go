@@ -209,8 +209,8 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 	r.report.Plan(k, v, p, r.mem)
 	r.report.Pause(k, r.object, v, p, r.mem)
 	w := &strategy.Work{
-		Clients:  strategy.Clients{Core: r.Core, Dynamic: r.Dynamic, Namespace: k.Namespace},
-		Strategy: o.strategy, Clock: r.Clock, Plan: p,
+		Clients: strategy.Clients{Core: r.Core, Dynamic: r.Dynamic, Namespace: k.Namespace},
+		Clock:   r.Clock, Plan: p,
 		Kind: o.kind, Object: r.object, Of: v.Owner, Owner: *metav1.NewControllerRef(r.object, o.kind.GroupVersionKind()),
 		LastTry: r.mem.Failing+1 >= troubleAfter, Current: r.isCurrent(ctx),
 	}

@@ -45,9 +45,8 @@ var errStopped = errors.New("stopped")
 // Work executes the plan of one object.
 type Work struct {
 	Clients
-	Strategy *Strategy
-	Clock    clock.PassiveClock
-	Kind     kinds.Kind
+	Clock clock.PassiveClock
+	Kind  kinds.Kind
 	// Owner is the controller reference to Object. Of is the owner in the view of the plan.
 	Owner  metav1.OwnerReference
 	Object *unstructured.Unstructured

@@ -20,7 +20,6 @@ func nodes() *Strategy {
 		complete: func(v *plan.Owner, _ kinds.Kind, _ *unstructured.Unstructured, _ map[string]any) {
 			v.Invalid = v.Problem // the template determines which nodes are eligible
 		},
-		pod: func(pod *corev1.Pod, op plan.Operation) { forNode(pod, op.Node) },
 	}
 }
 

@@ -117,8 +117,8 @@ func (w *Work) newPod(op plan.Operation) *corev1.Pod {
 	if w.Of.TemplateHash != "" {
 		pod.Labels[apis.LabelTemplateHash] = w.Of.TemplateHash
 	}
-	if w.Strategy.pod != nil {
-		w.Strategy.pod(pod, op)
+	if op.Node != "" {
+		forNode(pod, op.Node)
 	}
 	return pod
 }

@@ -37,8 +37,6 @@ type Strategy struct {
 	// complete sets the fields of an owner that only this strategy needs. template is nil if the
 	// owner has a Problem.
 	complete func(owner *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any)
-	// pod changes the pod that an operation creates, or is nil if the pod needs no change.
-	pod func(*corev1.Pod, plan.Operation)
 }
 
 // Clients holds clients, and the namespace of the controller or of one object. If Namespace is "", it

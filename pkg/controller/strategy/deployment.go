@@ -32,10 +32,6 @@ func deploymentFields(_ *Work, op plan.Operation) map[string]any {
 	return runtime.DeepCopyJSON(op.Fields)
 }
 
-func appliedDeployment(u *unstructured.Unstructured) map[string]any {
-	return deploymentOf(u).Fields
-}
-
 // completeDeployment sets the Deployment that an object wants. If that fails, it sets Problem or Invalid.
 func completeDeployment(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any) {
 	var err error

@@ -69,8 +69,6 @@ type child struct {
 	// fields returns the fields to create, apply, or patch, without the name, the owner, and the
 	// preconditions.
 	fields func(*Work, plan.Operation) map[string]any
-	// applied returns the stored fields that plans compare. It is nil for a kind that is never applied.
-	applied func(*unstructured.Unstructured) map[string]any
 }
 
 func describeOwner(ref *metav1.OwnerReference) string {

@@ -67,7 +67,7 @@ func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) {
 	}
 	if u, ok := child.(*unstructured.Unstructured); ok && op.Verb == plan.Apply {
 		wanted := plan.Wanted{Name: op.Name, Fields: op.Fields}
-		applied := &plan.Applied{Wanted: wanted, UID: u.GetUID(), Stored: children()[op.Kind].applied(u)}
+		applied := &plan.Applied{Wanted: wanted, UID: u.GetUID(), Stored: deploymentOf(u).Fields}
 		o.note(func() { o.Applied = applied })
 	}
 	o.note(func() {

@@ -60,7 +60,7 @@ func All() map[kinds.Strategy]*Strategy {
 func children() map[plan.Kind]child {
 	return map[plan.Kind]child{
 		plan.KindPod:        {resource: corev1.SchemeGroupVersion.WithResource("pods"), kind: "pod", fields: identityFields},
-		plan.KindDeployment: {resource: DeploymentResource(), kind: "Deployment", fields: deploymentFields, applied: appliedDeployment},
+		plan.KindDeployment: {resource: DeploymentResource(), kind: "Deployment", fields: deploymentFields},
 		plan.KindRevision:   {resource: RevisionResource(), kind: "ControllerRevision", fields: revisionFields},
 	}
 }

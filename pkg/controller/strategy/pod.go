@@ -103,6 +103,7 @@ func (w *Work) newPod(op plan.Operation) *corev1.Pod {
 	labels := map[string]string{}
 	maps.Copy(labels, template.Labels)
 	maps.Copy(labels, w.identity(op))
+	labels[apis.LabelTemplateHash] = w.Of.TemplateHash
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:            op.Name,
@@ -113,9 +114,6 @@ func (w *Work) newPod(op plan.Operation) *corev1.Pod {
 			OwnerReferences: []metav1.OwnerReference{w.Owner},
 		},
 		Spec: template.Spec,
-	}
-	if w.Of.TemplateHash != "" {
-		pod.Labels[apis.LabelTemplateHash] = w.Of.TemplateHash
 	}
 	if op.Node != "" {
 		forNode(pod, op.Node)

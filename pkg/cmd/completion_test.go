@@ -68,7 +68,7 @@ func TestCompletionLink(t *testing.T) {
 			t.Errorf("%+v: %v, it printed %q and %q, and the link leads to %q", step, err, out, errOut, then)
 		}
 		if step.verb == "uninstall" { // after the first rows, which do not find the program
-			_ = os.WriteFile(plugin, nil, 0o700) //nolint:gosec // a program
+			_ = os.WriteFile(plugin, nil, 0o700)
 		}
 	}
 	if got, plain := Arguments([]string{link + ".exe", "status"}), Arguments([]string{plugin, "status"}); !slices.Equal(got, []string{"__complete", "status"}) || !slices.Equal(plain, got[1:]) {

@@ -69,7 +69,7 @@ func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, c
 // countPath returns the path of the replica field. If the field is unknown, the error lists the possible
 // fields. If the CRD that names the field cannot be read, the error wraps outcome.ErrForbidden.
 func (c *changer) countPath(ctx context.Context, verb string, t *observe.Target, obj *unstructured.Unstructured, path *fieldpath.Path, count ...string) (*fieldpath.Path, error) {
-	field, err := c.finder.Find(ctx, t.Kind, obj, path)
+	field, err := c.Finder.Find(ctx, t.Kind, obj, path)
 	if err != nil {
 		return nil, c.chooseField(err, verb, t, count...)
 	}
@@ -162,8 +162,8 @@ func suggestTypes(c *kube.Factory, err error) error {
 
 func typeNames(c *kube.Factory) []string {
 	all := kinds.Shipped()
-	if finder, err := c.Finder(); err == nil {
-		served, _ := finder.Kinds() // a partial list is better than none
+	if clients, err := c.Connect(); err == nil {
+		served, _ := clients.Finder.Kinds() // a partial list is better than none
 		all = append(all, served...)
 	}
 	names := make([]string, 0, len(all))

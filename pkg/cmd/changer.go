@@ -131,7 +131,7 @@ func (f *changeFlags) run(ctx context.Context, on *cluster, do func(context.Cont
 	for i := range found {
 		t := &found[i]
 		all[i] = planned{t, func(ctx context.Context) (*change, error) {
-			if err := t.Read(ctx, c.finder.Dynamic); err != nil {
+			if err := t.Read(ctx, c.Dynamic); err != nil {
 				return nil, err
 			}
 			return do(ctx, c, t)
@@ -236,7 +236,7 @@ func (c *changer) edits() edit.Options {
 // edit writes the edits that plan returns for t.Object. On a conflict, it reads the object and plans again.
 func (c *changer) edit(ctx context.Context, t *observe.Target, plan func(*unstructured.Unstructured) (edit.Plan, error)) (edit.Written, error) {
 	c.loops.begin(t)
-	return edit.Apply(ctx, t.Resource(c.finder.Dynamic), t.Name, t.Object, plan, c.edits())
+	return edit.Apply(ctx, t.Resource(c.Dynamic), t.Name, t.Object, plan, c.edits())
 }
 
 // edited returns the change that a write made, with the condition to wait for (until). Its revert also makes
@@ -250,7 +250,7 @@ func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Con
 			if marks != nil {
 				with = marks(ctx)
 			}
-			_, err := edit.Revert(ctx, t.Resource(c.finder.Dynamic), done, with, c.edits())
+			_, err := edit.Revert(ctx, t.Resource(c.Dynamic), done, with, c.edits())
 			return undone, err
 		},
 	}

@@ -196,7 +196,7 @@ func typesToCreate(_ context.Context, c *cluster, _ *cobra.Command, args []strin
 // types returns the names of the types that may have a replica count, each with the suffix. If types in
 // several groups share a name, it returns their full names.
 func (c *cluster) types(suffix string) []cobra.Completion {
-	kinds, _ := c.finder.Kinds() // a partial list is better than none
+	kinds, _ := c.Finder.Kinds() // a partial list is better than none
 	shared := map[string]int{}
 	for _, k := range kinds {
 		shared[k.Resource.Resource]++
@@ -221,7 +221,7 @@ func (c *cluster) names(ctx context.Context, kindWord, prefix string, named []st
 	}
 	t := observe.Target{Kind: kind, Namespace: c.namespace}
 	// Resource version 0 allows the server to answer from its cache.
-	list, err := t.Resource(c.finder.Dynamic).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	list, err := t.Resource(c.Dynamic).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return nil
 	}
@@ -250,17 +250,17 @@ func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
 func paths(ctx context.Context, c *cluster, _ *cobra.Command, args []string, _ string) offer {
 	var words []cobra.Completion
 	targets, _ := (&targetFlags{args: args}).find(ctx, c)
-	if len(targets) == 0 || targets[0].Read(ctx, c.finder.Dynamic) != nil {
+	if len(targets) == 0 || targets[0].Read(ctx, c.Dynamic) != nil {
 		return offer{nil, wholeWords}
 	}
 	t, known := targets[0], ""
-	if field, err := c.finder.Find(ctx, t.Kind, t.Object, nil); err == nil {
+	if field, err := c.Finder.Find(ctx, t.Kind, t.Object, nil); err == nil {
 		if path := cmp.Or(field.Path, t.Kind.Path()); path != nil {
 			known = path.String()
 			words = append(words, cobra.CompletionWithDesc(known, field.Found))
 		}
 	}
-	schema, err := c.finder.Schema(t.Kind)
+	schema, err := c.Finder.Schema(t.Kind)
 	if err != nil {
 		return offer{words, wholeWords}
 	}
@@ -273,7 +273,7 @@ func paths(ctx context.Context, c *cluster, _ *cobra.Command, args []string, _ s
 }
 
 func namespaces(ctx context.Context, c *cluster, _ *cobra.Command, _ []string, _ string) offer {
-	list, err := c.core.Namespaces().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	list, err := c.Core.Namespaces().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return offer{nil, wholeWords}
 	}

@@ -120,7 +120,7 @@ func (o *createOptions) run(ctx context.Context) error {
 	var all []planned
 	for _, t := range targets {
 		if err := o.check(t); err != nil {
-			return usageErrorf("%w", c.finder.Undeclared(t.Kind, err))
+			return usageErrorf("%w", c.Finder.Undeclared(t.Kind, err))
 		}
 		t.Path = o.path
 		obj, err := o.object(ctx, c, &t)
@@ -148,7 +148,7 @@ func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Targe
 		return &change{WaitTarget: observe.WaitTarget{Target: *t}, object: request}, nil
 	}
 	c.loops.begin(t)
-	objects := t.Resource(c.finder.Dynamic)
+	objects := t.Resource(c.Dynamic)
 	obj, err := objects.Create(ctx, request, metav1.CreateOptions{
 		FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.change.dryRun.server(),
 	})

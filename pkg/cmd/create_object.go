@@ -32,7 +32,7 @@ func (o *createOptions) object(ctx context.Context, c *changer, t *observe.Targe
 	if err != nil {
 		return nil, err
 	}
-	return obj, o.putFields(c.finder, t.Kind, obj)
+	return obj, o.putFields(c.Finder, t.Kind, obj)
 }
 
 func (o *createOptions) putCount(ctx context.Context, c *changer, t *observe.Target, obj *unstructured.Unstructured) error {
@@ -41,7 +41,7 @@ func (o *createOptions) putCount(ctx context.Context, c *changer, t *observe.Tar
 		return err
 	}
 	if o.path == nil {
-		facts, err := observe.StatusFacts(ctx, c.finder, t.Kind, path)
+		facts, err := observe.StatusFacts(ctx, c.Finder, t.Kind, path)
 		if err == nil && facts.Unit != "pod" && len(facts.OtherCounts) > 0 {
 			return usageErrorf("%s has several replica counts: %s (its /scale, a number of %ss) or %s; choose one with --replicas-path",
 				t.Kind.CRD(), path, facts.Unit, strings.Join(facts.OtherCounts, " or "))

@@ -98,12 +98,12 @@ func (o *deleteOptions) run(ctx context.Context, c *cluster) error {
 // client-side dry run must check that the object exists.
 func (o *deleteOptions) delete(ctx context.Context, c *cluster, t *observe.Target, waits bool) error {
 	if waits || o.dryRun.client() {
-		if err := t.Read(ctx, c.finder.Dynamic); err != nil {
+		if err := t.Read(ctx, c.Dynamic); err != nil {
 			return err
 		}
 	}
 	if !o.dryRun.client() {
-		err := t.Resource(c.finder.Dynamic).Delete(ctx, t.Name, metav1.DeleteOptions{PropagationPolicy: o.propagation(), DryRun: o.dryRun.server()})
+		err := t.Resource(c.Dynamic).Delete(ctx, t.Name, metav1.DeleteOptions{PropagationPolicy: o.propagation(), DryRun: o.dryRun.server()})
 		if err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ func describe(ctx context.Context, c *cluster, t observe.Target) error {
 		return err
 	}
 	report := status.NewReport(snapshot)
-	logs.AddLastLine(ctx, c.core, &report)
+	logs.AddLastLine(ctx, c.Core, &report)
 	d := printer.Description{Report: report, Object: t.Object}
 	if t.Kind.Mapping.Strategy == kinds.StrategyPods {
 		if d.Template, err = kinds.Template(t.Kind, t.Object); err != nil {

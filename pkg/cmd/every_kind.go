@@ -66,7 +66,7 @@ func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.
 		if f.allNamespaces {
 			of.Namespace = metav1.NamespaceAll
 		}
-		list, err := follow.List(ctx, of.Resource(c.finder.Dynamic), metav1.ListOptions{LabelSelector: f.selector})
+		list, err := follow.List(ctx, of.Resource(c.Dynamic), metav1.ListOptions{LabelSelector: f.selector})
 		if errs[i] = err; kube.NotServed(err) || apierrors.IsMethodNotSupported(err) {
 			errs[i] = nil
 		}
@@ -112,7 +112,7 @@ func (c *cluster) elsewhere(ctx context.Context, name string) []string {
 	found := make([]string, len(all))
 	workqueue.ParallelizeUntil(ctx, maxParallel, len(all), func(i int) {
 		t := observe.Named(all[i], c.namespace, name)
-		if err := t.Read(ctx, c.finder.Dynamic); err == nil {
+		if err := t.Read(ctx, c.Dynamic); err == nil {
 			found[i] = t.String()
 		}
 	})

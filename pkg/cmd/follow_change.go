@@ -158,7 +158,7 @@ func (c *cluster) awaitAll(ctx context.Context, format string, flags waitFlags, 
 		return nil
 	}
 	if flags.logs {
-		defer func() { logs.AddLastLines(ctx, c.core, errs) }() // after the progress has ended
+		defer func() { logs.AddLastLines(ctx, c.Core, errs) }() // after the progress has ended
 	}
 	a := &observe.Waiter{Clients: c.clients, Limits: flags.Limits}
 	if format == "json" {

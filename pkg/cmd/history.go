@@ -97,10 +97,10 @@ func (o *historyOptions) run(ctx context.Context, c *cluster) error {
 // show shows the revisions of one object. If named is set, it prints a separator (above) and the name of
 // the object before a table, and only the separator before YAML.
 func (o *historyOptions) show(ctx context.Context, c *cluster, t *observe.Target, named bool, above string) error {
-	if err := t.Read(ctx, c.finder.Dynamic); err != nil {
+	if err := t.Read(ctx, c.Dynamic); err != nil {
 		return err
 	}
-	h, err := template.History(ctx, c.finder.Dynamic, *t)
+	h, err := template.History(ctx, c.Dynamic, *t)
 	if err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ func (o *kindsOptions) run(ctx context.Context) error {
 	if o.access, err = o.common.clients.Access(); err != nil {
 		return err
 	}
-	o.cluster.finder.Invalidate() // the CRD may have been created just now
+	o.cluster.Finder.Invalidate() // the CRD may have been created just now
 	kinds, groupsErr := o.kinds(ctx)
 	if len(kinds) == 0 && groupsErr != nil {
 		return groupsErr
@@ -127,7 +127,7 @@ func (o *kindsOptions) run(ctx context.Context) error {
 // kinds returns the kinds in types, or all kinds if types is empty. On error, the list may be incomplete.
 func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	if len(o.types) == 0 {
-		return o.cluster.finder.Kinds()
+		return o.cluster.Finder.Kinds()
 	}
 	var list []kinds.Kind
 	var errs []error
@@ -151,7 +151,7 @@ func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, count *
 	if kind.Reconciled() {
 		return // the declaration defines these facts
 	}
-	known, err := observe.StatusFacts(ctx, o.cluster.finder, kind, count)
+	known, err := observe.StatusFacts(ctx, o.cluster.Finder, kind, count)
 	if err != nil {
 		row.Wrong = append(row.Wrong, err.Error())
 		return
@@ -169,8 +169,8 @@ func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, count *
 // row returns the row of one kind, or nil if the kind has no count and was not named.
 func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	byName := len(o.types) > 0
-	kind, wrong := o.cluster.finder.Declare(ctx, kind)
-	field, err := o.cluster.finder.Find(ctx, kind, nil, nil)
+	kind, wrong := o.cluster.Finder.Declare(ctx, kind)
+	field, err := o.cluster.Finder.Find(ctx, kind, nil, nil)
 	var unknown *discover.UnknownFieldError
 	none := errors.As(err, &unknown) && len(unknown.Candidates) == 0
 	if none && !byName {
@@ -178,7 +178,7 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	}
 	row := &printer.Kind{
 		Kind: kind.Kind, Group: kind.Resource.Group, Version: kind.Resource.Version, Resource: kind.Resource.Resource,
-		Reconciled: kind.Reconciled(), Objects: countOf(ctx, o.cluster.finder.Dynamic.Resource(kind.Resource)),
+		Reconciled: kind.Reconciled(), Objects: countOf(ctx, o.cluster.Dynamic.Resource(kind.Resource)),
 	}
 	if declaration := (*kinds.DeclarationError)(nil); errors.As(wrong, &declaration) {
 		row.Wrong = declaration.Problems

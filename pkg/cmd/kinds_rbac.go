@@ -72,11 +72,11 @@ func (o *kindsRBACOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	if err != nil {
 		return nil, err
 	}
-	finder, err := o.common.clients.Finder()
+	clients, err := o.common.clients.Connect()
 	if err == nil {
-		kind, err = finder.Declare(ctx, kind) // returns an error if the declaration is invalid
+		kind, err = clients.Finder.Declare(ctx, kind) // returns an error if the declaration is invalid
 	}
-	if err == nil && !kind.Reconciled() && finder.Unread(kind) {
+	if err == nil && !kind.Reconciled() && clients.Finder.Unread(kind) {
 		err = fmt.Errorf("%w: no permission to read the CRD %s", outcome.ErrForbidden, kind.CRD())
 	} else if err == nil && !kind.Reconciled() {
 		err = fmt.Errorf("%w: run-controller does not reconcile %s: its CRD has no annotation %s", outcome.ErrRefused, kind.CRD(), kinds.AnnotationPlan)

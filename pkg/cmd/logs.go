@@ -97,7 +97,7 @@ func (o *logsOptions) run(ctx context.Context, c *cluster) error {
 	}
 	o.wanted.FullNames = len(targets) > 1
 	reader := logs.Reader{
-		Open: logs.Server(c.core), Most: o.most, Tail: o.tail, Previous: o.previous,
+		Open: logs.Server(c.Core), Most: o.most, Tail: o.tail, Previous: o.previous,
 		Out: &logs.Output{
 			Out: c.streams.Out, ErrOut: c.streams.ErrOut, Format: logs.Format(o.output.format),
 			Timestamps: o.timestamps, Only: o.only, Paint: terminal.Style(c.streams.Out, o.color).Hue,

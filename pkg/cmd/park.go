@@ -125,11 +125,11 @@ func (o *parkOptions) skips(t observe.Target) bool {
 
 // plan reads an object and returns the function that plans its change.
 func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (func(*unstructured.Unstructured) (replicas.ParkPlan, error), error) {
-	if err := t.Read(ctx, c.finder.Dynamic); err != nil {
+	if err := t.Read(ctx, c.Dynamic); err != nil {
 		return nil, err
 	}
 	if o.back {
-		counts, err := c.finder.ParkedCounts(ctx, t.Kind, t.Object)
+		counts, err := c.Finder.ParkedCounts(ctx, t.Kind, t.Object)
 		return func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {
 			return replicas.Unpark(*t, obj, counts)
 		}, err
@@ -146,7 +146,7 @@ func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, p
 	c.loops.begin(t)
 	c.warnOfCompetitors(ctx, t, func(int64) (int32, error) { return after, nil })
 	shown := ""
-	now, done, err := replicas.Send(ctx, t.Resource(c.finder.Dynamic), *t, func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {
+	now, done, err := replicas.Send(ctx, t.Resource(c.Dynamic), *t, func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {
 		p, err := plan(obj)
 		words := fmt.Sprintf("%d → %d", p.Before, p.After)
 		if o.back && err == nil && p.Kept == "" && words != shown {

@@ -85,7 +85,7 @@ func (o *pauseOptions) pause(ctx context.Context, c *changer, t *observe.Target)
 // turnOn sets the field that pauses an object that another program reconciles. It refuses a pause with an
 // end, because nothing would reset the field when the pause ends.
 func (o *pauseOptions) turnOn(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
-	path, err := findSwitch(c.finder, t)
+	path, err := findSwitch(c.Finder, t)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be paused: %w", t, err)
 	}
@@ -134,7 +134,7 @@ then applies the changes that were made during the pause.`,
 
 func resume(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 	if !t.Kind.Reconciled() {
-		path, err := findSwitch(c.finder, t)
+		path, err := findSwitch(c.Finder, t)
 		if err != nil {
 			return nil, fmt.Errorf("%s cannot be resumed: %w", t, err)
 		}

@@ -59,14 +59,14 @@ func (c *cluster) topOwner(ctx context.Context, pod observe.Target) (observe.Tar
 	}
 	top, seen := pod, sets.New[types.UID]()
 	for at := pod; ; {
-		err := at.Read(ctx, c.finder.Dynamic)
+		err := at.Read(ctx, c.Dynamic)
 		if apierrors.IsForbidden(err) && !top.Kind.IsPod() {
 			return top, nil // the user cannot read the next owner
 		}
 		if err != nil {
 			return pod, kube.Explain(at.Kind, err)
 		}
-		if !at.Kind.IsPod() && counts(ctx, c.finder, at) {
+		if !at.Kind.IsPod() && counts(ctx, c.Finder, at) {
 			top = at
 		}
 		ref := metav1.GetControllerOfNoCopy(at.Object)

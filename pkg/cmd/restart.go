@@ -54,9 +54,9 @@ func restart(ctx context.Context, c *changer, t *observe.Target) (*change, error
 	if t.Object.GetDeletionTimestamp() != nil {
 		return nil, fmt.Errorf("%s is being deleted and cannot be restarted", t)
 	}
-	path, err := restartField(ctx, c.finder, t)
+	path, err := restartField(ctx, c.Finder, t)
 	if err != nil {
-		return nil, restartRefused(ctx, c, t, c.finder.Undeclared(t.Kind, err))
+		return nil, restartRefused(ctx, c, t, c.Finder.Undeclared(t.Kind, err))
 	}
 	now := time.Now()
 	plan := func(obj *unstructured.Unstructured) (edit.Plan, error) {

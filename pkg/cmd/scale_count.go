@@ -47,7 +47,7 @@ func (o *scaleOptions) locate(ctx context.Context, c *changer, t *observe.Target
 	}
 	c.loops.begin(t)
 	if field.Scale || o.change.dryRun.client() || o.count.Undo {
-		if err := t.Read(ctx, c.finder.Dynamic); err != nil && (!apierrors.IsForbidden(err) || o.count.Undo) {
+		if err := t.Read(ctx, c.Dynamic); err != nil && (!apierrors.IsForbidden(err) || o.count.Undo) {
 			return nil, err
 		}
 	}
@@ -59,11 +59,11 @@ func (o *scaleOptions) locate(ctx context.Context, c *changer, t *observe.Target
 func (o *scaleOptions) field(ctx context.Context, c *changer, t *observe.Target) (discover.Field, error) {
 	if !t.Kind.Shipped() && t.Path == nil {
 		// The current values help the user to choose a field.
-		if err := t.Read(ctx, c.finder.Dynamic); err != nil {
+		if err := t.Read(ctx, c.Dynamic); err != nil {
 			return discover.Field{}, err
 		}
 	}
-	field, err := c.finder.Find(ctx, t.Kind, t.Object, t.Path)
+	field, err := c.Finder.Find(ctx, t.Kind, t.Object, t.Path)
 	if errors.Is(err, discover.ErrPerNode) {
 		return field, perNode(ctx, c, t)
 	}
@@ -72,10 +72,10 @@ func (o *scaleOptions) field(ctx context.Context, c *changer, t *observe.Target)
 
 // groupPath reads the target and returns the path of the count that --group selects.
 func (o *scaleOptions) groupPath(ctx context.Context, c *changer, t *observe.Target) (*fieldpath.Path, error) {
-	if err := t.Read(ctx, c.finder.Dynamic); err != nil {
+	if err := t.Read(ctx, c.Dynamic); err != nil {
 		return nil, err
 	}
-	schema, err := c.finder.Schema(t.Kind)
+	schema, err := c.Finder.Schema(t.Kind)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (o *scaleOptions) countFlags() []string {
 
 // perNode returns the error for an object that runs one pod per node, with the desired number if it is known.
 func perNode(ctx context.Context, c *changer, t *observe.Target) error {
-	obj, err := t.Resource(c.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
+	obj, err := t.Resource(c.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func otherCounts(ctx context.Context, c *changer, t *observe.Target, field disco
 	if t.Object == nil {
 		return ""
 	}
-	known, err := observe.StatusFacts(ctx, c.finder, t.Kind, field.Path)
+	known, err := observe.StatusFacts(ctx, c.Finder, t.Kind, field.Path)
 	if err != nil {
 		return ""
 	}
@@ -176,7 +176,7 @@ func (o *scaleOptions) scale(ctx context.Context, c *changer, l *located) (*chan
 func (o *scaleOptions) set(ctx context.Context, c *changer, l *located, request replicas.Request) (replicas.Result, error) {
 	field := l.field
 	if len(request.Remove) > 0 {
-		return replicas.Remove(ctx, c.finder.Dynamic, c.core, *l.target, field, request)
+		return replicas.Remove(ctx, c.Dynamic, c.Core, *l.target, field, request)
 	}
 	if request.LookOnly && !request.Undo {
 		if field.Path == nil {
@@ -184,9 +184,9 @@ func (o *scaleOptions) set(ctx context.Context, c *changer, l *located, request 
 		}
 		field.Scale = false
 	}
-	done, err := replicas.Set(ctx, l.target.Resource(c.finder.Dynamic), *l.target, field, request)
+	done, err := replicas.Set(ctx, l.target.Resource(c.Dynamic), *l.target, field, request)
 	if unknownField(err) && field.Path != nil {
-		schema, _ := c.finder.Schema(l.target.Kind) // only for suggestions
+		schema, _ := c.Finder.Schema(l.target.Kind) // only for suggestions
 		err = noField(l.target, *field.Path, schema)
 	}
 	return done, err
@@ -201,7 +201,7 @@ func (o *scaleOptions) result(ctx context.Context, c *changer, l *located, done 
 	if done.Object != nil {
 		return done.Object, nil
 	}
-	obj, err := t.Resource(c.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
+	obj, err := t.Resource(c.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
 	if err == nil && o.change.dryRun != "none" && l.field.Path != nil {
 		err = l.field.Path.Set(obj.Object, int64(done.Replicas))
 	}
@@ -219,7 +219,7 @@ func (o *scaleOptions) changed(c *changer, l *located, done replicas.Result) *ch
 	}
 	made.back = new(o.command(l, *done.Before))
 	made.revert = func(ctx context.Context) (string, error) {
-		err := replicas.Revert(ctx, l.target.Resource(c.finder.Dynamic), *l.target, l.field, done, c.edits())
+		err := replicas.Revert(ctx, l.target.Resource(c.Dynamic), *l.target, l.field, done, c.edits())
 		return fmt.Sprintf("%d → %d", done.Replicas, *done.Before), err
 	}
 	return made

@@ -77,7 +77,7 @@ func (o *scaleOptions) scaleInSteps(ctx context.Context, c *changer, all []*loca
 // ready. A step fails if someone else has changed the count.
 func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) error {
 	t := l.target
-	now, err := replicas.Count(ctx, t.Resource(c.finder.Dynamic), *t, l.field)
+	now, err := replicas.Count(ctx, t.Resource(c.Dynamic), *t, l.field)
 	if err != nil {
 		return err
 	}

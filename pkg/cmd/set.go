@@ -78,7 +78,7 @@ func (f *setFlags) place(c *changer, t *observe.Target, part template.Part) (tem
 	case f.image != nil:
 		return template.Place{Path: *f.image}, nil
 	}
-	place, err := template.FindPlace(c.finder, *t, part)
+	place, err := template.FindPlace(c.Finder, *t, part)
 	return place, c.choosePlace(err, f.line(t, f.words...))
 }
 

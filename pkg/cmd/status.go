@@ -249,7 +249,7 @@ func (o *statusOptions) report(ctx context.Context, reader *observe.Reader, t ob
 	}
 	r := status.NewReport(snapshot)
 	if extent.Competitors {
-		logs.AddLastLine(ctx, o.cluster.core, &r)
+		logs.AddLastLine(ctx, o.cluster.Core, &r)
 	}
 	return r, nil
 }

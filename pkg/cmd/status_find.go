@@ -110,7 +110,7 @@ func (o *statusOptions) takeWord(ctx context.Context) {
 	if t.Name == "" {
 		return
 	}
-	err := t.Read(ctx, o.cluster.finder.Dynamic)
+	err := t.Read(ctx, o.cluster.Dynamic)
 	if err == nil {
 		o.word = t.Object
 		return

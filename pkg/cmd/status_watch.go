@@ -63,7 +63,7 @@ func (o *statusOptions) runWait(ctx context.Context) error {
 	}
 	failed := a.Wait(ctx, all)
 	if o.limits.logs {
-		logs.AddLastLines(ctx, o.cluster.core, failed)
+		logs.AddLastLines(ctx, o.cluster.Core, failed)
 	}
 	return outcome.Join(append(errs, failed...))
 }

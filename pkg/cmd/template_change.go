@@ -24,17 +24,17 @@ func (c *changer) changeTemplate(
 	}
 	c.loops.begin(t)
 	cause := func(change string) string { return cmp.Or(c.flags.reason, change+note) }
-	done, err := template.Write(ctx, t.Resource(c.finder.Dynamic), *t, want, cause, c.user(), c.edits())
+	done, err := template.Write(ctx, t.Resource(c.Dynamic), *t, want, cause, c.user(), c.edits())
 	if err != nil {
 		return nil, err
 	}
 	t.Object = done.Object
 	until := observe.Ready()
 	if c.waits {
-		until = template.RolledOut(ctx, c.finder.Dynamic, *t, before, done)
+		until = template.RolledOut(ctx, c.Dynamic, *t, before, done)
 	}
 	made := c.edited(t, done.Written, until, revision.Change(done.After, done.Before), func(ctx context.Context) []fieldpath.Edit {
-		return append(template.Annotations(revision.Change(done.After, done.Before)+" (undo)", c.user()), template.MarkFailed(ctx, c.finder.Dynamic, *t, done)...)
+		return append(template.Annotations(revision.Change(done.After, done.Before)+" (undo)", c.user()), template.MarkFailed(ctx, c.Dynamic, *t, done)...)
 	})
 	if done.Change == "" {
 		made.revert = nil

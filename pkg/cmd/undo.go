@@ -49,7 +49,7 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 	if err := refuseUndo(t); err != nil {
 		return nil, err
 	}
-	history, err := template.History(ctx, c.finder.Dynamic, *t)
+	history, err := template.History(ctx, c.Dynamic, *t)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -30,8 +29,7 @@ type commonOptions struct {
 // cluster holds the clients of a command, and the namespace in which the command acts.
 type cluster struct {
 	commonOptions
-	finder *discover.Finder
-	core   corev1client.CoreV1Interface
+	*kube.Clients
 	// given means that a flag names the namespace.
 	namespace string
 	given     bool
@@ -40,7 +38,7 @@ type cluster struct {
 // offline returns a cluster without clients, for a command that sends no requests. Unlike connect,
 // it succeeds even if the flags and the kubeconfig name no server.
 func (o *commonOptions) offline() (c *cluster, err error) {
-	c = &cluster{commonOptions: *o, finder: &discover.Finder{}}
+	c = &cluster{commonOptions: *o, Clients: &kube.Clients{Factory: o.clients, Finder: &discover.Finder{}}}
 	c.namespace, c.given, err = o.clients.Namespace()
 	return c, err
 }
@@ -49,10 +47,7 @@ func (o *commonOptions) offline() (c *cluster, err error) {
 func (o *commonOptions) connect() (*cluster, error) {
 	c, err := o.offline()
 	if err == nil {
-		c.finder, err = o.clients.Finder()
-	}
-	if err == nil {
-		c.core, err = o.clients.Core()
+		c.Clients, err = o.clients.Connect()
 	}
 	return c, err
 }

@@ -81,7 +81,7 @@ func (o *versionOptions) controllers(ctx context.Context) ([]doctor.Controller, 
 	if err != nil {
 		return nil, err
 	}
-	return doctor.Controllers(ctx, c.finder.Dynamic, c.namespace)
+	return doctor.Controllers(ctx, c.Dynamic, c.namespace)
 }
 
 func (o *commonOptions) warnOfSkew(found []doctor.Controller) {

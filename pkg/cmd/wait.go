@@ -138,7 +138,7 @@ func (o *waitOptions) find(ctx context.Context, c *cluster) ([]observe.Target, [
 	}
 	if o.targets.namesType(ctx, c) {
 		t := observe.Named(kinds.ImoocPod(), c.namespace, o.targets.bareName())
-		if err := kube.Explain(t.Kind, t.Read(ctx, c.finder.Dynamic)); noImoocPod(err) {
+		if err := kube.Explain(t.Kind, t.Read(ctx, c.Dynamic)); noImoocPod(err) {
 			return nil, []error{err}
 		}
 	}

@@ -27,7 +27,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -38,9 +37,8 @@ type Factory struct {
 	errOut     io.Writer
 	announced  sync.Once      // for the message about the credential plugin
 	flags      *pflag.FlagSet // the parsed global flags
-	// Finder returns the finder that all parts of the command share. It caches responses in memory,
-	// and discovery on disk, like kubectl.
-	Finder func() (*discover.Finder, error)
+	// Connect returns the clients that all parts of the command share. It sends no requests.
+	Connect func() (*Clients, error)
 }
 
 // New returns the factory of a command. The clients write warnings of the server to streams.ErrOut.
@@ -64,7 +62,7 @@ func New(version string, streams genericiooptions.IOStreams) *Factory {
 		}
 		return config
 	})
-	c.Finder = sync.OnceValues(c.newFinder)
+	c.Connect = sync.OnceValues(c.newClients)
 	return c
 }
 

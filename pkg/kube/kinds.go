@@ -15,20 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
-
-func (c *Factory) newFinder() (*discover.Finder, error) {
-	client, err := c.Dynamic()
-	if err != nil {
-		return nil, err
-	}
-	discovery, err := c.Flags.ToDiscoveryClient()
-	if err != nil {
-		return nil, fmt.Errorf("make a client for discovery: %w", err)
-	}
-	return &discover.Finder{Discovery: discovery, Dynamic: client}, nil
-}
 
 // KindNamed returns the kind with this name, as in kubectl: plural, singular, short name,
 // plural.group, or plural.version.group.
@@ -60,11 +47,11 @@ func (c *Factory) KindNamed(ctx context.Context, word string) (kinds.Kind, error
 
 // KindOf returns the kind of a mapping, with the declaration in the CRD. It ignores an invalid declaration.
 func (c *Factory) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.Kind, error) {
-	finder, err := c.Finder()
+	clients, err := c.Connect()
 	if err != nil {
 		return kinds.Kind{}, err
 	}
-	kind, err := finder.Declare(ctx, kinds.KindOf(mapping))
+	kind, err := clients.Finder.Declare(ctx, kinds.KindOf(mapping))
 	if wrong := (*kinds.DeclarationError)(nil); errors.As(err, &wrong) {
 		// The commands "kinds" and "check" report the error.
 		klog.FromContext(ctx).V(1).Info("Ignoring the annotations of a CRD", "kind", kind, "err", err)
@@ -77,10 +64,11 @@ func (c *Factory) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.
 // DaemonSets, the shipped kinds (even if they are not installed), and kinds whose CRD has /scale, a
 // declaration, or the annotation replicas-path. It omits ReplicaSets, which belong to Deployments.
 func (c *Factory) ReplicaKinds(ctx context.Context) ([]kinds.Kind, error) {
-	finder, err := c.Finder()
+	clients, err := c.Connect()
 	if err != nil {
 		return nil, err
 	}
+	finder := clients.Finder
 	client, err := clientOf(c, metadata.NewForConfig)
 	if err != nil {
 		return nil, err

@@ -82,7 +82,7 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	}
 	r, err := m.withReasons(ctx, &e)
 	e.Unread = append(e.Unread, unread...)
-	if finder, err := m.Clients.Finder(); err == nil && finder.Unread(m.target.Kind) && r.Verdict == status.NotReconciled {
+	if clients, err := m.Clients.Connect(); err == nil && clients.Finder.Unread(m.target.Kind) && r.Verdict == status.NotReconciled {
 		e.Unread = append(e.Unread, "customresourcedefinitions") // a CRD can declare that run-controller reconciles the kind
 	}
 	r.Unread = e.Unread

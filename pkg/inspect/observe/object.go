@@ -22,10 +22,11 @@ func readObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, 
 	if t.Kind.Reconciled() {
 		return facts.Of(t.Kind, t.Object)
 	}
-	finder, err := c.Finder()
+	clients, err := c.Connect()
 	if err != nil {
 		return status.Object{}, err
 	}
+	finder := clients.Finder
 	if known, err := StatusFacts(ctx, finder, t.Kind, nil); err == nil && t.Kind.BuiltIn() && len(known.Desired) > 0 {
 		o, err := facts.Read(t.Kind, t.Object, known)
 		known.Settle(&o, t.Object, nil)

@@ -117,6 +117,7 @@ func TestBadKubeconfig(t *testing.T) {
 		"--kubeconfig " + file(t, cluster):    "error: no current context is set: choose one with --context",
 		"--context nope --kubeconfig " + good: `error: context "nope" does not exist: see "kubectl config get-contexts --kubeconfig=`,
 		"--user nope --kubeconfig " + good:    `error: auth info "nope" does not exist`,
+		"-s http://[ --kubeconfig " + good:    `error: make a client: host must be a URL or a host:port pair: "http://["`,
 	} {
 		for _, verb := range []string{"create foo", "create deployment/x --set spec.a=b", "scale foo --replicas 3", "kinds", "kinds rbac deployment", "status", "status -w", "status foo --wait", "describe foo", "wait foo", "delete foo", "check", "install", "uninstall --crds", "version", "run-controller"} {
 			o := run(verb + " " + flags)

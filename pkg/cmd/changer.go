@@ -108,7 +108,7 @@ func newChanger(ctx context.Context, on *cluster, flags *changeFlags, waits bool
 	c := &changer{
 		cluster: on, flags: flags, waits: waits && flags.dryRun == "none", reports: *flags.print.OutputFormat,
 		printer: flags.printer,
-		user:    sync.OnceValue(func() string { return on.clients.User(ctx) }),
+		user:    sync.OnceValue(func() string { return on.User(ctx) }),
 	}
 	if c.waits && c.reports == "json" {
 		c.printer = &objectPrinter{format: onOneLine(c.printer.format)}
@@ -259,7 +259,7 @@ func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Con
 // readBefore reads a target and its pods before a change, if the command waits for it.
 func (c *changer) readBefore(ctx context.Context, t *observe.Target) (before status.Snapshot, err error) {
 	if c.waits {
-		before, _, err = observe.Read(ctx, c.clients, *t, observe.Extent{Depth: observe.Below})
+		before, _, err = observe.Read(ctx, c.Clients, *t, observe.Extent{Depth: observe.Below})
 	}
 	return before, err
 }

@@ -57,14 +57,15 @@ func (o *checkOptions) complete(args []string) error {
 }
 
 func (o *checkOptions) run(ctx context.Context) error {
-	namespace, _, err := o.common.clients.Namespace()
+	c, err := o.common.connect()
 	if err != nil {
 		return err
 	}
+	namespace := c.namespace
 	if o.allNamespaces {
 		namespace = metav1.NamespaceAll
 	}
-	checks, err := (&doctor.Doctor{Namespace: namespace, Version: o.common.version}).Run(ctx, o.common.clients)
+	checks, err := (&doctor.Doctor{Clients: c.Clients, Namespace: namespace, Version: o.common.version}).Run(ctx)
 	if err != nil {
 		return err
 	}

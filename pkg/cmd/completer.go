@@ -215,7 +215,7 @@ func (c *cluster) types(suffix string) []cobra.Completion {
 // names returns the names of a type's objects, each with the prefix. The descriptions are the states of the
 // objects. It omits objects that are already on the command line (named).
 func (c *cluster) names(ctx context.Context, kindWord, prefix string, named []string) []cobra.Completion {
-	kind, err := kindNamed(ctx, c.clients, kindWord)
+	kind, err := kindNamed(ctx, c.Clients, kindWord)
 	if err != nil {
 		return nil
 	}

@@ -184,7 +184,7 @@ func (o *createOptions) createFiles(ctx context.Context, c *changer) error {
 	}
 	var all []planned
 	for _, info := range infos {
-		kind, err := c.clients.KindOf(ctx, info.Mapping)
+		kind, err := c.KindOf(ctx, info.Mapping)
 		if err != nil {
 			errs = append(errs, err)
 			continue

@@ -53,7 +53,7 @@ func (f *targetFlags) describe(ctx context.Context, c *cluster) error {
 }
 
 func describe(ctx context.Context, c *cluster, t observe.Target) error {
-	snapshot, t, err := observe.Read(ctx, c.clients, t, observe.Extent{Depth: observe.Details, Competitors: true})
+	snapshot, t, err := observe.Read(ctx, c.Clients, t, observe.Extent{Depth: observe.Details, Competitors: true})
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (f *targetFlags) untyped() bool {
 
 // replicaKinds returns the kinds to search if no type is given.
 func (f *targetFlags) replicaKinds(ctx context.Context, c *cluster) ([]kinds.Kind, error) {
-	all, err := c.clients.ReplicaKinds(ctx)
+	all, err := c.ReplicaKinds(ctx)
 	if f.without == toWrite {
 		all = slices.DeleteFunc(all, func(kind kinds.Kind) bool { return kind.Clusterwide })
 	}
@@ -102,11 +102,11 @@ func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.
 
 // elsewhere returns the pod and the objects with replicas that have the given name, as TYPE/NAME.
 func (c *cluster) elsewhere(ctx context.Context, name string) []string {
-	all, err := c.clients.ReplicaKinds(ctx)
+	all, err := c.ReplicaKinds(ctx)
 	if err != nil {
 		return nil
 	}
-	if pods, err := c.clients.KindNamed(ctx, "pods"); err == nil {
+	if pods, err := c.KindNamed(ctx, "pods"); err == nil {
 		all = append(all, pods)
 	}
 	found := make([]string, len(all))

@@ -88,7 +88,7 @@ func (c *changer) changeStays(made *change, err error) error {
 
 // overwritten adds hints to the error of an overwritten change: the writers that may overwrite it again.
 func (c *changer) overwritten(ctx context.Context, t observe.Target, err error) error {
-	snapshot, _, readErr := observe.Read(ctx, c.clients, t, observe.Extent{Competitors: true})
+	snapshot, _, readErr := observe.Read(ctx, c.Clients, t, observe.Extent{Competitors: true})
 	if readErr != nil {
 		klog.FromContext(ctx).V(1).Info("Cannot look for other writers", "object", t.String(), "err", readErr)
 		return err
@@ -131,7 +131,7 @@ func (c *changer) stuckPods(ctx context.Context, t observe.Target) *commandline.
 		return nil
 	}
 	t.Object = nil // read the current object
-	snapshot, t, err := observe.Read(ctx, c.clients, t, observe.Extent{Depth: observe.Below})
+	snapshot, t, err := observe.Read(ctx, c.Clients, t, observe.Extent{Depth: observe.Below})
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("Cannot check for stuck pods", "object", t.String(), "err", err)
 		return nil
@@ -160,7 +160,7 @@ func (c *cluster) awaitAll(ctx context.Context, format string, flags waitFlags, 
 	if flags.logs {
 		defer func() { logs.AddLastLines(ctx, c.Core, errs) }() // after the progress has ended
 	}
-	a := &observe.Waiter{Clients: c.clients, Limits: flags.Limits}
+	a := &observe.Waiter{Clients: c.Clients, Limits: flags.Limits}
 	if format == "json" {
 		encoder := json.NewEncoder(c.streams.Out)
 		var broken error

@@ -115,11 +115,11 @@ func (o *installOptions) run(ctx context.Context) error {
 		}
 		return nil
 	}
-	client, err := o.common.clients.Dynamic()
+	c, err := o.common.clients.Connect()
 	if err != nil {
 		return err
 	}
-	err = o.installCRDs(ctx, client.Resource(kinds.CRDResource()), crds)
+	err = o.installCRDs(ctx, c.Dynamic.Resource(kinds.CRDResource()), crds)
 	if o.controller && apierrors.IsForbidden(err) {
 		// All controllers share the CRDs, so the CRDs may be installed already.
 		o.common.tell("Warning: the custom resource definitions were not updated: %v", err)
@@ -127,7 +127,7 @@ func (o *installOptions) run(ctx context.Context) error {
 		return err
 	}
 	for _, obj := range objs {
-		before, after, err := o.apply(ctx, objectsLike(client, obj), obj)
+		before, after, err := o.apply(ctx, objectsLike(c.Dynamic, obj), obj)
 		if err == nil {
 			err = o.say(after, applyDeed(before, after))
 		}
@@ -135,7 +135,7 @@ func (o *installOptions) run(ctx context.Context) error {
 			return err
 		}
 	}
-	found, err := doctor.Controllers(ctx, client, o.settings.Namespace)
+	found, err := doctor.Controllers(ctx, c.Dynamic, o.settings.Namespace)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (o *installOptions) awaitController(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kind, err := c.clients.KindNamed(ctx, kinds.Deployments)
+	kind, err := c.KindNamed(ctx, kinds.Deployments)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
-	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -22,7 +21,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
@@ -40,7 +38,6 @@ type kindsOptions struct {
 
 	write   func(io.Writer, []*printer.Kind) error
 	cluster *cluster
-	access  authorizationv1client.SelfSubjectAccessReviewsGetter
 }
 
 func newKindsCommand(common commonOptions) *cobra.Command {
@@ -99,9 +96,6 @@ func (o *kindsOptions) run(ctx context.Context) error {
 	if o.cluster, err = o.common.connect(); err != nil {
 		return err
 	}
-	if o.access, err = o.common.clients.Access(); err != nil {
-		return err
-	}
 	o.cluster.Finder.Invalidate() // the CRD may have been created just now
 	kinds, groupsErr := o.kinds(ctx)
 	if len(kinds) == 0 && groupsErr != nil {
@@ -132,7 +126,7 @@ func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	var list []kinds.Kind
 	var errs []error
 	for _, word := range o.types {
-		kind, err := o.common.clients.KindNamed(ctx, word)
+		kind, err := o.cluster.KindNamed(ctx, word)
 		if unknown := (*outcome.UnknownTypeError)(nil); errors.As(err, &unknown) {
 			err = usageErrorf("unknown command %q for %q, and the server has no such resource type", word, programName+" kinds")
 		}
@@ -211,7 +205,7 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	if kind.Clusterwide {
 		right.Namespace = metav1.NamespaceAll
 	}
-	row.MayScale = kube.Allowed(ctx, o.access, right)
+	row.MayScale = o.cluster.Allowed(ctx, right)
 	return row
 }
 

@@ -88,11 +88,11 @@ func (o *kindsNewOptions) run(ctx context.Context) error {
 	if !o.install {
 		return o.printer.print(o.common.streams.Out, o.crd, "created")
 	}
-	client, err := o.common.clients.Dynamic()
+	c, err := o.common.clients.Connect()
 	if err != nil {
 		return err
 	}
-	crds := client.Resource(kinds.CRDResource())
+	crds := c.Dynamic.Resource(kinds.CRDResource())
 	deed := "created"
 	created, err := crds.Create(ctx, o.crd, metav1.CreateOptions{FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict})
 	if apierrors.IsAlreadyExists(err) {

@@ -68,15 +68,15 @@ func (o *kindsRBACOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 		}
 		return declared, nil
 	}
-	kind, err := o.common.clients.KindNamed(ctx, o.word)
+	c, err := o.common.clients.Connect()
 	if err != nil {
 		return nil, err
 	}
-	clients, err := o.common.clients.Connect()
+	kind, err := c.KindNamed(ctx, o.word)
 	if err == nil {
-		kind, err = clients.Finder.Declare(ctx, kind) // returns an error if the declaration is invalid
+		kind, err = c.Finder.Declare(ctx, kind) // returns an error if the declaration is invalid
 	}
-	if err == nil && !kind.Reconciled() && clients.Finder.Unread(kind) {
+	if err == nil && !kind.Reconciled() && c.Finder.Unread(kind) {
 		err = fmt.Errorf("%w: no permission to read the CRD %s", outcome.ErrForbidden, kind.CRD())
 	} else if err == nil && !kind.Reconciled() {
 		err = fmt.Errorf("%w: run-controller does not reconcile %s: its CRD has no annotation %s", outcome.ErrRefused, kind.CRD(), kinds.AnnotationPlan)

@@ -119,7 +119,7 @@ func (o *logsOptions) run(ctx context.Context, c *cluster) error {
 
 // containers returns the selected containers of a target. If there are none, it prints or returns the reason.
 func (o *logsOptions) containers(ctx context.Context, c *cluster, t observe.Target, out *logs.Output) ([]logs.Container, error) {
-	snapshot, _, err := observe.Read(ctx, c.clients, t, observe.Extent{Depth: observe.Below})
+	snapshot, _, err := observe.Read(ctx, c.Clients, t, observe.Extent{Depth: observe.Below})
 	if err != nil {
 		return nil, err
 	}
@@ -159,10 +159,7 @@ func (o *logsOptions) runFollow(ctx context.Context, c *cluster, targets []obser
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	connection := &follow.Connection{Changed: func(lost time.Time) { reader.Out.Say("%s", printer.Connection(lost)) }}
-	follower, err := observe.NewFollower(ctx, c.clients, connection, observe.Extent{Depth: observe.Below}, len(targets) > 1, true)
-	if err != nil {
-		return []error{err}
-	}
+	follower := observe.NewFollower(ctx, c.Clients, connection, observe.Extent{Depth: observe.Below}, len(targets) > 1, true)
 	defer follower.Stop()
 	errs := make([]error, len(targets))
 	var running sync.WaitGroup

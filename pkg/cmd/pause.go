@@ -105,7 +105,7 @@ func (o *pauseOptions) confirmSuspend(ctx context.Context, c *changer, t *observ
 	if !strings.HasSuffix(field, ".suspend") || t.Kind.CRD() == kinds.CronJobs {
 		return true, nil
 	}
-	before, _, err := observe.Read(ctx, c.clients, *t, observe.Extent{Depth: observe.Below})
+	before, _, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Depth: observe.Below})
 	if live := status.NewReport(before).ActivePods(); err == nil && live > 0 {
 		c.tell("Warning: %s: its controller may delete its %s, as %s suspends the whole object", t, problem.Quantity(live, "pod"), field)
 		return c.ask("This suspends "+t.String()+".", o.yes)

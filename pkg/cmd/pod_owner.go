@@ -53,10 +53,6 @@ func (c *cluster) podOwners(ctx context.Context, targets []observe.Target, doing
 // topOwner follows the controller references of a pod up to the topmost object that may have replicas (see
 // counts). If there is no such object, it returns the pod.
 func (c *cluster) topOwner(ctx context.Context, pod observe.Target) (observe.Target, error) {
-	mapper, err := c.clients.Mapper()
-	if err != nil {
-		return pod, err
-	}
 	top, seen := pod, sets.New[types.UID]()
 	for at := pod; ; {
 		err := at.Read(ctx, c.Dynamic)
@@ -75,11 +71,11 @@ func (c *cluster) topOwner(ctx context.Context, pod observe.Target) (observe.Tar
 		}
 		seen.Insert(ref.UID)
 		gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
-		mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+		mapping, err := c.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 		if err != nil {
 			return top, nil //nolint:nilerr // its type is no longer served
 		}
-		kind, err := c.clients.KindOf(ctx, mapping)
+		kind, err := c.KindOf(ctx, mapping)
 		if err != nil {
 			return pod, err
 		}

@@ -122,7 +122,7 @@ func restartRefused(ctx context.Context, c *changer, t *observe.Target, why erro
 	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
 		return refused
 	}
-	e, _, err := observe.Read(ctx, c.clients, *t, observe.Extent{Depth: observe.Below})
+	e, _, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Depth: observe.Below})
 	if err != nil {
 		return refused
 	}

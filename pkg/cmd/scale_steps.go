@@ -144,7 +144,7 @@ func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Targe
 		return nil
 	}
 	const hint = "to ignore disruption budgets, use --ignore-budgets"
-	snapshot, _, err := observe.Read(ctx, c.clients, *t, observe.Extent{Competitors: true, Recount: true})
+	snapshot, _, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Competitors: true, Recount: true})
 	if err != nil {
 		return err
 	}

@@ -183,10 +183,7 @@ func (o *statusOptions) wanted(reports []status.Report) []status.Report {
 // reports returns the reports on the objects that can be read, and an error for each other object.
 func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) ([]status.Report, []error) {
 	all, errs := make([]status.Report, len(targets)), make([]error, len(targets))
-	reader, err := observe.NewReader(ctx, o.cluster.clients, len(targets) > maxParallel)
-	if err != nil {
-		return nil, []error{err}
-	}
+	reader := observe.NewReader(ctx, o.cluster.Clients, len(targets) > maxParallel)
 	defer reader.Stop()
 	// ParallelizeUntil skips the remaining items when its context ends, but each object must have a report
 	// or an error.

@@ -68,7 +68,7 @@ func (o *statusOptions) sources(ctx context.Context) ([]observe.Source, []error)
 		o.among = all
 	default:
 		for word := range strings.SplitSeq(o.targets.args[0], ",") {
-			kind, err := o.cluster.clients.KindNamed(ctx, word)
+			kind, err := o.cluster.KindNamed(ctx, word)
 			if err != nil {
 				return nil, []error{err}
 			}
@@ -119,7 +119,7 @@ func (o *statusOptions) takeWord(ctx context.Context) {
 		return // find will return this error
 	}
 	// A word such as "no", which is short for nodes, must not select a type without replicas.
-	if kind, err := o.cluster.clients.KindNamed(ctx, t.Name); err == nil && (hasStatus(kind) || kind.IsPod()) {
+	if kind, err := o.cluster.KindNamed(ctx, t.Name); err == nil && (hasStatus(kind) || kind.IsPod()) {
 		o.targets.all = true
 	}
 }

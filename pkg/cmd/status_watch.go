@@ -57,7 +57,7 @@ func (o *statusOptions) runWait(ctx context.Context) error {
 	screen := o.newScreen(ctx, on)
 	defer screen.End()
 	a := &observe.Waiter{
-		Clients: o.cluster.clients, Limits: o.limits.Limits, Closely: true,
+		Clients: o.cluster.Clients, Limits: o.limits.Limits, Closely: true,
 		Show:       func(s observe.Observation) { screen.Show(s.Report) },
 		Connection: &follow.Connection{Changed: screen.SetLost},
 	}
@@ -94,10 +94,7 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 			extent = observe.Extent{Depth: observe.Reasons, Competitors: true}
 		}
 	}
-	f, err := observe.NewFollower(ctx, o.cluster.clients, connection, extent, len(sources) > 1 || o.selects(), onScreen)
-	if err != nil {
-		return err
-	}
+	f := observe.NewFollower(ctx, o.cluster.Clients, connection, extent, len(sources) > 1 || o.selects(), onScreen)
 	defer f.Stop()
 	errs = make([]error, len(sources))
 	var running sync.WaitGroup

@@ -179,12 +179,12 @@ func (f *targetFlags) namesType(ctx context.Context, c *cluster) bool {
 	if name == "" {
 		return false
 	}
-	_, err := c.clients.KindNamed(ctx, name)
+	_, err := c.KindNamed(ctx, name)
 	return err == nil
 }
 
 // kindNamed returns the kind that a word names. An ImoocPod needs no discovery.
-func kindNamed(ctx context.Context, c *kube.Factory, word string) (kinds.Kind, error) {
+func kindNamed(ctx context.Context, c *kube.Clients, word string) (kinds.Kind, error) {
 	if slices.Contains(kube.TypeNames(kinds.ImoocPod()), word) {
 		return kinds.ImoocPod(), nil
 	}
@@ -194,7 +194,7 @@ func kindNamed(ctx context.Context, c *kube.Factory, word string) (kinds.Kind, e
 // name resolves names to targets without reading the objects. It returns nothing if flags select them.
 func (f *targetFlags) name(ctx context.Context, c *cluster) (found []observe.Target, errs []error) {
 	for _, pair := range f.named() {
-		kind, err := kindNamed(ctx, c.clients, pair[0])
+		kind, err := kindNamed(ctx, c.Clients, pair[0])
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -229,7 +229,7 @@ func (f *targetFlags) match(ctx context.Context, c *cluster) ([]observe.Target, 
 		if f.fromFiles() {
 			obj = nil // the file may differ from the server
 		}
-		kind, err := c.clients.KindOf(ctx, info.Mapping)
+		kind, err := c.KindOf(ctx, info.Mapping)
 		if err != nil {
 			return found, []error{err}
 		}
@@ -241,7 +241,7 @@ func (f *targetFlags) match(ctx context.Context, c *cluster) ([]observe.Target, 
 // infos resolves the arguments and flags with kubectl's builder. If a flag names the namespace, it
 // rejects files with objects of other namespaces.
 func (f *targetFlags) infos(c *cluster) ([]*resource.Info, error) {
-	return resource.NewBuilder(c.clients.Flags).
+	return resource.NewBuilder(c.Flags).
 		Unstructured().
 		ContinueOnError().
 		NamespaceParam(c.namespace).DefaultNamespace().AllNamespaces(f.allNamespaces).
@@ -291,7 +291,7 @@ func (f *targetFlags) sayNothingFound(ctx context.Context, c *cluster) error {
 	where := " in " + c.namespace + " namespace."
 	if f.allNamespaces {
 		where = "."
-	} else if _, missing := c.clients.NoNamespace(ctx); missing {
+	} else if _, missing := c.NoNamespace(ctx); missing {
 		where += " There is no such namespace."
 	}
 	return escape.PrintLine(c.streams.ErrOut, "No resources found%s", where)

@@ -99,7 +99,7 @@ func neverReady(ctx context.Context, c *changer, t *observe.Target, history revi
 	if template.MarkedFailed(*t, to) {
 		return ", and was reverted because of that"
 	}
-	tree, _, err := observe.Read(ctx, c.clients, *t, observe.Extent{Depth: observe.Below})
+	tree, _, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Depth: observe.Below})
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("Cannot check whether a revision became ready", "object", t.String(), "err", err)
 		return ""

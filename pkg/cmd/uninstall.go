@@ -71,18 +71,18 @@ func (o *uninstallOptions) complete(args []string) error {
 }
 
 func (o *uninstallOptions) run(ctx context.Context) error {
-	client, err := o.common.clients.Dynamic()
+	c, err := o.common.clients.Connect()
 	if err != nil {
 		return err
 	}
 	if !o.crds {
-		return o.uninstallController(ctx, client)
+		return o.uninstallController(ctx, c.Dynamic)
 	}
-	if err := o.clear(ctx, client); err != nil {
+	if err := o.clear(ctx, c.Dynamic); err != nil {
 		return err
 	}
 	for _, crd := range deploy.CRDs() {
-		removed, err := o.remove(ctx, client.Resource(kinds.CRDResource()), crd.GetName(), nil)
+		removed, err := o.remove(ctx, c.Dynamic.Resource(kinds.CRDResource()), crd.GetName(), nil)
 		if err != nil {
 			return err
 		}

@@ -35,8 +35,8 @@ type cluster struct {
 	given     bool
 }
 
-// offline returns a cluster without clients, for a command that sends no requests. Unlike connect,
-// it succeeds even if the flags and the kubeconfig name no server.
+// offline returns a cluster without clients, for a command that needs no server. Unlike connect, it
+// succeeds even if the flags and the kubeconfig name no server.
 func (o *commonOptions) offline() (c *cluster, err error) {
 	c = &cluster{commonOptions: *o, Clients: &kube.Clients{Factory: o.clients, Finder: &discover.Finder{}}}
 	c.namespace, c.given, err = o.clients.Namespace()
@@ -101,7 +101,7 @@ func (f *targetFlags) command(cmd *cobra.Command, common commonOptions, complete
 // an object of another type. If a bare NAME is a type, it returns a usage error instead.
 func (f *targetFlags) explain(ctx context.Context, c *cluster, err error) error {
 	if (kube.NotFound(err) || noImoocPod(err)) && missing(err).Resource != "namespaces" {
-		if namespace, missing := c.clients.NoNamespace(ctx); missing {
+		if namespace, missing := c.NoNamespace(ctx); missing {
 			return outcome.WithAdvice(err, fmt.Sprintf("there is no namespace %q", namespace))
 		}
 	}
@@ -109,7 +109,7 @@ func (f *targetFlags) explain(ctx context.Context, c *cluster, err error) error 
 	if name == "" || !noImoocPod(err) && !apierrors.IsForbidden(err) {
 		return err
 	}
-	if kind, unknown := c.clients.KindNamed(ctx, name); unknown == nil && !kind.Clusterwide {
+	if kind, unknown := c.KindNamed(ctx, name); unknown == nil && !kind.Clusterwide {
 		return usageErrorf("%s is a type: name an object, or pass --all", kind.Singular)
 	}
 	if !noImoocPod(err) {

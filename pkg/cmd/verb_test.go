@@ -19,8 +19,12 @@ import (
 // If no ImoocPod has the NAME, the error explains how to name an object of another type.
 func TestExplained(t *testing.T) {
 	t.Parallel()
-	unreachable := commonOptions{clients: kube.New("v0", genericiooptions.NewTestIOStreamsDiscard())}
-	*unreachable.clients.Flags.KubeConfig = os.DevNull
+	factory := kube.New("v0", genericiooptions.NewTestIOStreamsDiscard())
+	*factory.Flags.KubeConfig, *factory.Flags.APIServer = os.DevNull, "http://127.0.0.1:1"
+	unreachable, err := (&commonOptions{clients: factory}).connect()
+	if err != nil {
+		t.Fatal(err)
+	}
 	notFound := func(resource schema.GroupResource) error {
 		return fmt.Errorf("read it: %w", apierrors.NewNotFound(resource, "web"))
 	}
@@ -40,7 +44,7 @@ func TestExplained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := (&targetFlags{args: test.args}).explain(t.Context(), &cluster{commonOptions: unreachable}, test.err)
+			got := (&targetFlags{args: test.args}).explain(t.Context(), unreachable, test.err)
 			hinted := strings.Contains(outcome.HintLines(got, nil), "TYPE/NAME, such as deployment/web")
 			if hinted != test.hint || !errors.Is(got, test.err) {
 				t.Errorf("got %q", got)

@@ -48,9 +48,7 @@ func (o *versionOptions) run(ctx context.Context) error {
 	v := versions{ClientVersion: o.common.version}
 	var serverErr error
 	if !o.only {
-		if v.ServerVersion, serverErr = o.common.clients.ServerVersion(ctx); serverErr == nil {
-			v.Controllers, serverErr = o.controllers(ctx)
-		}
+		serverErr = o.askServer(ctx, &v)
 	}
 	// The client version is useful even without the server version.
 	if err := o.print(v); err != nil {
@@ -76,12 +74,21 @@ func (o *versionOptions) print(v versions) error {
 	return printLines(o.common.streams.Out, lines)
 }
 
-func (o *versionOptions) controllers(ctx context.Context) ([]doctor.Controller, error) {
-	c, err := o.common.connect()
+// askServer adds the versions of the server and of the controllers. On error, it adds those that it has read.
+func (o *versionOptions) askServer(ctx context.Context, v *versions) error {
+	c, err := o.common.clients.Connect()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return doctor.Controllers(ctx, c.Dynamic, c.namespace)
+	if v.ServerVersion, err = c.ServerVersion(ctx); err != nil {
+		return err
+	}
+	namespace, _, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	v.Controllers, err = doctor.Controllers(ctx, c.Dynamic, namespace)
+	return err
 }
 
 func (o *commonOptions) warnOfSkew(found []doctor.Controller) {

@@ -39,8 +39,8 @@ func (o *commonOptions) warnPaused(t *observe.Target) {
 // warnOfCompetitors warns about other writers (such as autoscalers), bounds, and budgets before the count
 // changes. It does not warn if the read fails. after returns the new count. If it fails, there is no
 // warning, because the change will fail, too.
-func (o *commonOptions) warnOfCompetitors(ctx context.Context, t *observe.Target, after func(now int64) (int32, error)) {
-	snapshot, _, err := observe.Read(ctx, o.clients, *t, observe.Extent{Competitors: true})
+func (c *cluster) warnOfCompetitors(ctx context.Context, t *observe.Target, after func(now int64) (int32, error)) {
+	snapshot, _, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Competitors: true})
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("Cannot check for warnings", "object", t.String(), "err", err)
 		return
@@ -51,7 +51,7 @@ func (o *commonOptions) warnOfCompetitors(ctx context.Context, t *observe.Target
 		return
 	}
 	for _, warning := range report.Warnings(count) {
-		o.tell("Warning: %s: %s", t, warning)
+		c.tell("Warning: %s: %s", t, warning)
 	}
 }
 

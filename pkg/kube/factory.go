@@ -3,7 +3,6 @@
 package kube
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,14 +12,9 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/client-go/dynamic"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -94,21 +88,6 @@ func (c *Factory) Namespaces() (all []string, given bool, err error) {
 	return all, given, err
 }
 
-// NoNamespace returns the namespace of the command, or "" if it is the default namespace or cannot
-// be checked. missing is true only if the server reports that the namespace does not exist.
-func (c *Factory) NoNamespace(ctx context.Context) (namespace string, missing bool) {
-	namespace, _, err := c.Namespace()
-	if err != nil || namespace == metav1.NamespaceDefault {
-		return "", false
-	}
-	client, err := c.Dynamic()
-	if err != nil {
-		return "", false
-	}
-	_, err = client.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).Get(ctx, namespace, metav1.GetOptions{})
-	return namespace, NotFound(err)
-}
-
 // Kubeconfig returns the merged kubeconfig. It returns an error if the context in --context does not exist.
 func (c *Factory) Kubeconfig() (clientcmdapi.Config, error) {
 	raw, err := c.Flags.ToRawKubeConfigLoader().RawConfig()
@@ -145,14 +124,6 @@ func (c *Factory) Config() (*rest.Config, error) {
 	return config, nil
 }
 
-// Mapper returns the REST mapper of the server.
-func (c *Factory) Mapper() (meta.RESTMapper, error) {
-	if _, err := c.Config(); err != nil {
-		return nil, err
-	}
-	return c.Flags.ToRESTMapper()
-}
-
 // WaitForServer lets the clients send requests even after other requests have timed out, so that the
 // command can wait until the server responds again.
 func (c *Factory) WaitForServer() { c.connection.patient.Store(true) }
@@ -176,29 +147,6 @@ func (c *Factory) requestTimeout() time.Duration {
 		return defaultRequestTimeout // clientcmd has already rejected the value
 	}
 	return timeout
-}
-
-// Dynamic returns the client for resources of any type.
-func (c *Factory) Dynamic() (*dynamic.DynamicClient, error) {
-	return clientOf(c, dynamic.NewForConfig)
-}
-
-// Core returns the protobuf client for resources of the core group, such as pods and events.
-func (c *Factory) Core() (*corev1client.CoreV1Client, error) {
-	return clientOf(c, func(config *rest.Config) (*corev1client.CoreV1Client, error) {
-		return corev1client.NewForConfig(WithProtobuf(config))
-	})
-}
-
-func clientOf[T any](c *Factory, newForConfig func(*rest.Config) (T, error)) (client T, err error) {
-	config, err := c.Config()
-	if err != nil {
-		return client, err
-	}
-	if client, err = newForConfig(config); err != nil {
-		return client, fmt.Errorf("make a client: %w", err)
-	}
-	return client, nil
 }
 
 // WithProtobuf returns a copy of config that selects protobuf. Only built-in types support it.

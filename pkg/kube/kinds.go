@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/metadata"
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -19,18 +18,15 @@ import (
 
 // KindNamed returns the kind with this name, as in kubectl: plural, singular, short name,
 // plural.group, or plural.version.group.
-func (c *Factory) KindNamed(ctx context.Context, word string) (kinds.Kind, error) {
-	mapper, err := c.Mapper()
-	if err != nil {
-		return kinds.Kind{}, err
-	}
+func (c *Clients) KindNamed(ctx context.Context, word string) (kinds.Kind, error) {
 	full, short := schema.ParseResourceArg(word)
 	var gvk schema.GroupVersionKind
+	var err error
 	if full != nil {
-		gvk, err = mapper.KindFor(*full)
+		gvk, err = c.Mapper.KindFor(*full)
 	}
 	if full == nil || err != nil {
-		gvk, err = mapper.KindFor(short.WithVersion(""))
+		gvk, err = c.Mapper.KindFor(short.WithVersion(""))
 	}
 	if meta.IsNoMatchError(err) {
 		return kinds.Kind{}, missingType(word)
@@ -38,7 +34,7 @@ func (c *Factory) KindNamed(ctx context.Context, word string) (kinds.Kind, error
 	if err != nil {
 		return kinds.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
 	}
-	mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	mapping, err := c.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
 		return kinds.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
 	}
@@ -46,12 +42,8 @@ func (c *Factory) KindNamed(ctx context.Context, word string) (kinds.Kind, error
 }
 
 // KindOf returns the kind of a mapping, with the declaration in the CRD. It ignores an invalid declaration.
-func (c *Factory) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.Kind, error) {
-	clients, err := c.Connect()
-	if err != nil {
-		return kinds.Kind{}, err
-	}
-	kind, err := clients.Finder.Declare(ctx, kinds.KindOf(mapping))
+func (c *Clients) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.Kind, error) {
+	kind, err := c.Finder.Declare(ctx, kinds.KindOf(mapping))
 	if wrong := (*kinds.DeclarationError)(nil); errors.As(err, &wrong) {
 		// The commands "kinds" and "check" report the error.
 		klog.FromContext(ctx).V(1).Info("Ignoring the annotations of a CRD", "kind", kind, "err", err)
@@ -63,17 +55,8 @@ func (c *Factory) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.
 // ReplicaKinds returns the kinds that are known to have replicas: Deployments, StatefulSets,
 // DaemonSets, the shipped kinds (even if they are not installed), and kinds whose CRD has /scale, a
 // declaration, or the annotation replicas-path. It omits ReplicaSets, which belong to Deployments.
-func (c *Factory) ReplicaKinds(ctx context.Context) ([]kinds.Kind, error) {
-	clients, err := c.Connect()
-	if err != nil {
-		return nil, err
-	}
-	finder := clients.Finder
-	client, err := clientOf(c, metadata.NewForConfig)
-	if err != nil {
-		return nil, err
-	}
-	crds, err := client.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+func (c *Clients) ReplicaKinds(ctx context.Context) ([]kinds.Kind, error) {
+	crds, err := c.metadata.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
 		crds = &metav1.PartialObjectMetadataList{}
@@ -84,11 +67,11 @@ func (c *Factory) ReplicaKinds(ctx context.Context) ([]kinds.Kind, error) {
 	if err != nil {
 		return nil, err
 	}
-	served, err := finder.Kinds()
+	served, err := c.Finder.Kinds()
 	names := namesOf(served)
 	if slices.ContainsFunc(crds.Items, func(crd metav1.PartialObjectMetadata) bool { return !names.Has(crd.Name) }) {
-		finder.Invalidate() // a CRD is newer than the cache
-		served, err = finder.Kinds()
+		c.Finder.Invalidate() // a CRD is newer than the cache
+		served, err = c.Finder.Kinds()
 	}
 	if len(served) == 0 && err != nil {
 		return nil, err
@@ -96,7 +79,7 @@ func (c *Factory) ReplicaKinds(ctx context.Context) ([]kinds.Kind, error) {
 	all := append(kinds.Shipped(), declared...)
 	names = namesOf(all)
 	for _, kind := range served {
-		if !names.Has(kind.CRD()) && (kind.RollsOut() || !kind.BuiltIn() && finder.Scales(kind)) {
+		if !names.Has(kind.CRD()) && (kind.RollsOut() || !kind.BuiltIn() && c.Finder.Scales(kind)) {
 			all = append(all, kind)
 		}
 	}
@@ -113,17 +96,13 @@ func namesOf(all []kinds.Kind) sets.Set[string] {
 
 // declaredKinds returns the kinds whose CRD has a declaration or the annotation replicas-path,
 // except shipped kinds. It reads only these CRDs in full.
-func (c *Factory) declaredKinds(ctx context.Context, crds []metav1.PartialObjectMetadata) ([]kinds.Kind, error) {
-	objects, err := c.Dynamic()
-	if err != nil {
-		return nil, err
-	}
+func (c *Clients) declaredKinds(ctx context.Context, crds []metav1.PartialObjectMetadata) ([]kinds.Kind, error) {
 	var declared []kinds.Kind
 	for i := range crds {
 		if said := crds[i].Annotations; said[kinds.AnnotationPlan]+said[kinds.AnnotationReplicasPath] == "" {
 			continue
 		}
-		crd, err := objects.Resource(kinds.CRDResource()).Get(ctx, crds[i].Name, metav1.GetOptions{})
+		crd, err := c.Dynamic.Resource(kinds.CRDResource()).Get(ctx, crds[i].Name, metav1.GetOptions{})
 		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
 			continue
 		}

@@ -7,20 +7,15 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
-	authenticationv1client "k8s.io/client-go/kubernetes/typed/authentication/v1"
-	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/klog/v2"
 )
 
 // ServerVersion returns the version of the server.
-func (c *Factory) ServerVersion(ctx context.Context) (*version.Info, error) {
-	client, err := c.Core()
-	if err != nil {
-		return nil, err
-	}
-	body, err := client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
+func (c *Clients) ServerVersion(ctx context.Context) (*version.Info, error) {
+	body, err := c.Core.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
 	if err != nil {
 		return nil, err
 	}
@@ -31,15 +26,26 @@ func (c *Factory) ServerVersion(ctx context.Context) (*version.Info, error) {
 	return info, nil
 }
 
+// NoNamespace returns the namespace of the command, or "" if it is the default namespace or cannot
+// be checked. missing is true only if the server reports that the namespace does not exist.
+func (c *Clients) NoNamespace(ctx context.Context) (namespace string, missing bool) {
+	namespace, _, err := c.Namespace()
+	if err != nil || namespace == metav1.NamespaceDefault {
+		return "", false
+	}
+	_, err = c.Dynamic.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).Get(ctx, namespace, metav1.GetOptions{})
+	return namespace, NotFound(err)
+}
+
 // User returns the name of the user, like "kubectl auth whoami". Changes record this name, because
 // managedFields contain only names of programs. If the request fails, User returns "", so that the
-// change can be made without a name.
+// change can be made without a name. It is a method of Factory, because a client-side dry run has no Clients.
 func (c *Factory) User(ctx context.Context) string {
-	client, err := clientOf(c, authenticationv1client.NewForConfig)
+	clients, err := c.Connect()
 	if err != nil {
 		return "" // the change will fail with the same error
 	}
-	review, err := client.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	review, err := clients.users.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("The server does not report the user name", "err", err)
 		return ""
@@ -47,14 +53,9 @@ func (c *Factory) User(ctx context.Context) string {
 	return review.Status.UserInfo.Username
 }
 
-// Access returns the client for access reviews, which check the permissions of the user.
-func (c *Factory) Access() (*authorizationv1client.AuthorizationV1Client, error) {
-	return clientOf(c, authorizationv1client.NewForConfig)
-}
-
 // Allowed reports whether the user has a permission. If the review fails, it returns nil.
-func Allowed(ctx context.Context, access authorizationv1client.SelfSubjectAccessReviewsGetter, right authorizationv1.ResourceAttributes) *bool {
-	review, err := access.SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+func (c *Clients) Allowed(ctx context.Context, right authorizationv1.ResourceAttributes) *bool {
+	review, err := c.access.SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right},
 	}, metav1.CreateOptions{})
 	if err != nil {

@@ -173,11 +173,7 @@ func (o *Options) explainMissing(ctx context.Context, s controller.State, cause 
 // mayHave reports whether a kind has objects. If the objects cannot be listed, it returns true,
 // unless the CRD is not installed.
 func (o *Options) mayHave(ctx context.Context, kind kinds.Kind, namespace string) bool {
-	client, err := o.clients.Dynamic()
-	if err != nil {
-		return false
-	}
-	list, err := client.Resource(kind.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: 1})
+	list, err := o.clients.Dynamic.Resource(kind.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return !apierrors.IsNotFound(err)
 	}

@@ -49,7 +49,7 @@ type Options struct {
 	RateLimit     RateLimit
 	Once, DryRun  bool
 	Limits        observe.Limits // for a run that ends by itself
-	clients       *kube.Factory
+	clients       *kube.Clients
 	Output        string // for a dry run
 
 	Matches labels.Selector // the parsed selector
@@ -72,7 +72,10 @@ func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) 
 	}
 	c.WaitForServer()
 	config.WarningHandler = rest.NewWarningWriter(escape.Writer(warnings), rest.WarningWriterOptions{Deduplicate: true})
-	o.clients, o.several = c, len(namespaces) > 1
+	if o.clients, err = c.Connect(); err != nil {
+		return err
+	}
+	o.several = len(namespaces) > 1
 	o.Log.qualified = o.several || o.AllNamespaces
 	if err := o.logStart(c, config.Host, namespaces); err != nil {
 		return err

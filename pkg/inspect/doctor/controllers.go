@@ -18,7 +18,7 @@ import (
 
 // controllers checks the versions and the available pods of the installed controllers.
 func (d *Doctor) controllers(ctx context.Context) ([]check.Result, error) {
-	found, err := Controllers(ctx, d.client, d.Namespace)
+	found, err := Controllers(ctx, d.Dynamic, d.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -31,9 +31,9 @@ func (d *Doctor) controllers(ctx context.Context) ([]check.Result, error) {
 
 // loops checks the running controllers, which it finds by their leases.
 func (d *Doctor) loops(ctx context.Context) ([]check.Result, error) {
-	loops, err := holder.List(ctx, d.client, metav1.NamespaceAll, "")
+	loops, err := holder.List(ctx, d.Dynamic, metav1.NamespaceAll, "")
 	if apierrors.IsForbidden(err) && d.Namespace != metav1.NamespaceAll {
-		loops, err = holder.List(ctx, d.client, d.Namespace, "")
+		loops, err = holder.List(ctx, d.Dynamic, d.Namespace, "")
 	}
 	if apierrors.IsForbidden(err) {
 		return []check.Result{{Name: "controller", State: check.Unknown, Message: "no permission to list the leases of controllers"}}, nil

@@ -23,7 +23,7 @@ func (d *Doctor) definitions(ctx context.Context) ([]check.Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		have, err := d.client.Resource(kinds.CRDResource()).Get(ctx, crd.GetName(), metav1.GetOptions{})
+		have, err := d.Dynamic.Resource(kinds.CRDResource()).Get(ctx, crd.GetName(), metav1.GetOptions{})
 		unreadable := apierrors.IsForbidden(err)
 		switch {
 		case apierrors.IsNotFound(err), unreadable && !d.serves(kind):
@@ -42,7 +42,7 @@ func (d *Doctor) definitions(ctx context.Context) ([]check.Result, error) {
 
 // serves reports whether the server serves a kind. It returns true if discovery cannot tell.
 func (d *Doctor) serves(kind kinds.Kind) bool {
-	list, err := d.discovery.ServerResourcesForGroupVersion(kind.Resource.GroupVersion().String())
+	list, err := d.Finder.Discovery.ServerResourcesForGroupVersion(kind.Resource.GroupVersion().String())
 	if err != nil {
 		return !apierrors.IsNotFound(err) && !errors.Is(err, memory.ErrCacheNotFound)
 	}
@@ -52,7 +52,7 @@ func (d *Doctor) serves(kind kinds.Kind) bool {
 // declarations checks the kinds that CRDs declare in addition to the shipped kinds. It adds the
 // kinds that are in use to d.declared. If the user cannot list CRDs, there are no results.
 func (d *Doctor) declarations(ctx context.Context) ([]check.Result, error) {
-	crds, err := d.client.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{})
+	crds, err := d.Dynamic.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
 		return nil, nil
 	}
@@ -80,6 +80,6 @@ func (d *Doctor) inUse(ctx context.Context, kind kinds.Kind) bool {
 	if kind.Clusterwide {
 		in = metav1.NamespaceAll
 	}
-	list, err := d.client.Resource(kind.Resource).Namespace(in).List(ctx, metav1.ListOptions{Limit: 1})
+	list, err := d.Dynamic.Resource(kind.Resource).Namespace(in).List(ctx, metav1.ListOptions{Limit: 1})
 	return err == nil && len(list.Items) > 0
 }

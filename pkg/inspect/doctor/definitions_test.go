@@ -10,6 +10,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
@@ -40,7 +41,7 @@ func TestDeclarations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &Doctor{client: client, Namespace: "default"}
+	d := &Doctor{Clients: &kube.Clients{Dynamic: client}, Namespace: "default"}
 	checks, err := d.declarations(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ func (d *Doctor) heldUp(ctx context.Context) ([]check.Result, error) {
 	}
 	var reports []status.Report
 	for _, kind := range d.served {
-		list, err := follow.List(ctx, d.client.Resource(kind.Resource).Namespace(d.Namespace), metav1.ListOptions{})
+		list, err := follow.List(ctx, d.Dynamic.Resource(kind.Resource).Namespace(d.Namespace), metav1.ListOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 			continue // the check of its CRD reports this

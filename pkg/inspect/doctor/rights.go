@@ -19,7 +19,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
 // askers is the maximum number of rights that are checked at the same time.
@@ -55,7 +54,7 @@ func (d *Doctor) roles(ctx context.Context) sets.Set[string] {
 		if kind == "" {
 			continue
 		}
-		resource := d.client.Resource(rbacv1.SchemeGroupVersion.WithResource(kind + "s"))
+		resource := d.Dynamic.Resource(rbacv1.SchemeGroupVersion.WithResource(kind + "s"))
 		if _, err := resource.Namespace(namespaces[kind]).Get(ctx, role, metav1.GetOptions{}); err == nil {
 			installed.Insert(role)
 		}
@@ -173,7 +172,7 @@ func (d *Doctor) ask(ctx context.Context, needed []check.VerbRights) map[check.R
 	all := slices.Collect(maps.Keys(answers))
 	allowed := make([]*bool, len(all))
 	workqueue.ParallelizeUntil(ctx, askers, len(all), func(i int) {
-		allowed[i] = kube.Allowed(ctx, d.access, authorizationv1.ResourceAttributes(all[i]))
+		allowed[i] = d.Allowed(ctx, authorizationv1.ResourceAttributes(all[i]))
 	})
 	for i, right := range all {
 		answers[right] = allowed[i]

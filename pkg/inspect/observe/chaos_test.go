@@ -91,7 +91,7 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 		one.follow(t.Context(), allDeployments()),
 		pods.follow(t.Context(), web()),
 	}
-	c := s.factory()
+	c := s.clients()
 	for step := range 20 {
 		// This is long enough for all retries, but shorter than the backstop.
 		pass(backstop / 2)

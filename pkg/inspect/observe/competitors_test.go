@@ -28,7 +28,7 @@ func set(t testing.TB, obj *unstructured.Unstructured, value any, path ...string
 }
 
 // guards returns a report on the Deployment that includes its disruption budgets.
-func guards(t *testing.T, c *kube.Factory) (status.Report, error) {
+func guards(t *testing.T, c *kube.Clients) (status.Report, error) {
 	t.Helper()
 	e, _, err := Read(t.Context(), c, web(), Extent{Competitors: true, Recount: true})
 	return status.NewReport(e), err
@@ -53,7 +53,7 @@ func TestGuardsCountThePodsOfABudget(t *testing.T) {
 	s.put(stray)
 	s.put(oldBudget(t, "broken", "{matchExpressions: [{key: app, operator: Near}]}"))
 	s.put(oldBudget(t, "web", "{matchLabels: {app: web}}"))
-	r, err := guards(t, s.factory())
+	r, err := guards(t, s.clients())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestGuardsCountThePodsOfABudget(t *testing.T) {
 func TestGuardsWithoutABudget(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 2)
-	r, err := guards(t, s.factory())
+	r, err := guards(t, s.clients())
 	if err != nil || len(r.Budgets) != 0 || s.count("list pods") != 0 {
 		t.Errorf("%+v, %v, %d lists of pods", r, err, s.count("list pods"))
 	}
@@ -79,7 +79,7 @@ func TestGuardsThatCannotBeRead(t *testing.T) {
 		s := serveWeb(t, 2)
 		s.put(oldBudget(t, "web", "{matchLabels: {app: web}}"))
 		s.forbid("list pods")
-		c := s.factory()
+		c := s.clients()
 		e, _, err := Read(t.Context(), c, web(), extent)
 		if r := status.NewReport(e); err != nil || !slices.Equal(r.Unread, []string{"pods"}) {
 			t.Errorf("%+v: not read is %v, and the error %v", extent, r.Unread, err)

@@ -13,10 +13,7 @@ import (
 // measure the first read, which lists the objects. complete reports whether a snapshot is complete.
 func costOfLooks(t *testing.T, s *server, targets []Target, complete func(status.Snapshot) bool) (bytes, allocations uint64) {
 	t.Helper()
-	reader, err := NewReader(t.Context(), s.factory(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := NewReader(t.Context(), s.clients(), true)
 	defer reader.Stop()
 	look := func(at Target) {
 		if e, _, err := reader.Read(t.Context(), at, Extent{Depth: Reasons}); err != nil || !complete(e) {
@@ -99,7 +96,7 @@ func TestCostOfCompetitors(t *testing.T) { // not parallel, because it counts al
 				spec: {maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`, i)))
 			s.put(oldBudget(t, fmt.Sprint("budget-", i), "{matchLabels: {app: web}}"))
 		}
-		c := s.factory()
+		c := s.clients()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if r, err := guards(t, c); err != nil || len(r.Budgets) != size || len(r.Reverts) != size {

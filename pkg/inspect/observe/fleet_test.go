@@ -31,11 +31,7 @@ func closely() Extent { return Extent{Depth: Reasons, Competitors: true} }
 
 func (s *server) follower(t *testing.T, x Extent, several, every bool) *recorder {
 	t.Helper()
-	f, err := NewFollower(t.Context(), s.factory(), nil, x, several, every)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &recorder{Follower: f}
+	return &recorder{Follower: NewFollower(t.Context(), s.clients(), nil, x, several, every)}
 }
 
 // source returns a Source that records the shown observations and the errors.

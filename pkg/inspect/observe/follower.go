@@ -56,12 +56,9 @@ type Follower struct {
 
 // NewFollower returns a follower, which must be stopped. several means that several objects can share the
 // feeds of a namespace. every means that an observation is shown even if nothing has changed.
-func NewFollower(ctx context.Context, c *kube.Factory, connection *follow.Connection, x Extent, several, every bool) (*Follower, error) {
-	from, err := feeds.New(ctx, c, connection, feeds.Mode{Shared: several})
-	if err != nil {
-		return nil, err
-	}
-	return &Follower{Feeds: from, extent: x, every: every, members: map[types.UID]*watcher{}}, nil
+func NewFollower(ctx context.Context, c *kube.Clients, connection *follow.Connection, x Extent, several, every bool) *Follower {
+	from := feeds.New(ctx, c, connection, feeds.Mode{Shared: several})
+	return &Follower{Feeds: from, extent: x, every: every, members: map[types.UID]*watcher{}}
 }
 
 // Source selects the objects to follow: one object by name or, if Name is empty, the objects of the kind. An
@@ -282,7 +279,7 @@ func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unst
 	default:
 		var o status.Object
 		if o, err = facts.Of(t.Kind, obj); err == nil {
-			s.Report = status.NewReport(status.Snapshot{Object: o, Now: s.At, Commands: m.Clients.CommandContext()})
+			s.Report = status.NewReport(status.Snapshot{Object: o, Now: s.At, Commands: m.CommandContext()})
 		}
 	}
 	return s, err

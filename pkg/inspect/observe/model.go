@@ -65,7 +65,7 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	if err := m.read(ctx, obj); err != nil {
 		return status.Snapshot{}, status.Report{}, err
 	}
-	e := status.Snapshot{Object: m.facts, Now: time.Now(), Commands: m.Clients.CommandContext()}
+	e := status.Snapshot{Object: m.facts, Now: time.Now(), Commands: m.CommandContext()}
 	if m.extent.Depth >= Below && !m.target.Kind.IsPod() {
 		m.beginTree()
 	}
@@ -82,7 +82,7 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	}
 	r, err := m.withReasons(ctx, &e)
 	e.Unread = append(e.Unread, unread...)
-	if clients, err := m.Clients.Connect(); err == nil && clients.Finder.Unread(m.target.Kind) && r.Verdict == status.NotReconciled {
+	if r.Verdict == status.NotReconciled && m.Finder.Unread(m.target.Kind) {
 		e.Unread = append(e.Unread, "customresourcedefinitions") // a CRD can declare that run-controller reconciles the kind
 	}
 	r.Unread = e.Unread
@@ -98,7 +98,7 @@ func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error 
 	}
 	t := m.target
 	t.Object = obj
-	facts, err := readObject(ctx, m.Clients, m.Dynamic, t)
+	facts, err := readObject(ctx, m.Clients, t)
 	if err != nil {
 		return err
 	}

@@ -20,12 +20,12 @@ func TestPodIsItsOwnTree(t *testing.T) {
 	t.Parallel()
 	target := Target{Kind: kindOf("v1", "Pod"), Namespace: "ns", Name: "web-1-0"}
 	s := serveWeb(t, 2)
-	e, _, err := Read(t.Context(), s.factory(), target, Extent{Depth: Below})
+	e, _, err := Read(t.Context(), s.clients(), target, Extent{Depth: Below})
 	if err != nil || len(e.Pods) != 1 || e.Pods[0].Name != "web-1-0" || s.count("list pods") != 0 {
 		t.Errorf("%d pods, %v, after %v", len(e.Pods), err, s.sent())
 	}
 	target.Object = set(t, podOf(t, "web-1", 0, true), "odd", "spec", "containers")
-	if _, _, err := Read(t.Context(), s.factory(), target, Extent{Depth: Below}); err == nil {
+	if _, _, err := Read(t.Context(), s.clients(), target, Extent{Depth: Below}); err == nil {
 		t.Error("a pod whose containers are a word can be read")
 	}
 }
@@ -69,7 +69,7 @@ func TestAllPods(t *testing.T) {
 	pod := podOf(t, "web-1", 1, true)
 	pod.SetAnnotations(map[string]string{apis.AnnotationDefaultContainer: "main"})
 	s.put(pod)
-	e, _, err := Read(t.Context(), s.factory(), web(), Extent{Depth: Below})
+	e, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Below})
 	if err != nil || len(e.Pods) != 2 {
 		t.Fatalf("%d pods, %v", len(e.Pods), err)
 	}
@@ -132,7 +132,7 @@ func TestReadIntermediate(t *testing.T) {
 		for _, obj := range test.put {
 			s.put(obj)
 		}
-		e, _, err := Read(t.Context(), s.factory(), test.target, Extent{Depth: Below})
+		e, _, err := Read(t.Context(), s.clients(), test.target, Extent{Depth: Below})
 		var names []string
 		for _, child := range e.Children {
 			names = append(names, child.Name)
@@ -157,7 +157,7 @@ func TestWhatStandsBelowAPod(t *testing.T) {
 		s.put(owned(t, workers, "v1", "Pod", "leader-0"))
 		s.put(event(t, "quota", "StatefulSet", "workers", "FailedCreate", "the quota is full"))
 		target := Target{Kind: kindOf("example.com/v1", "Cell"), Namespace: "ns", Name: "cell"}
-		e, _, err := Read(t.Context(), s.factory(), target, Extent{Depth: Reasons})
+		e, _, err := Read(t.Context(), s.clients(), target, Extent{Depth: Reasons})
 		if err != nil || len(e.Events) != 1 || e.Events[0].Message != "the quota is full" {
 			t.Errorf("a read sees %+v, %v", e.Events, err)
 		}

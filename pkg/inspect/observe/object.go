@@ -18,21 +18,16 @@ import (
 
 // readObject returns the model of a target's object. For kinds that other programs reconcile, it first finds
 // the status fields and the replica field.
-func readObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, t Target) (status.Object, error) {
+func readObject(ctx context.Context, c *kube.Clients, t Target) (status.Object, error) {
 	if t.Kind.Reconciled() {
 		return facts.Of(t.Kind, t.Object)
 	}
-	clients, err := c.Connect()
-	if err != nil {
-		return status.Object{}, err
-	}
-	finder := clients.Finder
-	if known, err := StatusFacts(ctx, finder, t.Kind, nil); err == nil && t.Kind.BuiltIn() && len(known.Desired) > 0 {
+	if known, err := StatusFacts(ctx, c.Finder, t.Kind, nil); err == nil && t.Kind.BuiltIn() && len(known.Desired) > 0 {
 		o, err := facts.Read(t.Kind, t.Object, known)
 		known.Settle(&o, t.Object, nil)
 		return o, err
 	}
-	field, err := finder.Find(ctx, t.Kind, t.Object, t.Path)
+	field, err := c.Finder.Find(ctx, t.Kind, t.Object, t.Path)
 	var unknown *discover.UnknownFieldError
 	if err != nil && !errors.As(err, &unknown) {
 		return status.Object{}, err
@@ -40,7 +35,7 @@ func readObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, 
 	if _, path, _ := facts.Parked(t.Object); unknown != nil && path != nil {
 		field, unknown = discover.Field{Path: path}, nil
 	}
-	known, err := StatusFacts(ctx, finder, t.Kind, field.Path)
+	known, err := StatusFacts(ctx, c.Finder, t.Kind, field.Path)
 	if err != nil {
 		return status.Object{}, err
 	}
@@ -55,7 +50,7 @@ func readObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, 
 		o.NoCount = true
 		o.Total = candidates.Total(unknown.Candidates)
 	default:
-		err = readDesired(ctx, client, t, field, &o)
+		err = readDesired(ctx, c.Dynamic, t, field, &o)
 	}
 	known.Settle(&o, t.Object, field.Path)
 	return o, err

@@ -80,11 +80,6 @@ func TestReadObject(t *testing.T) {
 // which serves /scale.
 func (s *server) readObject(t *testing.T, kind kinds.Kind, text string, path *fieldpath.Path) (status.Object, error) {
 	t.Helper()
-	c := s.factory()
-	client, err := c.Dynamic()
-	if err != nil {
-		t.Fatal(err)
-	}
 	obj := parse(t, text)
 	obj.SetGroupVersionKind(kind.GroupVersionKind())
 	obj.SetName("x")
@@ -92,7 +87,7 @@ func (s *server) readObject(t *testing.T, kind kinds.Kind, text string, path *fi
 	if kind.Kind == "Set" {
 		s.put(obj)
 	}
-	return readObject(t.Context(), c, client, Target{Kind: kind, Namespace: "ns", Name: "x", Object: obj, Path: path})
+	return readObject(t.Context(), s.clients(), Target{Kind: kind, Namespace: "ns", Name: "x", Object: obj, Path: path})
 }
 
 func number(n *int32) int32 {

@@ -37,7 +37,7 @@ func probe(t *testing.T, pod *unstructured.Unstructured, restarts int) *unstruct
 func waitForWeb(t *testing.T, s *server, limits Limits) (shown []Observation, took time.Duration, err error) {
 	t.Helper()
 	begun := time.Now()
-	a := &Waiter{Clients: s.factory(), Limits: limits, Show: func(s Observation) { shown = append(shown, s) }}
+	a := &Waiter{Clients: s.clients(), Limits: limits, Show: func(s Observation) { shown = append(shown, s) }}
 	errs := a.Wait(t.Context(), []WaitTarget{{Target: web(), Conditions: []Condition{Ready()}}})
 	return shown, time.Since(begun), errors.Join(errs...)
 }

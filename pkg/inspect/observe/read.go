@@ -31,11 +31,8 @@ type Extent struct {
 
 // Read returns a snapshot of a target, and the target with its object. If t.Object is nil, Read reads
 // the object first.
-func Read(ctx context.Context, c *kube.Factory, t Target, x Extent) (status.Snapshot, Target, error) {
-	r, err := NewReader(ctx, c, false)
-	if err != nil {
-		return status.Snapshot{}, t, err
-	}
+func Read(ctx context.Context, c *kube.Clients, t Target, x Extent) (status.Snapshot, Target, error) {
+	r := NewReader(ctx, c, false)
 	defer r.Stop()
 	return r.Read(ctx, t, x)
 }
@@ -45,9 +42,8 @@ type Reader struct{ *feeds.Feeds }
 
 // NewReader returns a reader, which must be stopped. several means that the targets in a namespace
 // share one list of all pods. If several is false, each target lists its own pods.
-func NewReader(ctx context.Context, c *kube.Factory, several bool) (*Reader, error) {
-	from, err := feeds.New(ctx, c, nil, feeds.Mode{Once: true, Shared: several})
-	return &Reader{from}, err
+func NewReader(ctx context.Context, c *kube.Clients, several bool) *Reader {
+	return &Reader{feeds.New(ctx, c, nil, feeds.Mode{Once: true, Shared: several})}
 }
 
 // Read returns a snapshot of a target, and the target with its object. If t.Object is nil, Read reads

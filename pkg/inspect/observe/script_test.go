@@ -65,10 +65,7 @@ func (s script) run(t *testing.T) {
 	t.Helper()
 	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, s)
-		from, err := feeds.New(t.Context(), w.factory(), nil, feeds.Mode{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		from := feeds.New(t.Context(), w.clients(), nil, feeds.Mode{})
 		defer from.Stop()
 		m := newModel(from, w.target, Extent{Depth: Below}, func() {})
 		begun := time.Now()
@@ -77,7 +74,7 @@ func (s script) run(t *testing.T) {
 			writes := parse(t, string(step.Write)).Object
 			w.write(writes)
 			synctest.Wait()
-			e, now, err := Read(t.Context(), w.factory(), w.target, Extent{Depth: Below})
+			e, now, err := Read(t.Context(), w.clients(), w.target, Extent{Depth: Below})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -48,9 +48,13 @@ func crdOf(t testing.TB, kind, spec, subresources string) *unstructured.Unstruct
 		strings.ToLower(kind), kind, spec, subresources))
 }
 
-func (s *server) factory() *kube.Factory {
-	c := kube.New("test", genericiooptions.NewTestIOStreamsDiscard())
-	s.Connect(c.Flags)
+func (s *server) clients() *kube.Clients {
+	factory := kube.New("test", genericiooptions.NewTestIOStreamsDiscard())
+	s.Connect(factory.Flags)
+	c, err := factory.Connect()
+	if err != nil {
+		panic(err)
+	}
 	return c
 }
 

@@ -79,7 +79,7 @@ func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 	} {
 		s := serveWeb(t, test.ready)
 		test.change(s)
-		e, read, err := Read(t.Context(), s.factory(), web(), Extent{Depth: Reasons})
+		e, read, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
 		if err != nil || read.Object.GetName() != "web" || len(e.Pods) != 2 || status.NewReport(e).Verdict.Settled() != (test.ready == 2) {
 			t.Errorf("%s: %+v, %v", test.what, e, err)
 		}
@@ -90,10 +90,10 @@ func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 	s := serveWeb(t, 2)
 	target := web()
 	target.Object = deployment(t, 2, 2)
-	if _, _, err := Read(t.Context(), s.factory(), target, Extent{Depth: Reasons}); err != nil || !slices.Equal(s.sent(), tree) {
+	if _, _, err := Read(t.Context(), s.clients(), target, Extent{Depth: Reasons}); err != nil || !slices.Equal(s.sent(), tree) {
 		t.Errorf("for an object that was read it sends %v, %v", s.sent(), err)
 	}
-	if _, _, err := Read(t.Context(), newServer(t).factory(), web(), Extent{Depth: Reasons}); !apierrors.IsNotFound(err) {
+	if _, _, err := Read(t.Context(), newServer(t).clients(), web(), Extent{Depth: Reasons}); !apierrors.IsNotFound(err) {
 		t.Errorf("of what is not there it says %v", err)
 	}
 }
@@ -115,7 +115,7 @@ func TestReadSeesWhatProbesEnd(t *testing.T) {
 		s.put(probe(t, podOf(t, "web-1", 0, true), 0))
 		s.put(event(t, "kill", "Pod", "web-1-0", "Killing", test.message))
 		s.put(event(t, "other", "Pod", "web-1-1", "Unhealthy", "it fails"))
-		e, _, err := Read(t.Context(), s.factory(), web(), Extent{Depth: Reasons})
+		e, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
 		if r := status.NewReport(e); err != nil || r.Verdict != test.verdict || s.count("list events") != test.want {
 			t.Errorf("%s: %s (%s), %d lists of events, %v", test.what, r.Verdict, r.Reason, s.count("list events"), err)
 		}
@@ -137,7 +137,7 @@ func TestReadAll(t *testing.T) {
 		stranger.SetLabels(nil)
 		s.put(stranger)
 		s.put(event(t, "first", "ImoocPod", "foo", "Odd", "it is odd"))
-		e, _, err := Read(t.Context(), s.factory(), foo(), Extent{Depth: Details, Competitors: true})
+		e, _, err := Read(t.Context(), s.clients(), foo(), Extent{Depth: Details, Competitors: true})
 		if err != nil || len(e.Autoscalers) != 1 || len(e.Budgets) != 1 || len(e.Events) != 1 || e.Events[0].Reason != "Odd" || len(e.Unread) > 0 {
 			t.Errorf("with %d ready: %+v, %v", ready, e, err)
 		}
@@ -165,7 +165,7 @@ func TestLoopsOfTheNamespaceOfAll(t *testing.T) {
 		obj := imoocPod(t, 2, 1)
 		obj.SetNamespace(namespace)
 		s.put(obj)
-		e, _, err := Read(t.Context(), s.factory(), Target{Kind: imoocPods(), Namespace: namespace, Name: "foo"}, Extent{Depth: Reasons})
+		e, _, err := Read(t.Context(), s.clients(), Target{Kind: imoocPods(), Namespace: namespace, Name: "foo"}, Extent{Depth: Reasons})
 		if err != nil || len(e.Loops) != 1 || s.count("list leases") != want {
 			t.Errorf("in %s: %v, %d lists, %v", namespace, e.Loops, s.count("list leases"), err)
 		}
@@ -189,7 +189,7 @@ func TestReadWithoutRights(t *testing.T) {
 	} {
 		s := serveFoo(t, 1)
 		s.forbid(test.request)
-		c := s.factory()
+		c := s.clients()
 		e, _, err := Read(t.Context(), c, foo(), Extent{Depth: Details, Competitors: true})
 		if test.unread != "" && (err != nil || !slices.Equal(e.Unread, []string{test.unread})) {
 			t.Errorf("without the right to %s: not read is %v, %v", test.request, e.Unread, err)
@@ -209,7 +209,7 @@ func TestReadWithoutRights(t *testing.T) {
 	s := serveWeb(t, 2)
 	s.put(probe(t, podOf(t, "web-1", 0, true), 0))
 	s.forbid("list events")
-	c := s.factory()
+	c := s.clients()
 	if e, _, err := Read(t.Context(), c, web(), Extent{Depth: Reasons}); err != nil || !slices.Equal(e.Unread, []string{"events"}) || !status.NewReport(e).Verdict.Settled() {
 		t.Errorf("of what probes end: not read is %v, %v", e.Unread, err)
 	}
@@ -252,12 +252,12 @@ func TestReadEvents(t *testing.T) {
 		for j := range test.others {
 			s.put(event(t, fmt.Sprintf("b-%d", j), "Pod", "other", "Odd", "it is odd"))
 		}
-		e, _, err := Read(t.Context(), s.factory(), web(), Extent{Depth: Reasons})
+		e, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
 		if err != nil || len(e.Events) != test.found || s.count("list events") != test.lists {
 			t.Errorf("%s: %d events in %d lists, %v, want %d in %d", test.what, len(e.Events), s.count("list events"), err, test.found, test.lists)
 		}
 		s.fail("list events")
-		if _, _, err := Read(t.Context(), s.factory(), web(), Extent{Depth: Reasons}); !apierrors.IsInternalError(err) {
+		if _, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons}); !apierrors.IsInternalError(err) {
 			t.Errorf("%s: %v", test.what, err)
 		}
 	}
@@ -270,7 +270,7 @@ func TestEventsOfPodsThatAreReady(t *testing.T) {
 	s.put(event(t, "a", "Pod", "web-1-0", "Odd", "it is ready"))
 	s.put(event(t, "b", "Pod", "web-1-1", "Odd", "it is not"))
 	s.put(event(t, "c", "ReplicaSet", "web-1", "Odd", "it is between"))
-	e, _, err := Read(t.Context(), s.factory(), web(), Extent{Depth: Reasons})
+	e, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
 	if err != nil || len(e.Events) != 2 || e.Events[0].Message != "it is not" || e.Events[1].Message != "it is between" {
 		t.Errorf("%+v, %v", e.Events, err)
 	}
@@ -303,7 +303,7 @@ func TestUnexplainedNodes(t *testing.T) {
 	s := serveWeb(t, 0)
 	s.put(set(t, podOf(t, "web-1", 1, false), "none", "spec", "nodeName"))
 	s.put(set(t, broken(t, 2), "explained", "spec", "nodeName"))
-	e, _, err := Read(t.Context(), s.factory(), web(), Extent{Depth: Reasons})
+	e, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
 	if none, read := e.Nodes["none"]; err != nil || len(e.Nodes) != 2 || e.Nodes["node-1"] == nil || !read || none != nil {
 		t.Errorf("the nodes are %v, %v", e.Nodes, err)
 	}
@@ -312,10 +312,7 @@ func TestUnexplainedNodes(t *testing.T) {
 // listAs returns an error if it cannot convert an object.
 func TestListAs(t *testing.T) {
 	t.Parallel()
-	client, err := serveSet(t, 2).factory().Dynamic()
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := serveSet(t, 2).clients().Dynamic
 	type odd struct {
 		Spec string `json:"spec"`
 	}

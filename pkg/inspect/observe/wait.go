@@ -61,7 +61,7 @@ type Limits struct {
 
 // Waiter waits for several targets at the same time, under one deadline.
 type Waiter struct {
-	Clients *kube.Factory
+	Clients *kube.Clients
 	Limits  Limits
 	// Show, if set, is called for each change. Calls do not overlap.
 	Show func(Observation)
@@ -75,13 +75,10 @@ type Waiter struct {
 }
 
 // Wait waits until the conditions of all targets are met. It returns an error or nil for each target, in the
-// order of the targets. If the wait cannot begin, it returns a single error.
+// order of the targets.
 func (a *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
 	// The feeds must outlive the deadline, because explain still uses them.
-	f, err := NewFollower(ctx, a.Clients, a.Connection, Extent{Depth: Reasons, Competitors: a.Closely}, len(all) > 1, a.Closely)
-	if err != nil {
-		return []error{err}
-	}
+	f := NewFollower(ctx, a.Clients, a.Connection, Extent{Depth: Reasons, Competitors: a.Closely}, len(all) > 1, a.Closely)
 	defer f.Stop()
 	f.patient = a.Limits.Once
 	if a.Limits.Timeout > 0 {

@@ -18,11 +18,7 @@ import (
 
 func (s *server) deployments(t *testing.T) dynamic.ResourceInterface {
 	t.Helper()
-	client, err := s.factory().Dynamic()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return web().Resource(client)
+	return web().Resource(s.clients().Dynamic)
 }
 
 type waiting struct {

@@ -59,7 +59,7 @@ func limits(timeout, failAfter time.Duration) Limits {
 // target.
 func (s *server) waitFor(t *testing.T, a *Waiter, target Target, all ...Condition) *waiting {
 	t.Helper()
-	a.Clients = s.factory()
+	a.Clients = s.clients()
 	return begin(func() error { return a.Wait(t.Context(), []WaitTarget{{Target: target, Conditions: all}})[0] })
 }
 
@@ -229,7 +229,7 @@ func TestWaitForOneAfterTheOther(t *testing.T) {
 		s := newServer(t)
 		var met []string
 		refused := errors.New("it is refused")
-		a := &Waiter{Clients: s.factory(), Show: func(s Observation) { met = append(met, fmt.Sprint(s.Report.Verdict, " ", s.Met)) }}
+		a := &Waiter{Clients: s.clients(), Show: func(s Observation) { met = append(met, fmt.Sprint(s.Report.Verdict, " ", s.Met)) }}
 		var reached Observation
 		w := begin(func() error {
 			return a.Wait(t.Context(), []WaitTarget{{Target: web(), Conditions: []Condition{Created(), Ready(), Gone()}, Reached: func(s Observation) error { reached = s; return refused }}})[0]
@@ -283,7 +283,7 @@ func TestWaitForSeveral(t *testing.T) {
 			s.put(other)
 		}
 		named := func(name string) Target { return Target{Kind: deployments(), Namespace: "ns", Name: name} }
-		a := &Waiter{Clients: s.factory(), Limits: Limits{Timeout: time.Minute}}
+		a := &Waiter{Clients: s.clients(), Limits: Limits{Timeout: time.Minute}}
 		errs := a.Wait(t.Context(), []WaitTarget{
 			{Target: named("web"), Conditions: []Condition{Ready()}},
 			{Target: named("zero"), Conditions: []Condition{always()}},
@@ -296,16 +296,6 @@ func TestWaitForSeveral(t *testing.T) {
 			t.Errorf("%d lists of pods", s.count("list pods"))
 		}
 	})
-}
-
-// If a wait cannot begin, it returns a single error for all targets.
-func TestWaitWithoutAServer(t *testing.T) {
-	t.Parallel()
-	c := newServer(t).factory()
-	*c.Flags.APIServer = "http://[broken"
-	if errs := (&Waiter{Clients: c}).Wait(t.Context(), []WaitTarget{{Target: web()}, {Target: foo()}}); len(errs) != 1 || errs[0] == nil {
-		t.Errorf("the errors are %v", errs)
-	}
 }
 
 // Show is called for each change or, if Closely is set, for each observation.

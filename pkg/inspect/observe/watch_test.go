@@ -179,7 +179,7 @@ func TestSelectorThatChanges(t *testing.T) {
 		}
 		s.put(obj)
 		pass(time.Second)
-		e, _, err := Read(t.Context(), s.factory(), web(), Extent{Depth: Reasons})
+		e, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
 		synctest.Wait()
 		r := status.NewReport(e)
 		shown, want := podsOf(pods.last())+inShort(one.last()), podsOf(r)+inShort(r)

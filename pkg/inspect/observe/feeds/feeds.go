@@ -11,8 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
@@ -33,12 +31,10 @@ type Mode struct {
 type Feeds struct {
 	Mode
 
-	Clients *kube.Factory
-	Dynamic dynamic.Interface
+	*kube.Clients
 	// Connection, if set, records whether the server can be reached.
 	Connection *follow.Connection
 
-	core corev1client.CoreV1Interface
 	// Stop stops the feeds, and waits until their goroutines have ended.
 	Stop func()
 	// begin runs a function in a goroutine, with a context that Stop cancels.
@@ -81,22 +77,14 @@ type key[V any] struct {
 }
 
 // New returns feeds that run until the context ends or Stop is called.
-func New(ctx context.Context, c *kube.Factory, connection *follow.Connection, m Mode) (*Feeds, error) {
-	client, err := c.Dynamic()
-	if err != nil {
-		return nil, err
-	}
-	core, err := c.Core()
-	if err != nil {
-		return nil, err
-	}
+func New(ctx context.Context, c *kube.Clients, connection *follow.Connection, m Mode) *Feeds {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	return &Feeds{
-		Mode: m, Clients: c, Dynamic: client, Connection: connection, core: core, of: map[any]any{},
+		Mode: m, Clients: c, Connection: connection, of: map[any]any{},
 		begin: func(do func(context.Context)) { running.Go(func() { do(ctx) }) },
 		Stop:  func() { cancel(); running.Wait() },
-	}, nil
+	}
 }
 
 // source returns the source of a feed. It is called once.
@@ -136,7 +124,7 @@ func core(kind string) schema.GroupVersionKind { return corev1.SchemeGroupVersio
 // Pods returns the feed of the pods that match a selector.
 func (s *Feeds) Pods(namespace, selector string) *Pods {
 	k := key[*problem.Pod]{core("Pod"), namespace, metav1.ListOptions{LabelSelector: selector}}
-	objects := known(follow.SourceOf(s.core.Pods(namespace)))
+	objects := known(follow.SourceOf(s.Core.Pods(namespace)))
 	return feedOf(s, k, objects, func(pod *corev1.Pod) (*problem.Pod, follow.Reference) {
 		trimPod(pod)
 		return problem.NewPod(pod), controllerOf(pod)
@@ -146,7 +134,7 @@ func (s *Feeds) Pods(namespace, selector string) *Pods {
 // Events returns the feed of the events that match a field selector.
 func (s *Feeds) Events(namespace, selector string) *Events {
 	k := key[*corev1.Event]{core("Event"), namespace, metav1.ListOptions{FieldSelector: selector}}
-	objects := known(follow.SourceOf(s.core.Events(namespace)))
+	objects := known(follow.SourceOf(s.Core.Events(namespace)))
 	return feedOf(s, k, objects, func(event *corev1.Event) (*corev1.Event, follow.Reference) {
 		return event, follow.Reference{UID: event.InvolvedObject.UID, Kind: event.InvolvedObject.GroupVersionKind()}
 	})
@@ -155,7 +143,7 @@ func (s *Feeds) Events(namespace, selector string) *Events {
 // Node returns the feed of a node.
 func (s *Feeds) Node(name string) *Nodes {
 	k := key[*corev1.Node]{core("Node"), "", follow.ByName(name)}
-	objects := known(follow.SourceOf(s.core.Nodes()))
+	objects := known(follow.SourceOf(s.Core.Nodes()))
 	return feedOf(s, k, objects, func(node *corev1.Node) (*corev1.Node, follow.Reference) { return node, follow.Reference{} })
 }
 
@@ -193,11 +181,7 @@ func controllerOf(obj metav1.Object) follow.Reference {
 }
 
 func (s *Feeds) objectsOf(gvk schema.GroupVersionKind, namespace string) (follow.Source, error) {
-	mapper, err := s.Clients.Mapper()
-	if err != nil {
-		return follow.Source{}, err
-	}
-	mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	mapping, err := s.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
 		return follow.Source{}, err
 	}

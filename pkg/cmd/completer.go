@@ -286,7 +286,7 @@ func namespaces(ctx context.Context, c *cluster, _ *cobra.Command, _ []string, _
 
 func (o *commonOptions) configured(names func(clientcmdapi.Config) iter.Seq[string]) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		config, _ := o.clients.Flags.ToRawKubeConfigLoader().RawConfig()
+		config, _ := o.factory.Flags.ToRawKubeConfigLoader().RawConfig()
 		return beginningWith(word, harmless(slices.Sorted(names(config)))), wholeWords
 	}
 }

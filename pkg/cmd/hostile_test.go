@@ -28,7 +28,7 @@ func TestErrorsEscape(t *testing.T) {
 	for _, err := range verdicts([]status.Report{r, {Verdict: status.Progressing, Reason: escapetest.Hostile}}) {
 		escapetest.MustBeHarmless(t, "a verdict", err.Error())
 	}
-	o := commonOptions{clients: kube.New("v0", genericiooptions.NewTestIOStreamsDiscard())}
+	o := commonOptions{factory: kube.New("v0", genericiooptions.NewTestIOStreamsDiscard())}
 	hostile := fieldpath.Fields(escapetest.Hostile)
 	choose := o.chooseField(&discover.UnknownFieldError{
 		Kind: kinds.ImoocPod(), Candidates: []candidates.Field{{Path: hostile, Description: escapetest.Hostile}, {Path: hostile, Pattern: true}},

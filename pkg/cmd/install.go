@@ -115,7 +115,7 @@ func (o *installOptions) run(ctx context.Context) error {
 		}
 		return nil
 	}
-	c, err := o.common.clients.Connect()
+	c, err := o.common.factory.Connect()
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (o *installOptions) awaitController(ctx context.Context) error {
 // namespace. If this namespace is SystemNamespace, the Namespace object is first.
 func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error) {
 	if o.roles {
-		namespace, _, err := o.common.clients.Namespace()
+		namespace, _, err := o.common.factory.Namespace()
 		if err != nil {
 			return nil, err
 		}
@@ -179,7 +179,7 @@ func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error
 	if !o.controller {
 		return objs, nil
 	}
-	if o.settings.Namespace, err = controllerNamespace(o.common.clients, o.settings.AllNamespaces); err != nil {
+	if o.settings.Namespace, err = controllerNamespace(o.common.factory, o.settings.AllNamespaces); err != nil {
 		return nil, err
 	}
 	if o.settings.Namespace == deploy.SystemNamespace {

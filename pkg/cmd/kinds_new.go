@@ -88,7 +88,7 @@ func (o *kindsNewOptions) run(ctx context.Context) error {
 	if !o.install {
 		return o.printer.print(o.common.streams.Out, o.crd, "created")
 	}
-	c, err := o.common.clients.Connect()
+	c, err := o.common.factory.Connect()
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func (o *kindsRBACOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 		}
 		return declared, nil
 	}
-	c, err := o.common.clients.Connect()
+	c, err := o.common.factory.Connect()
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (o *kindsRBACOptions) sayHowToBind(kind kinds.Kind, role string, clusterwid
 	bind := func(what, role string) commandline.Command {
 		return commandline.Kubectl("create", what, role, "--clusterrole="+role, "--serviceaccount=NAMESPACE:NAME")
 	}
-	commands := o.common.clients.ClusterContext()
+	commands := o.common.factory.ClusterContext()
 	lines := []string{
 		fmt.Sprintf("# The permissions of \"run-controller --kinds %s\". To grant them in one namespace:", kind.CRD()),
 		"#   " + commands.Line(bind("rolebinding", role).In("NAMESPACE")),

@@ -68,7 +68,7 @@ does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undon
 
 	c.AddFlags(root.PersistentFlags())
 	addLogFlags(root.PersistentFlags())
-	common := commonOptions{clients: c, streams: streams, version: version}
+	common := commonOptions{factory: c, streams: streams, version: version}
 
 	root.AddGroup(&cobra.Group{ID: "change", Title: "Change Objects:"},
 		&cobra.Group{ID: "look", Title: "Look at Objects:"},

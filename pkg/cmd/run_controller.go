@@ -16,7 +16,7 @@ import (
 
 type runControllerOptions struct {
 	run.Options
-	clients *kube.Factory
+	factory *kube.Factory
 	limits  waitFlags // with --once or --dry-run
 	output  *output   // with --dry-run
 	// verbosity returns the value of klog's -v.
@@ -24,7 +24,7 @@ type runControllerOptions struct {
 }
 
 func newRunControllerCommand(common commonOptions) *cobra.Command {
-	o := &runControllerOptions{clients: common.clients, Options: run.Options{Streams: common.streams, Version: common.version, Workers: run.DefaultWorkers}}
+	o := &runControllerOptions{factory: common.factory, Options: run.Options{Streams: common.streams, Version: common.version, Workers: run.DefaultWorkers}}
 	cmd := &cobra.Command{
 		Use:   "run-controller [--namespace=NAMESPACE[,NAMESPACE…] | --all-namespaces] [--once | --dry-run] [flags]",
 		Short: "Run the controller in the foreground until Ctrl-C",
@@ -127,5 +127,5 @@ func (o *runControllerOptions) Run(ctx context.Context) error {
 	}
 	warnings := o.Log.Open(verbosity, o.Streams, o.DryRun) // a dry run prints its plans to standard output
 	defer o.Log.Close()
-	return o.Options.Run(ctx, o.clients, warnings)
+	return o.Options.Run(ctx, o.factory, warnings)
 }

@@ -71,7 +71,7 @@ func (o *uninstallOptions) complete(args []string) error {
 }
 
 func (o *uninstallOptions) run(ctx context.Context) error {
-	c, err := o.common.clients.Connect()
+	c, err := o.common.factory.Connect()
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (o *uninstallOptions) run(ctx context.Context) error {
 // uninstallController removes the controller's objects, except the namespace. It works in reverse order, so
 // that the controller keeps its permissions while it runs.
 func (o *uninstallOptions) uninstallController(ctx context.Context, client dynamic.Interface) error {
-	namespace, err := controllerNamespace(o.common.clients, o.allNamespaces)
+	namespace, err := controllerNamespace(o.common.factory, o.allNamespaces)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 type commonOptions struct {
-	clients *kube.Factory
+	factory *kube.Factory
 	streams genericiooptions.IOStreams
 	version string
 }
@@ -38,8 +38,8 @@ type cluster struct {
 // offline returns a cluster without clients, for a command that needs no server. Unlike connect, it
 // succeeds even if the flags and the kubeconfig name no server.
 func (o *commonOptions) offline() (c *cluster, err error) {
-	c = &cluster{commonOptions: *o, Clients: &kube.Clients{Factory: o.clients, Finder: &discover.Finder{}}}
-	c.namespace, c.given, err = o.clients.Namespace()
+	c = &cluster{commonOptions: *o, Clients: &kube.Clients{Factory: o.factory, Finder: &discover.Finder{}}}
+	c.namespace, c.given, err = o.factory.Namespace()
 	return c, err
 }
 
@@ -47,7 +47,7 @@ func (o *commonOptions) offline() (c *cluster, err error) {
 func (o *commonOptions) connect() (*cluster, error) {
 	c, err := o.offline()
 	if err == nil {
-		c.Clients, err = o.clients.Connect()
+		c.Clients, err = o.factory.Connect()
 	}
 	return c, err
 }
@@ -59,7 +59,7 @@ func (o *commonOptions) tell(format string, args ...any) {
 
 // line formats a command to paste, with the flags that select the same cluster and user.
 func (o *commonOptions) line(cmd commandline.Command) string {
-	return o.clients.CommandContext().Line(cmd)
+	return o.factory.CommandContext().Line(cmd)
 }
 
 // commandOn returns the command that runs a verb on a target, to print in a hint. words are the flags.

@@ -21,7 +21,7 @@ func TestExplained(t *testing.T) {
 	t.Parallel()
 	factory := kube.New("v0", genericiooptions.NewTestIOStreamsDiscard())
 	*factory.Flags.KubeConfig, *factory.Flags.APIServer = os.DevNull, "http://127.0.0.1:1"
-	unreachable, err := (&commonOptions{clients: factory}).connect()
+	unreachable, err := (&commonOptions{factory: factory}).connect()
 	if err != nil {
 		t.Fatal(err)
 	}

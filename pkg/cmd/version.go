@@ -76,7 +76,7 @@ func (o *versionOptions) print(v versions) error {
 
 // askServer adds the versions of the server and of the controllers. On error, it adds those that it has read.
 func (o *versionOptions) askServer(ctx context.Context, v *versions) error {
-	c, err := o.common.clients.Connect()
+	c, err := o.common.factory.Connect()
 	if err != nil {
 		return err
 	}

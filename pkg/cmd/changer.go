@@ -256,12 +256,13 @@ func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Con
 	}
 }
 
-// readBefore reads a target and its pods before a change, if the command waits for it.
-func (c *changer) readBefore(ctx context.Context, t *observe.Target) (before status.Snapshot, err error) {
-	if c.waits {
-		before, _, err = observe.Read(ctx, c.Clients, *t, observe.Extent{Depth: observe.Below})
+// readBefore returns a report on a target and its pods before a change, if the command waits for it.
+func (c *changer) readBefore(ctx context.Context, t *observe.Target) (status.Report, error) {
+	if !c.waits {
+		return status.Report{}, nil
 	}
-	return before, err
+	before, _, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Depth: observe.Below})
+	return status.NewReport(before), err
 }
 
 // each calls do for each target, even after an error, and returns the results and the errors.

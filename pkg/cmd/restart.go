@@ -81,7 +81,7 @@ func restart(ctx context.Context, c *changer, t *observe.Target) (*change, error
 	if err != nil {
 		return nil, err
 	}
-	return c.edited(t, done, observe.Replaced(status.NewReport(before).Pods), "the restart was taken back", func(context.Context) []fieldpath.Edit {
+	return c.edited(t, done, observe.Replaced(before.Pods), "the restart was taken back", func(context.Context) []fieldpath.Edit {
 		return restartMarks(c, path, "undo of the restart")
 	}), nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
@@ -31,7 +30,7 @@ func (c *changer) changeTemplate(
 	t.Object = done.Object
 	until := observe.Ready()
 	if c.waits {
-		until = template.RolledOut(ctx, c.Dynamic, *t, before, done)
+		until = template.RolledOut(ctx, c.Dynamic, *t, before.Pods, done)
 	}
 	made := c.edited(t, done.Written, until, revision.Change(done.After, done.Before), func(ctx context.Context) []fieldpath.Edit {
 		return append(template.Annotations(revision.Change(done.After, done.Before)+" (undo)", c.user()), template.MarkFailed(ctx, c.Dynamic, *t, done)...)
@@ -52,7 +51,7 @@ func (c *changer) changeTemplate(
 	if stuck := c.stuckPods(ctx, *t); stuck != nil {
 		made.notes = []string{"hint: " + stuckHint + ": " + c.line(*stuck)}
 	}
-	if c.waits && status.NewReport(before).Verdict.Settled() {
+	if c.waits && before.Verdict.Settled() {
 		made.back = new(commandOn("undo", t))
 	}
 	return made, nil

@@ -18,7 +18,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
@@ -36,7 +35,7 @@ func (r Result) Changed() (before, after []revision.Field) {
 // reconciles, and in-place updates, the status or labels show whether all pods are updated. For other kinds,
 // and for a restart time in the object's own annotations, all pods in before must be gone, except pods that
 // already match the change.
-func RolledOut(ctx context.Context, client dynamic.Interface, t observe.Target, before status.Snapshot, done Result) observe.Condition {
+func RolledOut(ctx context.Context, client dynamic.Interface, t observe.Target, before []problem.Pod, done Result) observe.Condition {
 	if done.Change == "" || podtemplate.InPlace(t.Object) {
 		return observe.Ready()
 	}
@@ -50,12 +49,7 @@ func RolledOut(ctx context.Context, client dynamic.Interface, t observe.Target, 
 		have := made(ctx, client, t.Namespace, done)
 		matches = func(pod *corev1.Pod) bool { return have[pod.UID] || known && current.Made(pod.Labels) }
 	}
-	old := status.NewReport(before).Pods
-	for _, pod := range before.Pods.Objects() {
-		if matches(pod) {
-			old = slices.DeleteFunc(old, func(p problem.Pod) bool { return p.UID == pod.UID })
-		}
-	}
+	old := slices.DeleteFunc(slices.Clone(before), func(pod problem.Pod) bool { return matches(pod.Object) })
 	if len(old) == 0 {
 		return observe.Ready()
 	}

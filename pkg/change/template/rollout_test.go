@@ -13,7 +13,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -87,10 +86,10 @@ func TestRolledOut(t *testing.T) {
 		"a restart of an object": {kinds.ImoocPod(), "{}", restarted, []types.UID{"old"}, "ready with new pods"},
 	} {
 		target := targetOf(t, test.kind, test.object)
-		before := status.Snapshot{}
+		var before []problem.Pod
 		for _, uid := range test.pods {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: string(uid), UID: uid}}
-			before.Pods = append(before.Pods, &problem.Pod{Name: pod.Name, UID: uid, Object: pod})
+			before = append(before, problem.Pod{Name: pod.Name, UID: uid, Object: pod})
 		}
 		if got := RolledOut(t.Context(), client, target, before, test.done).Done; got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)

@@ -93,6 +93,9 @@ func (o *kindsNewOptions) run(ctx context.Context) error {
 		return err
 	}
 	crds := c.Dynamic.Resource(kinds.CRDResource())
+	if err := awaitDeleted(ctx, crds, o.crd.GetName(), time.Minute); err != nil {
+		return err
+	}
 	deed := "created"
 	created, err := crds.Create(ctx, o.crd, metav1.CreateOptions{FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict})
 	if apierrors.IsAlreadyExists(err) {
@@ -116,7 +119,7 @@ func (o *kindsNewOptions) run(ctx context.Context) error {
 	return printLines(o.common.streams.ErrOut, []string{"Next:", "  " + o.common.line(reconcile), "  " + o.common.line(create)})
 }
 
-// says reports whether a CRD has at least the wanted annotations and spec, and is not being deleted.
+// says reports whether a CRD has at least the wanted annotations and spec.
 func says(there, wanted *unstructured.Unstructured) bool {
 	notes := there.GetAnnotations()
 	for key, value := range wanted.GetAnnotations() {
@@ -124,5 +127,5 @@ func says(there, wanted *unstructured.Unstructured) bool {
 			return false
 		}
 	}
-	return there.GetDeletionTimestamp() == nil && equality.Semantic.DeepDerivative(wanted.Object["spec"], there.Object["spec"])
+	return equality.Semantic.DeepDerivative(wanted.Object["spec"], there.Object["spec"])
 }

@@ -2,20 +2,23 @@ package cmd
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// newHelpCommand returns a help command. Unlike cobra's, it returns an error for an unknown command.
-func newHelpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [command]",
-		Short: "Help about any command",
-		Example: `  # What "scale" does
-  kubectl imoocpod help scale`,
-		RunE: func(help *cobra.Command, args []string) error {
+// addHelpCommand adds cobra's help command, which completes commands. Unlike cobra's, it returns an error for an
+// unknown command.
+func addHelpCommand(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, help := range root.Commands() {
+		if help.Name() != "help" {
+			continue
+		}
+		help.Long, help.Run = "", nil
+		help.Example = `  # What "scale" does
+  kubectl imoocpod help scale`
+		help.RunE = func(help *cobra.Command, args []string) error {
 			cmd, rest, err := help.Root().Find(args)
 			if err != nil {
 				return usageErrorf("%w", err)
@@ -25,18 +28,7 @@ func newHelpCommand() *cobra.Command {
 			}
 			cmd.InitDefaultHelpFlag()
 			return cmd.Help()
-		},
-		ValidArgsFunction: func(help *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			var names []cobra.Completion
-			if cmd, rest, err := help.Root().Find(args); err == nil && len(rest) == 0 {
-				for _, sub := range cmd.Commands() {
-					if sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), word) {
-						names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
-					}
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
+		}
 	}
 }
 

@@ -108,8 +108,7 @@ does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undon
 		newRunControllerCommand(common),
 		newCompletionCommand(common))
 	add("", newVersionCommand(common), newOptionsCommand(streams))
-	root.SetHelpCommand(newHelpCommand())
-	root.InitDefaultHelpCmd()
+	addHelpCommand(root)
 	addCompletion(root, common)
 	for _, verb := range commandsBelow(root) {
 		if verb.Name() != "run-controller" {

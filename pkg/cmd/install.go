@@ -205,7 +205,7 @@ func (o *installOptions) installCRDs(ctx context.Context, objects dynamic.Resour
 	var errs []error
 	var deeds []string
 	for i, crd := range crds {
-		err := awaitDeleted(ctx, objects, crd.GetName(), o.timeout)
+		err := o.awaitDeleted(ctx, objects, crd.GetName())
 		var before, after *unstructured.Unstructured
 		if err == nil {
 			before, after, err = o.apply(ctx, objects, crd)
@@ -240,13 +240,13 @@ func awaitEstablished(ctx context.Context, crds dynamic.ResourceInterface, sent 
 }
 
 // awaitDeleted waits until a CRD that is being deleted is gone.
-func awaitDeleted(ctx context.Context, crds dynamic.ResourceInterface, name string, timeout time.Duration) error {
-	present, err := crds.Get(ctx, name, metav1.GetOptions{})
+func (o *installOptions) awaitDeleted(ctx context.Context, client dynamic.ResourceInterface, name string) error {
+	present, err := client.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil || present.GetDeletionTimestamp() == nil {
 		return err
 	}
-	return observe.WaitUntilGone(ctx, crds, present, timeout)
+	return observe.WaitUntilGone(ctx, client, present, o.timeout)
 }

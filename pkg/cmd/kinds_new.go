@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -93,15 +94,24 @@ func (o *kindsNewOptions) run(ctx context.Context) error {
 		return err
 	}
 	crds := c.Dynamic.Resource(kinds.CRDResource())
-	if err := awaitDeleted(ctx, crds, o.crd.GetName(), time.Minute); err != nil {
-		return err
+	send := func() (*unstructured.Unstructured, error) {
+		return crds.Create(ctx, o.crd, metav1.CreateOptions{FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict})
 	}
 	deed := "created"
-	created, err := crds.Create(ctx, o.crd, metav1.CreateOptions{FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict})
+	created, err := send()
 	if apierrors.IsAlreadyExists(err) {
-		deed = "unchanged"
 		created, err = crds.Get(ctx, o.crd.GetName(), metav1.GetOptions{})
-		if err == nil && !says(created, o.crd) {
+		switch {
+		case err != nil:
+			return err
+		case created.GetDeletionTimestamp() != nil:
+			if err := observe.WaitUntilGone(ctx, crds, created, time.Minute); err != nil {
+				return err
+			}
+			created, err = send()
+		case says(created, o.crd):
+			deed = "unchanged"
+		default:
 			return fmt.Errorf("%w: %s already exists with different content; edit it, or apply the output of this command without --install", outcome.ErrRefused, o.crd.GetName())
 		}
 	}

@@ -80,16 +80,17 @@ func parseDiff(text string) (diff [2]int64, err error) {
 
 func (o *historyOptions) run(ctx context.Context, c *cluster) error {
 	targets, errs := o.targets.find(ctx, c)
-	above := ""
+	above, separator := "", "\n"
+	if o.output.format == "yaml" {
+		separator = "---\n"
+	}
 	for i := range targets {
 		t := &targets[i]
 		if err := o.show(ctx, c, t, len(targets) > 1, above); err != nil {
 			errs = append(errs, kube.Explain(t.Kind, err))
 			continue
 		}
-		if above = "\n"; o.output.format == "yaml" {
-			above = "---\n"
-		}
+		above = separator
 	}
 	return outcome.Join(errs)
 }

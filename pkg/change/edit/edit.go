@@ -58,9 +58,12 @@ func Retry(ctx context.Context, change func() error) error {
 // applies a JSON patch before it compares the resource versions. If a field that the patch removes no longer
 // exists, the error is Invalid, and names no kind.
 func isConflict(err error) bool {
+	if apierrors.IsConflict(err) {
+		return true
+	}
 	var answer apierrors.APIStatus
-	if apierrors.IsConflict(err) || !apierrors.IsInvalid(err) || !errors.As(err, &answer) {
-		return apierrors.IsConflict(err)
+	if !apierrors.IsInvalid(err) || !errors.As(err, &answer) {
+		return false
 	}
 	details := answer.Status().Details
 	return details != nil && details.Kind == ""

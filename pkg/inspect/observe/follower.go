@@ -169,10 +169,12 @@ func (f *Follower) remove(from Source, obj *unstructured.Unstructured) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if changes := f.members[obj.GetUID()]; changes != nil {
-		delete(f.members, obj.GetUID())
-		changes.set(nil)
+	changes := f.members[obj.GetUID()]
+	if changes == nil {
+		return nil // another source has shown it
 	}
+	delete(f.members, obj.GetUID())
+	changes.set(nil)
 	return from.Show(Observation{Target: from.of(obj), Report: status.NewReport(status.Snapshot{Object: facts}).Gone(), At: time.Now()})
 }
 

@@ -56,7 +56,7 @@ func (o *installOptions) takeOver(ctx context.Context, objects dynamic.ResourceI
 }
 
 func (o *installOptions) say(obj *unstructured.Unstructured, deed string) error {
-	return o.printer.print(o.common.streams.Out, obj, o.dryRun.mark(deed))
+	return printObject(o.common.streams.Out, o.printer, obj, o.dryRun.mark(deed))
 }
 
 // applyDeed describes what an apply did, including a change of the version in the labels.

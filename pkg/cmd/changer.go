@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -32,7 +33,7 @@ type changeFlags struct {
 	// done, such as "scaled", is printed after the name of a changed object.
 	done string
 	// printer prints changed objects. validate sets it.
-	printer *objectPrinter
+	printer printers.ResourcePrinter
 	dryRun  dryRun
 	wait    changeWaitFlags
 	// manager is the field manager. Only verbs that call addManagerFlag have a flag for it.
@@ -98,7 +99,7 @@ type changer struct {
 	waits bool
 	// reports is the output format of the reports during the wait.
 	reports string
-	printer *objectPrinter
+	printer printers.ResourcePrinter
 	loops   *loopWarner
 	// user returns the name of the user, which the server reports, or "" if the name is unknown.
 	user func() string
@@ -111,7 +112,7 @@ func newChanger(ctx context.Context, on *cluster, flags *changeFlags, waits bool
 		user:    sync.OnceValue(func() string { return on.User(ctx) }),
 	}
 	if c.waits && c.reports == "json" {
-		c.printer = &objectPrinter{format: onOneLine(c.printer.format)}
+		c.printer = onOneLine(c.printer)
 	}
 	if flags.dryRun == "none" && !c.waits {
 		c.loops = newLoopWarner(ctx, on)
@@ -226,7 +227,7 @@ func (c *changer) report(made *change) error {
 }
 
 func (c *changer) print(obj *unstructured.Unstructured, deed string) error {
-	return c.printer.print(c.streams.Out, obj, c.flags.dryRun.mark(deed))
+	return printObject(c.streams.Out, c.printer, obj, c.flags.dryRun.mark(deed))
 }
 
 func (c *changer) edits() edit.Options {

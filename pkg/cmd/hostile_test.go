@@ -47,7 +47,7 @@ func TestLinesOfObjectsEscape(t *testing.T) {
 		}
 		var w strings.Builder
 		obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": strings.ReplaceAll(escapetest.Hostile, "\n", "")}}}
-		if err := p.print(&w, obj, "scaled"); err != nil {
+		if err := printObject(&w, p, obj, "scaled"); err != nil {
 			t.Fatal(err)
 		}
 		escapetest.MustBeHarmless(t, "the line of an object", w.String())

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
@@ -27,7 +28,7 @@ type installOptions struct {
 	print   *genericclioptions.PrintFlags
 	dryRun  dryRun
 	timeout time.Duration
-	printer *objectPrinter
+	printer printers.ResourcePrinter
 
 	// controller means that the controller is also installed, with these settings.
 	controller bool

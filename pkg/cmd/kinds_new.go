@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -25,7 +26,7 @@ type kindsNewOptions struct {
 	install  bool
 
 	crd     *unstructured.Unstructured
-	printer *objectPrinter
+	printer printers.ResourcePrinter
 }
 
 func newKindsNewCommand(common commonOptions) *cobra.Command {
@@ -87,7 +88,7 @@ func (o *kindsNewOptions) complete(args []string) (err error) {
 
 func (o *kindsNewOptions) run(ctx context.Context) error {
 	if !o.install {
-		return o.printer.print(o.common.streams.Out, o.crd, "created")
+		return printObject(o.common.streams.Out, o.printer, o.crd, "created")
 	}
 	c, err := o.common.factory.Connect()
 	if err != nil {
@@ -121,7 +122,7 @@ func (o *kindsNewOptions) run(ctx context.Context) error {
 	if err := awaitEstablished(ctx, crds, created, time.Minute); err != nil {
 		return err
 	}
-	if err := o.printer.print(o.common.streams.Out, created, deed); err != nil {
+	if err := printObject(o.common.streams.Out, o.printer, created, deed); err != nil {
 		return err
 	}
 	reconcile := commandline.Plugin("run-controller", "--kinds", o.crd.GetName())

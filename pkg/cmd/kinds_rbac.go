@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/run"
@@ -21,7 +22,7 @@ type kindsRBACOptions struct {
 	file   string
 	// commented means that the commands that bind the roles are printed as comments.
 	commented bool
-	printer   *objectPrinter
+	printer   printers.ResourcePrinter
 }
 
 func newKindsRBACCommand(common commonOptions) *cobra.Command {
@@ -101,7 +102,7 @@ func (o *kindsRBACOptions) run(ctx context.Context) error {
 			}
 		}
 		for _, role := range roles {
-			if err := o.printer.print(o.common.streams.Out, role, ""); err != nil {
+			if err := printObject(o.common.streams.Out, o.printer, role, ""); err != nil {
 				return err
 			}
 		}

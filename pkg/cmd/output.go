@@ -20,35 +20,26 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// objectPrinter prints objects in the format of -o.
-type objectPrinter struct {
-	format printers.ResourcePrinter
-	// lines means that the output is a line for each object.
-	lines bool
-}
-
 // newObjectPrinter returns the printer for the flags, or a usage error if the format is unknown.
-func newObjectPrinter(flags *genericclioptions.PrintFlags) (*objectPrinter, error) {
+func newObjectPrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePrinter, error) {
 	p, err := flags.ToPrinter()
 	if err != nil {
 		return nil, usageErrorf("%w", err)
 	}
-	return &objectPrinter{p, *flags.OutputFormat == "" || *flags.OutputFormat == "name"}, nil
+	return p, nil
 }
 
-// print prints an object. Without a format, it prints the name and what was done, such as "scaled". It
+// printObject prints an object. Without a format, it prints the name and what was done, such as "scaled". It
 // escapes lines with names, but not objects in other formats. It buffers each line, because kubectl's name
 // printer ignores errors of its writer.
-func (p *objectPrinter) print(w io.Writer, obj runtime.Object, deed string) error {
-	format := p.format
-	if !p.lines {
-		return format.PrintObj(obj, w)
-	}
-	if names, is := format.(*printers.NamePrinter); is {
-		format = &printers.NamePrinter{ShortOutput: names.ShortOutput, Operation: deed}
+func printObject(w io.Writer, p printers.ResourcePrinter, obj runtime.Object, deed string) error {
+	names, is := p.(*printers.NamePrinter)
+	if !is {
+		return p.PrintObj(obj, w)
 	}
 	var line bytes.Buffer
-	if err := format.PrintObj(obj, escape.Writer(&line)); err != nil {
+	named := &printers.NamePrinter{ShortOutput: names.ShortOutput, Operation: deed}
+	if err := named.PrintObj(obj, escape.Writer(&line)); err != nil {
 		return err
 	}
 	_, err := line.WriteTo(w)
@@ -68,6 +59,15 @@ func onOneLine(p printers.ResourcePrinter) printers.ResourcePrinter {
 		_, err := fmt.Fprintln(w, line.String())
 		return err
 	})
+}
+
+// takeTemplate makes --template imply -o go-template, as in kubectl.
+func takeTemplate(cmd *cobra.Command) error {
+	template := cmd.Flags().Lookup("template")
+	if template == nil || !template.Changed || cmd.Flags().Changed("output") {
+		return nil
+	}
+	return cmd.Flags().Set("output", "go-template")
 }
 
 func addPrintFlags(cmd *cobra.Command, flags *genericclioptions.PrintFlags) {

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,7 @@ func argumentOf(t *observe.Target) string {
 // command makes cmd run a verb, and returns cmd. complete stores the arguments, sends no requests, and
 // returns an error if the arguments or the flags are invalid.
 func command(cmd *cobra.Command, complete func(args []string) error, run func(context.Context) error) *cobra.Command {
-	cmd.Args = func(_ *cobra.Command, args []string) error { return complete(args) }
+	cmd.Args = func(cmd *cobra.Command, args []string) error { return cmp.Or(takeTemplate(cmd), complete(args)) }
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) }
 	return cmd
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -26,7 +27,7 @@ type waitOptions struct {
 	limits  waitFlags
 
 	conditions []observe.Condition
-	printer    *objectPrinter
+	printer    printers.ResourcePrinter
 }
 
 func newWaitCommand(common commonOptions) *cobra.Command {
@@ -127,7 +128,7 @@ func (o *waitOptions) printReached(w io.Writer, t observe.Target, obj *unstructu
 	if o.targets.allNamespaces && t.Namespace != "" {
 		met += " in namespace " + t.Namespace
 	}
-	return o.printer.print(w, cmp.Or(obj, nameOnly(t)), met)
+	return printObject(w, o.printer, cmp.Or(obj, nameOnly(t)), met)
 }
 
 // find returns the targets. With --for=create or --for=delete, it does not read named objects, because they

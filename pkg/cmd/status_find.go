@@ -26,8 +26,8 @@ func (o *statusOptions) selects() bool {
 	return o.targets.untyped() || len(o.targets.args) > 0 && o.targets.given()
 }
 
-// find returns the targets, and replaces each pod with its owner. It returns an error for each object that
-// has neither replicas nor pods.
+// find returns the targets, and replaces each pod with its owner. It returns an error for each argument that
+// names an object without replicas and pods. Files may contain such objects, too.
 func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	targets, errs := o.targets.find(ctx, o.cluster)
 	if o.targets.untyped() {
@@ -40,7 +40,7 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	errs = append(errs, failed...)
 	var all []observe.Target
 	for _, t := range targets {
-		if hasStatus(t.Kind) {
+		if hasStatus(t.Kind) || o.targets.fromFiles() {
 			all = append(all, t)
 		} else {
 			errs = append(errs, noStatus(t.String()))

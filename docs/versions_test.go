@@ -29,7 +29,7 @@ func TestVersions(t *testing.T) {
 	}
 	list := "[Kubernetes " + strings.Join(minors[:last], ", ") + ", and " + minors[last] + "]"
 	for path, words := range map[string]string{
-		"README.md": list, "docs/install.md": list, "README.zh-CN.md": "[Kubernetes " + strings.Join(minors, "、") + "]",
+		"README.md": list, "README.zh-CN.md": "[Kubernetes " + strings.Join(minors, "、") + "]",
 		"docs/versions.md": "Kubernetes " + strings.Join(versions[:last], ", ") + ", and " + versions[last],
 	} {
 		if !strings.Contains(read(t, path), words) {

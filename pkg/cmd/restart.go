@@ -21,6 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -34,8 +35,9 @@ func newRestartCommand(common commonOptions) *cobra.Command {
 		Long: `Replace the pods of an ImoocPod (NAME) or another resource (TYPE/NAME), a few at a
 time. The command annotates the pod template, as "kubectl rollout restart" does (the
 object, for a kind of run-controller without a template), or sets a restart field, such
-as .spec.restartAt of a Rollout. It refuses all other types, and names the Deployments,
-StatefulSets, and DaemonSets of the object to restart instead.`,
+as .spec.restartAt of a Rollout. It refuses all other types, and names the objects to restart
+instead: the Deployments, StatefulSets, and DaemonSets that the object owns. Its
+controller may undo that.`,
 		Example: `  # Restart an ImoocPod and wait until the new pods are ready
   kubectl imoocpod restart foo --wait --timeout 5m
 
@@ -81,7 +83,11 @@ func restart(ctx context.Context, c *changer, t *observe.Target) (*change, error
 	if err != nil {
 		return nil, err
 	}
-	return c.edited(t, done, observe.Replaced(before.Pods), "the restart was taken back", func(context.Context) []fieldpath.Edit {
+	old := slices.DeleteFunc(slices.Clone(before.Pods), func(pod problem.Pod) bool { return podtemplate.KeptBack(t.Kind, t.Object, pod.Name) })
+	if kept := len(before.Pods) - len(old); kept > 0 {
+		c.tell("%s: its partition keeps %s from being restarted", t, problem.Quantity(kept, "pod"))
+	}
+	return c.edited(t, done, observe.Replaced(old), "the restart was taken back", func(context.Context) []fieldpath.Edit {
 		return restartMarks(c, path, "undo of the restart")
 	}), nil
 }

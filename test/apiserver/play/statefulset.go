@@ -16,8 +16,8 @@ import (
 const podRevision = "controller-revision-hash"
 
 // StatefulSets simulates the StatefulSet controller. It acts on one pod at a time, and waits for an unready
-// pod even if the template is reverted. It ignores partitions: all pods get the newest template. It ignores
-// the pod management policy, too.
+// pod even if the template is reverted. A new pod always gets the newest template. The pod management policy is
+// ignored.
 func StatefulSets(s *apiserver.Server) {
 	a := s.As(manager)
 	control(s, "statefulsets", "StatefulSet", func(set *unstructured.Unstructured) time.Duration {
@@ -90,6 +90,9 @@ func order(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructure
 		}
 	}
 	for _, pod := range pods {
+		if ordinal(pod) < number(set, 0, "spec", "updateStrategy", "rollingUpdate", "partition") {
+			return
+		}
 		if pod.GetLabels()[podRevision] != update {
 			a.Delete("pods", pod.GetNamespace(), pod.GetName())
 			return

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -95,6 +96,15 @@ func hasTemplate(obj *unstructured.Unstructured, schema map[string]any) error {
 		}
 	}
 	return nil
+}
+
+// KeptBack reports whether the partition of a StatefulSet keeps a pod from being replaced.
+func KeptBack(kind kinds.Kind, obj *unstructured.Unstructured, pod string) bool {
+	strategy := fieldpath.Object(obj.Object, "spec", "updateStrategy", "rollingUpdate")
+	partition, partitioned := fieldpath.Integer(strategy["partition"])
+	first, _ := fieldpath.Integer(fieldpath.Object(obj.Object, "spec", "ordinals")["start"])
+	ordinal, err := strconv.ParseInt(pod[strings.LastIndex(pod, "-")+1:], 10, 64)
+	return kind.CRD() == kinds.StatefulSets && partitioned && err == nil && ordinal-first < partition
 }
 
 // RestartTime returns the time to write to the restart field of an object. Times have a resolution of

@@ -91,3 +91,23 @@ func TestRestartTime(t *testing.T) {
 		t.Error("a template that is a word can be restarted")
 	}
 }
+
+func TestKeptBack(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		resource, spec string
+		kept           bool
+	}{
+		"below the partition":      {kinds.StatefulSets, "{updateStrategy: {rollingUpdate: {partition: 3}}}", true},
+		"at the partition":         {kinds.StatefulSets, "{updateStrategy: {rollingUpdate: {partition: 2}}}", false},
+		"the first ordinal counts": {kinds.StatefulSets, "{ordinals: {start: 2}, updateStrategy: {rollingUpdate: {partition: 1}}}", true},
+		"no partition":             {kinds.StatefulSets, "{ordinals: {start: 5}}", false},
+		"another kind":             {"statefulsets.apps.kruise.io", "{updateStrategy: {rollingUpdate: {partition: 3}}}", false},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": objects.Parse(t, test.spec)}}
+		kind := kinds.Kind{Resource: schema.ParseGroupResource(test.resource).WithVersion("v1")}
+		if got := KeptBack(kind, obj, "db-2"); got != test.kept {
+			t.Errorf("%s: kept is %t", name, got)
+		}
+	}
+}

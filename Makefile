@@ -98,15 +98,19 @@ screenshots: build $(CLUSTER) ## Take new screenshots for the README
 ##@ Check
 
 unit: ## Run the unit tests
-	@# "make lint" runs vet. The first line runs without the race detector: tests of the documents run
+	@# "make lint" runs vet. The first lines run without the race detector: tests of the documents run
 	@# sequentially, and commands in one process share klog's logger.
 	@# With the race detector, the loop takes five times as long. So the last line runs only a quarter of the
 	@# random worlds and of the crashes, and skips two long tests. The line before it runs all of them.
-	go test -vet=off -parallel $(TESTS) ./docs ./cmd/... ./test/apiserver/...
-	go -C hack/image test ./...
-	go -C test/cluster test $(RACE) -vet=off ./...
-	RAPID_CHECKS=100 go test -vet=off -run '^($(WORLDS)|$(LONG))$$' ./pkg/controller ./pkg/controller/run ./pkg/inspect/observe
+	$(PLAIN_TEST) -parallel $(TESTS) ./docs ./cmd/... ./test/apiserver/...
+	cd hack/image && $(PLAIN_TEST) ./...
+	cd test/cluster && $(PLAIN_TEST) ./...
+	RAPID_CHECKS=100 $(PLAIN_TEST) -run '^($(WORLDS)|$(LONG))$$' ./pkg/controller ./pkg/controller/run ./pkg/inspect/observe
 	RAPID_CHECKS=40 go test $(RACE) -vet=off -skip '^($(LONG))$$' ./deploy/... ./hack/... ./pkg/...
+
+# The settings of "make build" and of the programs that the end-to-end tests run, so that Go compiles each
+# library at most twice: with these settings, and with the race detector.
+PLAIN_TEST = CGO_ENABLED=0 go test -trimpath -vet=off
 
 WORLDS = TestObjectsAsAServerMayHoldThem|TestEveryCrashPoint
 LONG = TestMissingRights|TestWhatFollowsIsWhatAReadSays
@@ -202,6 +206,7 @@ nightly: $(CLUSTER) reproducible krew-test demo ## Run what takes too long for e
 	RAPID_CHECKS=1000 go test $(RACE) -vet=off -count=1 -timeout 60m ./pkg/...
 	RAPID_CHECKS=1000 go test $(RACE) -vet=off -count=1 -timeout 60m -run '^($(WORLDS))$$' ./pkg/controller -every
 	@$(E2E) -timeout 60m ./test/e2e/... $(if $(RACE),-race-everywhere)
+	go -C test/cluster test $(RACE) -vet=off -count=1 ./...
 	go -C test/bench test -count=1 -timeout 30m ./...
 	$(MAKE) chaos DURATION=30m
 
@@ -241,4 +246,4 @@ cluster-down: $(CLUSTER) ## Stop it
 
 # This prints nothing, so that eval "$(make cluster-up)" works.
 $(CLUSTER):
-	@CGO_ENABLED=0 go build -C test/cluster -o $(abspath $(CLUSTER)) .
+	@CGO_ENABLED=0 go build -C test/cluster -trimpath -o $(abspath $(CLUSTER)) .

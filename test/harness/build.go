@@ -20,7 +20,7 @@ func (c *Cluster) buildPlugin(root string, race bool) error {
 
 // buildLauncher builds the program in test/cluster, like "make bin/cluster".
 func buildLauncher(root, output string) error {
-	return build(filepath.Join(root, "test/cluster"), filepath.Join(root, "bin/cluster"), output, ".")
+	return build(filepath.Join(root, "test/cluster"), filepath.Join(root, "bin/cluster"), output, ".", "-trimpath")
 }
 
 // build builds a program into a file that is kept between test runs, so that Go links it only after

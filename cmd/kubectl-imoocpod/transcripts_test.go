@@ -34,9 +34,10 @@ var update = flag.Bool("update", false, "write what the commands of the transcri
 // TestTranscripts runs the commands of each file in testdata against an in-memory server, and compares
 // their output and their changes with the file. "go test -update" rewrites the files, for review.
 //
-// A line that begins with "$ " is a command. " > " redirects its standard output to a file. After a command come its requests ("> "), the changes of objects
-// ("~ "), standard output ("| "), standard error ("! "), and the exit code if it is not 0. A line that begins
-// with "% " is a directive of stage.direct. All other lines are comments.
+// A line that begins with "$ " is a command. " > " redirects its standard output to a file. After a command come
+// its requests ("> ", only after the directive "% requests"), the changes of objects ("~ "), standard output
+// ("| "), standard error ("! "), and the exit code if it is not 0. A line that begins with "% " is a directive of
+// stage.direct. All other lines are comments.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txt")

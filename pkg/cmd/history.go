@@ -39,7 +39,7 @@ first: when each was made, by whom, and what it changed. The revisions are those
 "run-controller" keeps, and the ControllerRevisions and ReplicaSets of other
 controllers.
 
-CHANGE is what differs from the revision before, and the reason that was given with
+CHANGE is what differs from the template before, and the reason that was given with
 --reason. It ends with "(never ready)" if the change was reverted because of that.
 For a Deployment or a Rollout, AGE is that of its ReplicaSet, or since a reused one
 was last written.`,

@@ -33,11 +33,12 @@ func newRestartCommand(common commonOptions) *cobra.Command {
 		Use:   "restart (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME) [flags]",
 		Short: "Restart the pods of an object, a few at a time",
 		Long: `Replace the pods of an ImoocPod (NAME) or another resource (TYPE/NAME), a few at a
-time. The command annotates the pod template, as "kubectl rollout restart" does (the
-object, for a kind of run-controller without a template), or sets a restart field, such
-as .spec.restartAt of a Rollout. It refuses all other types, and names the objects to restart
-instead: the Deployments, StatefulSets, and DaemonSets that the object owns. Its
-controller may undo that.`,
+time (with the update strategy OnDelete, only after you delete them). The command
+annotates the pod template, as "kubectl rollout restart" does (the object, for a kind
+of run-controller without a template), or sets a restart field, such as
+.spec.restartAt of a Rollout. It refuses all other types, and names the objects to
+restart instead: the Deployments, StatefulSets, and DaemonSets that the object owns.
+Its controller may undo that.`,
 		Example: `  # Restart an ImoocPod and wait until the new pods are ready
   kubectl imoocpod restart foo --wait --timeout 5m
 

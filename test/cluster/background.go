@@ -97,7 +97,7 @@ func (b background) up(ctx context.Context, o options, args []string) (endpoint,
 	}
 	if !free {
 		lock.release()
-		progress("already running")
+		progress("already running, with the settings of its start; \"make cluster-down\" stops it")
 		return b.awaitReady(ctx)
 	}
 	err = b.start(ctx, o, args, lock)

@@ -17,6 +17,10 @@ import (
 // time, an object without a sign of its controller is Progressing.
 const absentAfter = 10 * time.Second
 
+// sameSecond is how long a child that was changed in the same second as the spec is no evidence. Times have a
+// resolution of one second, so the change of the child might be older.
+const sameSecond = 1500 * time.Millisecond
+
 // noticedWithin is the maximum time that a running controller takes to see a change.
 const noticedWithin = 5 * time.Second
 
@@ -88,8 +92,11 @@ func (v *view) idle() bool {
 		return false
 	}
 	at := by.Spec.Time.Time
-	if o.undated() {
+	switch {
+	case o.undated():
 		at = v.Since.Add(-noticedWithin)
+	case since < sameSecond:
+		at = at.Add(time.Second)
 	}
 	changed := v.changedBelow(at)
 	if o.OnlyCounted || v.Counted || o.undated() {

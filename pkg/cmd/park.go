@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -96,6 +97,10 @@ func (o *parkOptions) run(ctx context.Context, on *cluster) error {
 			return planned{}, err
 		}
 		now, err := plan(t.Object)
+		if o.change.targets.untyped() && errors.Is(err, replicas.ErrNotPods) {
+			c.tell("%v", err)
+			return planned{}, nil
+		}
 		if err != nil {
 			return planned{}, err
 		}
@@ -135,10 +140,21 @@ func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (
 		}, err
 	}
 	path, err := c.countPath(ctx, "park", t, t.Object, o.path)
+	if err != nil {
+		return nil, err
+	}
 	t.Path = o.path
+	unit := "pod"
+	if !t.Kind.Reconciled() {
+		known, err := observe.StatusFacts(ctx, c.Finder, t.Kind, path)
+		if err != nil {
+			return nil, err
+		}
+		unit = known.Unit
+	}
 	return func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {
-		return replicas.Park(*t, obj, *path, c.user(), o.change.reason, time.Now())
-	}, err
+		return replicas.Park(*t, obj, *path, unit, c.user(), o.change.reason, time.Now())
+	}, nil
 }
 
 // park makes the planned change of an object. after is the new count.

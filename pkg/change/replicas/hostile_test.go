@@ -48,7 +48,7 @@ func TestHostileAnnotations(t *testing.T) {
 		for _, count := range []int64{0, 5} {
 			obj := parse(t, deployment(count))
 			obj.SetAnnotations(map[string]string{apis.AnnotationParked: annotation, apis.AnnotationLastScale: annotation})
-			park, parkErr := Park(ofWeb(), obj, specReplicas(), "alice", "", time.Now())
+			park, parkErr := Park(ofWeb(), obj, specReplicas(), "pod", "alice", "", time.Now())
 			back, backErr := Unpark(ofWeb(), obj, []string{".spec.replicas"})
 			if park.Before != 0 || back.After != 0 && (back.After != 2 || count != 0) {
 				t.Errorf("%s, with a count of %d: park plans %d → %d, unpark %d → %d", what, count, park.Before, park.After, back.Before, back.After)

@@ -22,7 +22,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -39,9 +38,12 @@ type ParkPlan struct {
 	saved string // new value of the annotation, or "" to remove the annotation
 }
 
+// ErrNotPods means that the count of an object is not a number of pods, so that zero may mean "not set".
+var ErrNotPods = errors.New("zero may mean that it is not set")
+
 // Park plans to set the count of an object to zero, and to record the count, the user, and the
-// reason. It never overwrites a recorded count.
-func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, by, reason string, now time.Time) (ParkPlan, error) {
+// reason. It never overwrites a recorded count. unit is what the count counts, such as "pod".
+func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, unit, by, reason string, now time.Time) (ParkPlan, error) {
 	switch p, at, err := parked(t, obj); {
 	case err != nil:
 		return ParkPlan{}, err
@@ -54,8 +56,8 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 	if err != nil {
 		return ParkPlan{}, err
 	}
-	if unit := candidates.Unit(path.Last().Name); unit != "pod" {
-		return ParkPlan{}, fmt.Errorf("%s cannot be parked: %s counts %ss, and zero may mean that it is not set", t, path, unit)
+	if unit != "pod" {
+		return ParkPlan{}, fmt.Errorf("%s cannot be parked: %s counts %ss, and %w", t, path, unit, ErrNotPods)
 	}
 	if count == 0 {
 		return ParkPlan{Kept: "already scaled to zero", path: path}, nil
@@ -77,7 +79,7 @@ func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (
 	}
 	if !slices.Contains(counts, path.String()) {
 		err := fmt.Errorf("%w: %s was parked with %d replicas by %s, which is not the field of its count", outcome.ErrRefused, t, p.Replicas, escape.Cell(path.String()))
-		return ParkPlan{}, wayBack(err, t, *p)
+		return ParkPlan{}, outcome.WithHint(err, "to forget it", forget(t))
 	}
 	return ParkPlan{After: p.Replicas, By: p.By, path: *path}, nil
 }

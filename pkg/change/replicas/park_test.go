@@ -23,7 +23,7 @@ import (
 )
 
 func parkIt(obj *unstructured.Unstructured) (ParkPlan, error) {
-	return Park(ofWeb(), obj, specReplicas(), "alice", "", time.Unix(1e9, 0))
+	return Park(ofWeb(), obj, specReplicas(), "pod", "alice", "", time.Unix(1e9, 0))
 }
 
 func unparkIt(obj *unstructured.Unstructured) (ParkPlan, error) {
@@ -35,9 +35,9 @@ func unparkIt(obj *unstructured.Unstructured) (ParkPlan, error) {
 func TestParkRefuses(t *testing.T) {
 	t.Parallel()
 	type row struct {
-		Name                           string
-		Object                         objects.Content
-		Annotation, Path, Park, Unpark string
+		Name                                 string
+		Object                               objects.Content
+		Annotation, Path, Unit, Park, Unpark string
 	}
 	said := func(p ParkPlan, err error) string {
 		if err == nil {
@@ -51,7 +51,7 @@ func TestParkRefuses(t *testing.T) {
 			obj.SetAnnotations(map[string]string{apis.AnnotationParked: row.Annotation})
 		}
 		path := fieldpath.Fields("spec", cmp.Or(row.Path, "replicas"))
-		if got := said(Park(ofWeb(), obj, path, "bob", "", time.Now())); got != row.Park {
+		if got := said(Park(ofWeb(), obj, path, cmp.Or(row.Unit, "pod"), "bob", "", time.Now())); got != row.Park {
 			t.Errorf("to park it: %q, want %q", got, row.Park)
 		}
 		if got := said(Unpark(ofWeb(), obj, []string{".spec.replicas"})); got != row.Unpark {

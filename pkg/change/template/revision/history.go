@@ -110,9 +110,13 @@ func (h History) Pick(number int64) (Revision, error) {
 	return Revision{}, fmt.Errorf("unable to find revision %d in its history: it has %s", number, strings.Join(known, ", "))
 }
 
-// Find returns the revision with these fields, if there is one.
+// Find returns the newest revision with these fields, if there is one. A revision may have other fields, too.
 func (h History) Find(fields []Field) (Revision, bool) {
-	i := slices.IndexFunc(h.Revisions, func(r Revision) bool { return Same(r.Fields, fields) })
+	i := slices.IndexFunc(h.Revisions, func(r Revision) bool {
+		return len(fields) > 0 && !slices.ContainsFunc(fields, func(f Field) bool {
+			return !slices.ContainsFunc(r.Fields, func(other Field) bool { return Same([]Field{f}, []Field{other}) })
+		})
+	})
 	if i < 0 {
 		return Revision{}, false
 	}

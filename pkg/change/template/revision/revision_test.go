@@ -191,6 +191,28 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// Find compares only the given fields. A change of none has no revision.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	field := func(path string, value any) Field { return Field{fieldpath.Fields("spec", path), value} }
+	h := NewHistory([]Revision{
+		{Number: 1, Fields: []Field{field("image", "a"), field("env", "x")}},
+		{Number: 2, Fields: []Field{field("image", "b"), field("env", "x")}},
+		{Number: 3, Fields: []Field{field("image", "b"), field("env", "y")}},
+	}, nil, "", "")
+	for _, test := range []struct {
+		fields []Field
+		want   int64
+	}{
+		{nil, 0}, {[]Field{field("image", "a")}, 1}, {[]Field{field("image", "b")}, 3}, {[]Field{field("image", "c")}, 0},
+		{[]Field{field("image", "b"), field("env", "x")}, 2}, {[]Field{field("image", "b"), field("size", nil)}, 0},
+	} {
+		if found, is := h.Find(test.fields); found.Number != test.want || is != (test.want > 0) {
+			t.Errorf("%v is in revision %d, %t, want %d", test.fields, found.Number, is, test.want)
+		}
+	}
+}
+
 // The age of a reused ReplicaSet starts when its controller last numbered it.
 func TestReusedReplicaSet(t *testing.T) {
 	t.Parallel()

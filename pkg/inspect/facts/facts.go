@@ -103,7 +103,8 @@ func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) 
 	}
 	ready := count(at.Ready, at.Available)
 	o.Desired = ptr.Deref(count(at.Desired), o.Desired)
-	o.Current, o.Ready = ptr.Deref(count(at.Current), 0), ptr.Deref(ready, 0)
+	o.Ready = ptr.Deref(ready, 0)
+	o.Current = ptr.Deref(count(at.Current), o.Ready) // at least the ready pods exist
 	o.Updated = count(at.Updated)
 	if len(at.Updated) == 0 && k.Mapping.Strategy != kinds.StrategyDeployment {
 		o.Template = kinds.TemplateHash(k, obj)

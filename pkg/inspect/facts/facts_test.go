@@ -233,7 +233,8 @@ func TestWithin(t *testing.T) {
 }
 
 // A count is unknown if the mapping names no field for it. If no field for updated pods is named, the
-// template hash is set, except for kinds with the strategy Deployment.
+// template hash is set, except for kinds with the strategy Deployment. If no field for all pods is named, the
+// ready pods are all pods.
 func TestReadMapped(t *testing.T) {
 	t.Parallel()
 	field := []string{"status", "x"}
@@ -250,14 +251,32 @@ func TestReadMapped(t *testing.T) {
 		var o status.Object
 		test.mapping.ImagePath = []string{"spec", "image"}
 		kind := kinds.Kind{Mapping: test.mapping}
-		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"image": "a"}}}
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"image": "a"}, "status": map[string]any{"x": int64(2)}}}
 		readMapped(kind, &o, obj)
 		template := ""
 		if test.template {
 			template = kinds.TemplateHash(kind, obj)
 		}
-		if o.Template != template || o.Untracked != test.untracked || o.ReadyUnknown != test.uncounted || o.NoCount != test.noCount {
+		if o.Template != template || o.Untracked != test.untracked || o.ReadyUnknown != test.uncounted || o.NoCount != test.noCount || o.Current != o.Ready {
 			t.Errorf("%s: %+v", name, o)
+		}
+	}
+}
+
+// Groups of the same name in different objects cannot be told apart by a label or the status.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[string]string{
+		"{racks: [{name: a, server: {replicas: 1}}], proxy: {replicas: 2}}":                     "proxy server",
+		"{blue: {server: {replicas: 1}}, green: {server: {replicas: 3}}, proxy: {replicas: 2}}": "proxy",
+		"{proxy: {replicas: 2, minReplicas: 1}}":                                                "proxy",
+	} {
+		var got []string
+		for _, g := range (Facts{}).groups(readObject(t, "{apiVersion: x/v1, kind: It, spec: "+spec+"}").Object) {
+			got = append(got, g.Name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s has the groups %q, want %q", spec, got, want)
 		}
 	}
 }

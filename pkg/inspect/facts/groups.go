@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
@@ -15,10 +17,21 @@ import (
 func (f Facts) groups(obj map[string]any) []status.Group {
 	var all []status.Group
 	reported := fieldpath.Object(obj, "status")
-	for _, c := range candidates.Fields(f.schema, obj) {
+	within := map[string]sets.Set[string]{} // the objects with the counts of the groups of a name
+	counts := slices.DeleteFunc(candidates.Fields(f.schema, obj), func(c candidates.Field) bool {
+		return c.Value == nil || candidates.GroupOf(c.Path) == "" || candidates.Multiplies(c.Path.Last().Name)
+	})
+	for _, c := range counts {
+		name := candidates.GroupOf(c.Path)
+		if within[name] == nil {
+			within[name] = sets.New[string]()
+		}
+		within[name].Insert(c.Path.Parent().String())
+	}
+	for _, c := range counts {
 		name := candidates.GroupOf(c.Path)
 		known := slices.ContainsFunc(all, func(g status.Group) bool { return g.Name == name })
-		if c.Value == nil || name == "" || known || candidates.Multiplies(c.Path.Last().Name) {
+		if known || within[name].Len() > 1 { // a label or the status cannot tell groups of the same name apart
 			continue
 		}
 		g := status.Group{Name: name, Path: c.Path.String(), Desired: Pods(*c.Value), Pods: Pods(times(obj, *c.Value, c.Path))}

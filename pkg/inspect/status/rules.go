@@ -255,7 +255,11 @@ func nothingVisible(v *view) *ruling {
 // total returns the verdict on an object with fewer pods than its groups need in total.
 func total(v *view) *ruling {
 	o, pods := v.Object, len(v.report.Pods)
-	if v.Pods == nil || o.Total == nil || pods >= int(*o.Total) || o.bound() || o.grouped() {
+	if v.Pods == nil || o.Total == nil || pods >= int(*o.Total) || o.grouped() {
+		return nil
+	}
+	// If there are pods, a word such as "operational" does not prove that all of them exist.
+	if o.bound() && (pods == 0 || o.declaredReady() || meta.IsStatusConditionTrue(o.newest(), apis.ConditionReady)) {
 		return nil
 	}
 	return v.progressing(problem.CodeCannotTell, "cannot tell whether all pods exist: the counts in its spec add up to %d, and %d are visible", *o.Total, pods)

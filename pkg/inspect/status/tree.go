@@ -6,9 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
@@ -38,6 +40,9 @@ func (c Child) unsettled() (string, bool) {
 	name := c.Kind + "/" + c.Name
 	if c.Tracked && c.ObservedGeneration < c.Generation {
 		return fmt.Sprintf("%s: its controller has not seen the last change (generation %d, observed %d)", name, c.Generation, c.ObservedGeneration), true
+	}
+	if not := meta.FindStatusCondition(c.Conditions, apis.ConditionReady); not != nil && not.Status == metav1.ConditionFalse {
+		return fmt.Sprintf("%s: %s", name, problem.ConditionSays(*not)), true
 	}
 	if c.Desired == nil {
 		return "", false

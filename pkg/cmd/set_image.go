@@ -107,7 +107,11 @@ func (o *setImageOptions) setImages(c *changer, t *observe.Target, template map[
 	}
 	var lines []string
 	for _, name := range several.Names {
-		lines = append(lines, "  "+c.line(o.set.line(t, name+"="+o.images[0].Image)))
+		command := o.set.line(t, name+"="+o.images[0].Image)
+		if o.set.template != nil {
+			command = command.With("--template-path", o.set.template.String())
+		}
+		lines = append(lines, "  "+c.line(command))
 	}
 	return &choiceError{err, lines}
 }

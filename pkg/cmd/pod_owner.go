@@ -15,6 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
@@ -83,10 +84,11 @@ func (c *cluster) topOwner(ctx context.Context, pod observe.Target) (observe.Tar
 	}
 }
 
-// counts reports whether an object may have replicas. For a built-in kind, it is the same as hasStatus.
+// counts reports whether an object may have replicas. A built-in kind other than CronJob may have them if it
+// has a status to show. A CronJob says nothing about the pods of its Jobs.
 func counts(ctx context.Context, finder *discover.Finder, t observe.Target) bool {
 	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
-		return hasStatus(t.Kind)
+		return hasStatus(t.Kind) && t.Kind.CRD() != kinds.CronJobs
 	}
 	_, err := finder.Find(ctx, t.Kind, t.Object, nil)
 	var unknown *discover.UnknownFieldError

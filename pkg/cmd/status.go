@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -164,7 +165,12 @@ func (o *statusOptions) runOnce(ctx context.Context) error {
 	targets, errs := o.find(ctx)
 	reports, failed := o.reports(ctx, targets)
 	errs = append(errs, failed...)
-	if reports = o.wanted(reports); len(reports) == 0 && len(errs) == 0 {
+	reports = o.wanted(reports)
+	nothing := len(reports) == 0 && (len(errs) == 0 || len(errs) == 1 && errors.Is(errs[0], errNothingFound))
+	if nothing && !slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) {
+		return o.write(o.cluster.streams.Out, nil) // an empty list, as with kubectl
+	}
+	if nothing && len(errs) == 0 {
 		return escape.PrintLine(o.cluster.streams.ErrOut, "%s", o.only.None(len(targets)))
 	}
 	if len(reports) > 0 {

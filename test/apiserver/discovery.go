@@ -145,7 +145,7 @@ func (s *Server) documents() any {
 }
 
 // document returns the OpenAPI document of a group version. It has the schemas of custom types, and
-// schemas without properties for core types. It leaves out other built-in types.
+// schemas without properties for the core types and those of batch. It leaves out other built-in types.
 func (s *Server) document(gv schema.GroupVersion) any {
 	all := map[string]*spec.Schema{}
 	for _, r := range s.resources {
@@ -154,7 +154,7 @@ func (s *Server) document(gv schema.GroupVersion) any {
 			continue
 		}
 		of := v.schema
-		if of == nil && gv.Group == "" {
+		if of == nil && (gv.Group == "" || gv.Group == "batch") {
 			of = &spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}}}
 			of.AddExtension("x-kubernetes-group-version-kind", []any{map[string]any{"group": gv.Group, "version": gv.Version, "kind": r.kind}})
 		}

@@ -27,7 +27,7 @@ func Writers(o autoscalingv2.CrossVersionObjectReference, controller *metav1.Own
 	autoscalers []autoscalingv2.HorizontalPodAutoscaler,
 ) []Writer {
 	var all []Writer
-	if controller != nil {
+	if controller != nil && controller.Kind != "CronJob" { // a CronJob never changes its Jobs
 		by := controller.Kind + "/" + controller.Name
 		all = append(all, Writer{By: by, Message: fmt.Sprintf("%s owns it and may reset its replica count", by)})
 	}

@@ -156,8 +156,13 @@ func builtInFacts(kind kinds.Kind) Facts {
 	case kinds.ReplicaSets, kinds.ReplicationControllers:
 		f.Available = []string{".status.availableReplicas"}
 	default:
-		return Facts{Generation: GenerationNone, Unit: "pod", From: []string{"built in"}, builtIn: true,
+		f = Facts{Generation: GenerationNone, Unit: "pod", From: []string{"built in"}, builtIn: true,
 			Current: statusPaths(currentFields()), Ready: statusPaths(readyFields())}
+		if kind.CRD() == kinds.Jobs {
+			f.PausedWhen, _ = expressions("{.spec.suspend}=true")
+			f.PausedHint = "kubectl imoocpod resume job/NAME"
+		}
+		return f
 	}
 	f.Zero = slices.Concat(f.Desired, f.Current, f.Ready, f.Updated, f.Available)
 	return f

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
@@ -80,14 +81,14 @@ func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.
 	if ctx.Err() != nil {
 		return nil, []error{context.Cause(ctx)}
 	}
+	if !slices.ContainsFunc(errs, func(err error) bool { return !apierrors.IsForbidden(err) }) {
+		return nil, errs[:1]
+	}
 	var unlisted []string
 	for i, kind := range all {
-		if apierrors.IsForbidden(errs[i]) {
+		if apierrors.IsForbidden(errs[i]) && c.serves(kind) {
 			unlisted = append(unlisted, kind.CRD())
 		}
-	}
-	if len(unlisted) == len(all) {
-		return nil, errs[:1]
 	}
 	if len(unlisted) > 0 {
 		c.tell("Warning: left out, because you have no permission to list them: %s", strings.Join(unlisted, ", "))
@@ -98,6 +99,13 @@ func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.
 		errs = errs[:1] // the error is the same for all kinds
 	}
 	return found, errs
+}
+
+// serves reports whether the server has a kind. Only discovery answers that if the user has no permission for
+// the kind.
+func (c *cluster) serves(kind kinds.Kind) bool {
+	_, err := c.Mapper.RESTMapping(kind.GroupVersionKind().GroupKind())
+	return !meta.IsNoMatchError(err)
 }
 
 // elsewhere returns the pod and the objects with replicas that have the given name, as TYPE/NAME.

@@ -101,6 +101,9 @@ func (f *targetFlags) command(cmd *cobra.Command, common commonOptions, complete
 // explain adds advice to an error about a missing object: that its namespace does not exist, or how to name
 // an object of another type. If a bare NAME is a type, it returns a usage error instead.
 func (f *targetFlags) explain(ctx context.Context, c *cluster, err error) error {
+	if shipped := kinds.ImoocPod(); f.bareName() != "" && apierrors.IsForbidden(err) && !c.serves(shipped) {
+		err = &outcome.NotServedError{CRD: shipped.CRD(), Shipped: true, Err: err}
+	}
 	if (kube.NotFound(err) || noImoocPod(err)) && missing(err).Resource != "namespaces" {
 		if namespace, missing := c.NoNamespace(ctx); missing {
 			return outcome.WithAdvice(err, fmt.Sprintf("there is no namespace %q", namespace))

@@ -108,8 +108,12 @@ func KeptBack(kind kinds.Kind, obj *unstructured.Unstructured, pod string) bool 
 }
 
 // RestartTime returns the time to write to the restart field of an object. Times have a resolution of
-// one second, so another restart in the same second would change nothing and is an error.
+// one second, so another restart in the same second would change nothing and is an error. A field other than
+// the annotation restarts only the pods that were created before its time, so the time is the next second.
 func RestartTime(obj *unstructured.Unstructured, path []string, at time.Time) (string, error) {
+	if path[len(path)-1] != apis.AnnotationRestartedAt {
+		at = at.Add(time.Second)
+	}
 	now := at.Format(time.RFC3339)
 	before, _, err := unstructured.NestedString(obj.Object, path...)
 	if err != nil {

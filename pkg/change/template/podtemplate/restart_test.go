@@ -86,6 +86,9 @@ func TestRestartTime(t *testing.T) {
 	if _, err := RestartTime(obj, path, at.Add(time.Second)); err != nil {
 		t.Errorf("a second later: %v", err)
 	}
+	if now, err := RestartTime(obj, []string{"spec", "restartAt"}, at); err != nil || now != "2024-05-06T07:08:10+02:00" {
+		t.Errorf("in a field that restarts earlier pods: %q, %v", now, err)
+	}
 	odd := &unstructured.Unstructured{Object: objects.Parse(t, "{spec: {template: small}}")}
 	if _, err := RestartTime(odd, path, at); err == nil {
 		t.Error("a template that is a word can be restarted")

@@ -17,27 +17,25 @@ import (
 func (f Facts) groups(obj map[string]any) []status.Group {
 	var all []status.Group
 	reported := fieldpath.Object(obj, "status")
-	within := map[string]sets.Set[string]{} // the objects with the counts of the groups of a name
-	counts := slices.DeleteFunc(candidates.Fields(f.schema, obj), func(c candidates.Field) bool {
-		return c.Value == nil || candidates.GroupOf(c.Path) == "" || candidates.Multiplies(c.Path.Last().Name)
-	})
-	for _, c := range counts {
-		name := candidates.GroupOf(c.Path)
-		if within[name] == nil {
-			within[name] = sets.New[string]()
-		}
-		within[name].Insert(c.Path.Parent().String())
-	}
-	for _, c := range counts {
-		name := candidates.GroupOf(c.Path)
-		known := slices.ContainsFunc(all, func(g status.Group) bool { return g.Name == name })
-		if known || within[name].Len() > 1 { // a label or the status cannot tell groups of the same name apart
+	parents, ambiguous := map[string]string{}, sets.New[string]() // by the name of the group
+	for _, c := range candidates.Fields(f.schema, obj) {
+		name, parent := candidates.GroupOf(c.Path), c.Path.Parent().String()
+		if c.Value == nil || name == "" || candidates.Multiplies(c.Path.Last().Name) {
 			continue
 		}
+		if first, known := parents[name]; known {
+			if parent != first {
+				ambiguous.Insert(name)
+			}
+			continue
+		}
+		parents[name] = parent
 		g := status.Group{Name: name, Path: c.Path.String(), Desired: Pods(*c.Value), Pods: Pods(times(obj, *c.Value, c.Path))}
 		g.Ready, g.From = readyIn(reported, name, ".status")
 		all = append(all, g)
 	}
+	// Neither a label nor the status distinguishes groups that share a name.
+	all = slices.DeleteFunc(all, func(g status.Group) bool { return ambiguous.Has(g.Name) })
 	return append(all, pairs(reported)...)
 }
 

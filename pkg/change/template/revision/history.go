@@ -110,14 +110,16 @@ func (h History) Pick(number int64) (Revision, error) {
 	return Revision{}, fmt.Errorf("unable to find revision %d in its history: it has %s", number, strings.Join(known, ", "))
 }
 
-// Find returns the newest revision with these fields, if there is one. A revision may have other fields, too.
+// lacks reports whether a revision does not contain a field.
+func (r Revision) lacks(f Field) bool {
+	return !slices.ContainsFunc(r.Fields, func(own Field) bool { return Same([]Field{f}, []Field{own}) })
+}
+
+// Find returns the newest revision that contains all given fields. The revision may have more fields. Find
+// returns false if there is no such revision, or if no fields are given.
 func (h History) Find(fields []Field) (Revision, bool) {
-	i := slices.IndexFunc(h.Revisions, func(r Revision) bool {
-		return len(fields) > 0 && !slices.ContainsFunc(fields, func(f Field) bool {
-			return !slices.ContainsFunc(r.Fields, func(other Field) bool { return Same([]Field{f}, []Field{other}) })
-		})
-	})
-	if i < 0 {
+	i := slices.IndexFunc(h.Revisions, func(r Revision) bool { return !slices.ContainsFunc(fields, r.lacks) })
+	if i < 0 || len(fields) == 0 {
 		return Revision{}, false
 	}
 	return h.Revisions[i], true

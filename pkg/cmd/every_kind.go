@@ -101,8 +101,8 @@ func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.
 	return found, errs
 }
 
-// serves reports whether the server has a kind. Only discovery answers that if the user has no permission for
-// the kind.
+// serves reports whether discovery lists a kind. A request for objects does not show this to a user without
+// permission: the server answers Forbidden whether or not the kind exists.
 func (c *cluster) serves(kind kinds.Kind) bool {
 	_, err := c.Mapper.RESTMapping(kind.GroupVersionKind().GroupKind())
 	return !meta.IsNoMatchError(err)

@@ -7,8 +7,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// addHelpCommand adds cobra's help command, which completes commands. Unlike cobra's, it returns an error for an
-// unknown command.
+// addHelpCommand adds cobra's help command, and makes the command return an error for an unknown argument.
 func addHelpCommand(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	for _, help := range root.Commands() {

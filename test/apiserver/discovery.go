@@ -144,8 +144,8 @@ func (s *Server) documents() any {
 	return map[string]any{"paths": paths}
 }
 
-// document returns the OpenAPI document of a group version. It has the schemas of custom types, and
-// schemas without properties for the core types and those of batch. It leaves out other built-in types.
+// document returns the OpenAPI document of a group version. The document describes custom types in full, and the
+// types of the core and batch groups without their properties. The document omits all other built-in types.
 func (s *Server) document(gv schema.GroupVersion) any {
 	all := map[string]*spec.Schema{}
 	for _, r := range s.resources {

@@ -42,7 +42,7 @@ type ParkPlan struct {
 var ErrNotPods = errors.New("zero may mean that it is not set")
 
 // Park plans to set the count of an object to zero, and to record the count, the user, and the
-// reason. It never overwrites a recorded count. unit is what the count counts, such as "pod".
+// reason. It never overwrites a recorded count. unit is the singular noun for one replica, such as "pod".
 func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, unit, by, reason string, now time.Time) (ParkPlan, error) {
 	switch p, at, err := parked(t, obj); {
 	case err != nil:

@@ -171,7 +171,7 @@ func (f *Follower) remove(from Source, obj *unstructured.Unstructured) error {
 	defer f.mu.Unlock()
 	changes := f.members[obj.GetUID()]
 	if changes == nil {
-		return nil // another source has shown it
+		return nil // another source has shown the deletion
 	}
 	delete(f.members, obj.GetUID())
 	changes.set(nil)

@@ -176,9 +176,12 @@ func TestBrokenServers(t *testing.T) {
 	}
 }
 
-// oneError reports whether standard error has exactly one line besides warnings, and this line is an error.
+// oneError reports whether standard error has exactly one line besides warnings and notices of slow reads, and
+// this line is an error.
 func oneError(stderr string) bool {
-	lines := slices.DeleteFunc(slices.Collect(strings.Lines(stderr)), func(line string) bool { return strings.HasPrefix(line, "Warning: ") })
+	lines := slices.DeleteFunc(slices.Collect(strings.Lines(stderr)), func(line string) bool {
+		return strings.HasPrefix(line, "Warning: ") || strings.HasPrefix(line, "reading ")
+	})
 	return len(lines) == 1 && slices.ContainsFunc([]string{"error: ", "Error from server", "Unable to connect", "The connection to the server"},
 		func(begin string) bool { return strings.HasPrefix(lines[0], begin) })
 }
@@ -222,7 +225,7 @@ func TestInterruptWithSilentServer(t *testing.T) {
 			case verb == "run-controller":
 				want = exitDone // the usual way to stop it
 			case writes(verb): // the verb still waits for the response
-				want, verb = exitUnknown, verb+" --request-timeout 1s"
+				want, verb = exitUnknown, verb+" --request-timeout 5s"
 			}
 			// A verb that ignores the interrupt times out.
 			if o := runCommand(ctx, t, server, verb); o.code != want || strings.Contains(o.stderr, "timed out") {
@@ -301,10 +304,10 @@ func TestAggregatedAPIDown(t *testing.T) {
 			server := handle(t, mux.ServeHTTP)
 			ctx, cancel := context.WithTimeout(t.Context(), deadline)
 			defer cancel()
-			if o := runCommand(ctx, t, server, "scale deployment/x --replicas 2 --request-timeout 5s"); o.code != exitDone || !scaled.Load() {
+			if o := runCommand(ctx, t, server, "scale deployment/x --replicas 2 --request-timeout 10s"); o.code != exitDone || !scaled.Load() {
 				t.Errorf("scale: exit code %d, it said %q", o.code, o.stderr)
 			}
-			o := runCommand(ctx, t, server, "kinds --request-timeout 5s")
+			o := runCommand(ctx, t, server, "kinds --request-timeout 10s")
 			if !strings.Contains(o.stdout, "Deployment") {
 				t.Errorf("kinds: exit code %d, printed %q", o.code, o.stdout)
 			}

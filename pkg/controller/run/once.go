@@ -54,15 +54,15 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 	if err != nil && !errors.Is(err, outcome.ErrTimeout) && !errors.Is(err, errGivenUp) {
 		return err
 	}
+	var errs []error
 	if o.DryRun {
 		o.mu.Lock()
-		defer o.mu.Unlock()
 		o.plans = append(o.plans, all...)
-		return err
+		o.mu.Unlock()
+		errs = append(errs, err)
 	}
-	var errs []error
 	for _, s := range all {
-		if !s.Converged && err != nil {
+		if !s.Converged && err != nil && !o.DryRun {
 			errs = append(errs, o.explainMissing(ctx, s, err))
 		}
 	}
@@ -76,8 +76,8 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 			errs = append(errs, fmt.Errorf("%s is not reconciled: %w", crd, err))
 		}
 	}
-	if len(errs) > 0 {
-		return outcome.Join(errs)
+	if joined := outcome.Join(errs); joined != nil || o.DryRun {
+		return joined
 	}
 	if err == nil || errors.Is(err, errGivenUp) {
 		o.Log.say("converged: %s", problem.Quantity(len(all), "object"))

@@ -104,8 +104,8 @@ func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) 
 		return nil // Ctrl-C is the usual way to exit
 	case err == nil && ctx.Err() != nil:
 		return fmt.Errorf("wait for the lease: %w", context.Cause(ctx))
-	case err == nil && o.DryRun:
-		return o.printPlans()
+	case o.DryRun && (err == nil || len(o.plans) > 0):
+		return outcome.Join([]error{o.printPlans(), err})
 	}
 	return err
 }

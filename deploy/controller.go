@@ -40,10 +40,10 @@ type Settings struct {
 	Version string
 }
 
-// Controller returns the controller's objects in the order in which to apply them. They are the objects
-// of the kustomization in this directory or, for one namespace, in the directory "namespaced".
+// Controller returns the controller's objects in the order in which to apply them. With People, they are
+// the objects of the kustomization in this directory or, for one namespace, in the directory "namespaced".
 func Controller(s Settings) []*unstructured.Unstructured {
-	dirs := []string{"rbac", "controller"}
+	dirs := []string{"rbac/cluster", "controller"}
 	if !s.AllNamespaces {
 		dirs[0] = "rbac/namespaced"
 	}
@@ -61,12 +61,15 @@ func Controller(s Settings) []*unstructured.Unstructured {
 	return all
 }
 
+// People returns the cluster roles for users of the shipped kinds.
+func People() []*unstructured.Unstructured { return resources("rbac/people") }
+
 // Roles returns the cluster roles for users, and the role of a controller for one namespace. It returns
 // no bindings.
 func Roles(namespace string) []*unstructured.Unstructured {
 	role := read("rbac/namespaced/role.yaml")
 	role.SetNamespace(namespace)
-	return append(resources("rbac/people"), role)
+	return append(People(), role)
 }
 
 // put applies the settings to an object from the manifests.

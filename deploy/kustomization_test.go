@@ -36,7 +36,7 @@ func TestKustomizationsNameAllFiles(t *testing.T) {
 	}
 }
 
-// Controller returns the objects of a kustomization with the settings, and adds the version of the program.
+// Controller and People return the objects of a kustomization with the settings, and add the version of the program.
 func TestControllerIsThatOfTheKustomization(t *testing.T) {
 	t.Parallel()
 	for dir, settings := range map[string]Settings{
@@ -58,6 +58,9 @@ func TestControllerIsThatOfTheKustomization(t *testing.T) {
 		}
 		settings.Image, settings.Replicas, settings.Version = "ghcr.io/imoocpod/kubectl-imoocpod:latest", 2, "v1.2.3"
 		objs := Controller(settings)
+		if settings.AllNamespaces {
+			objs = append(objs, People()...)
+		}
 		if len(objs) != len(want) {
 			t.Errorf("%s makes %d objects, Controller returns %d", dir, len(want), len(objs))
 		}

@@ -278,7 +278,7 @@ func (x *stage) run(line string) string {
 		b.WriteString("> " + request + "\n")
 	}
 	for _, change := range x.changes() {
-		b.WriteString("~ " + change + "\n")
+		fmt.Fprintf(&b, "~ %.600s\n", change) // a CRD has 70,000 characters
 	}
 	mark := func(sign, text string) {
 		for line := range strings.Lines(strings.ReplaceAll(text, x.dir, "DIR")) {

@@ -3,8 +3,8 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"maps"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,15 +59,23 @@ func (o *installOptions) say(obj *unstructured.Unstructured, deed string) error 
 	return printObject(o.common.streams.Out, o.printer, obj, o.dryRun.mark(deed))
 }
 
+// content returns an object without its status and the metadata that the server sets on each write.
+func content(obj *unstructured.Unstructured) map[string]any {
+	obj = obj.DeepCopy()
+	unstructured.RemoveNestedField(obj.Object, "status")
+	obj.SetManagedFields(nil)
+	obj.SetResourceVersion("")
+	obj.SetGeneration(0)
+	return obj.Object
+}
+
 // applyDeed describes what an apply did, including a change of the version in the labels.
 func applyDeed(before, after *unstructured.Unstructured) string {
 	if before == nil {
 		return "created"
 	}
-	generation := before.GetGeneration()
-	onlyStatus := generation > 0 && generation == after.GetGeneration() && maps.Equal(before.GetLabels(), after.GetLabels())
 	deed := "configured"
-	if before.GetResourceVersion() == after.GetResourceVersion() || onlyStatus {
+	if equality.Semantic.DeepEqual(content(before), content(after)) {
 		deed = "unchanged"
 	}
 	was, is := before.GetLabels()[deploy.LabelVersion], after.GetLabels()[deploy.LabelVersion]

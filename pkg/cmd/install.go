@@ -176,6 +176,8 @@ func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error
 			return nil, err
 		}
 		objs = deploy.Roles(namespace)
+	} else if o.settings.AllNamespaces {
+		objs = deploy.People()
 	}
 	if !o.controller {
 		return objs, nil

@@ -39,9 +39,9 @@ func newUninstallCommand(common commonOptions) *cobra.Command {
 		Long: `Remove the controller that "install --controller" installed in the current namespace
 or, with -A, for all namespaces. Objects and their pods stay.
 
-With --crds, remove the custom resource definitions instead. Removing a definition
-deletes all of its objects in all namespaces, so the command refuses to do that
-while there are any, unless you pass --delete-objects.`,
+With --crds, remove the custom resource definitions and the roles for people
+instead. Removing a definition deletes all of its objects in all namespaces, so the
+command refuses to do that while there are any, unless you pass --delete-objects.`,
 		Example: `  # Remove the controller for all namespaces
   kubectl imoocpod uninstall -A
 
@@ -94,38 +94,43 @@ func (o *uninstallOptions) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	_, err = o.removeAll(ctx, c.Dynamic, deploy.People())
+	return err
 }
 
-// uninstallController removes the controller's objects, except the namespace. It works in reverse order, so
-// that the controller keeps its permissions while it runs.
+// uninstallController removes the controller's objects, except the namespace.
 func (o *uninstallOptions) uninstallController(ctx context.Context, client dynamic.Interface) error {
 	namespace, err := controllerNamespace(o.common.factory, o.allNamespaces)
 	if err != nil {
 		return err
 	}
-	objs := deploy.Controller(deploy.Settings{Namespace: namespace, AllNamespaces: o.allNamespaces})
-	removed := false
-	for _, obj := range slices.Backward(objs) {
-		gone, err := o.remove(ctx, objectsLike(client, obj), obj.GetName(), new(metav1.DeletePropagationForeground))
-		if err != nil {
-			return err
-		}
-		if gone {
-			removed = true
-			if err := (&printers.NamePrinter{Operation: "deleted"}).PrintObj(obj, escape.Writer(o.common.streams.Out)); err != nil {
-				return err
-			}
-		}
-	}
-	if removed {
-		return nil
+	removed, err := o.removeAll(ctx, client, deploy.Controller(deploy.Settings{Namespace: namespace, AllNamespaces: o.allNamespaces}))
+	if removed || err != nil {
+		return err
 	}
 	where := "namespace " + namespace
 	if o.allNamespaces {
 		where = "all namespaces"
 	}
 	return escape.PrintLine(o.common.streams.Out, "no controller is installed for %s", where)
+}
+
+// removeAll removes objects in reverse order, so that a controller keeps its permissions while it runs.
+// removed reports whether any of them existed.
+func (o *uninstallOptions) removeAll(ctx context.Context, client dynamic.Interface, objs []*unstructured.Unstructured) (removed bool, err error) {
+	for _, obj := range slices.Backward(objs) {
+		gone, err := o.remove(ctx, objectsLike(client, obj), obj.GetName(), new(metav1.DeletePropagationForeground))
+		if err != nil {
+			return removed, err
+		}
+		if gone {
+			removed = true
+			if err := (&printers.NamePrinter{Operation: "deleted"}).PrintObj(obj, escape.Writer(o.common.streams.Out)); err != nil {
+				return removed, err
+			}
+		}
+	}
+	return removed, nil
 }
 
 // remove deletes an object and waits until it is gone. removed reports whether the object existed.

@@ -123,11 +123,11 @@ func rightsTo(namespace, verbs string, resources ...string) []check.Right {
 	return rights
 }
 
-// loopRights returns the rights that the controller's roles grant.
+// loopRights returns the rights that the controller's roles grant, each in the namespace of its role.
 func loopRights(namespace string) ([]check.Right, error) {
 	var rights []check.Right
 	for _, obj := range deploy.Controller(deploy.Settings{Namespace: namespace, AllNamespaces: namespace == ""}) {
-		if kind := obj.GetKind(); kind != "Role" && kind != "ClusterRole" || namespace == "" && kind == "Role" {
+		if kind := obj.GetKind(); kind != "Role" && kind != "ClusterRole" {
 			continue
 		}
 		var role rbacv1.ClusterRole // a Role has the same rules
@@ -135,7 +135,7 @@ func loopRights(namespace string) ([]check.Right, error) {
 			return nil, fmt.Errorf("read the role of the controller: %w", err)
 		}
 		for _, rule := range role.Rules {
-			rights = append(rights, rightsOf(namespace, rule)...)
+			rights = append(rights, rightsOf(role.Namespace, rule)...)
 		}
 	}
 	return rights, nil

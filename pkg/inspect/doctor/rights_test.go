@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"slices"
 	"testing"
 
@@ -101,10 +100,9 @@ func TestControllerRole(t *testing.T) {
 // granted returns the permissions that the viewer and editor roles grant in a namespace.
 func granted(t *testing.T, namespace string) map[string][]check.Right {
 	t.Helper()
-	objs := deploy.Controller(deploy.Settings{Namespace: cmp.Or(namespace, "ns"), AllNamespaces: true})
 	all := map[string][]check.Right{check.Viewer: nil, check.Editor: nil}
-	for _, obj := range objs {
-		if _, is := all[obj.GetName()]; !is || obj.GetKind() != "ClusterRole" {
+	for _, obj := range deploy.People() {
+		if _, is := all[obj.GetName()]; !is {
 			continue
 		}
 		var role rbacv1.ClusterRole

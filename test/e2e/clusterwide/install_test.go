@@ -191,11 +191,15 @@ func TestUninstall(t *testing.T) {
 	}
 	foo.Patch(`{"metadata":{"finalizers":null}}`)
 
+	cluster.Imoocpod(t, ns, "install", "--roles")
 	cluster.Imoocpod(t, other, "create", "last")
 	out := cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
 	// Earlier objects are listed, too, if the garbage collector discovered the CRD late.
 	last := fmt.Sprintf("imoocpod.batch.tutorial.kubebuilder.io \"last\" deleted from %s namespace\n", other)
 	want = fmt.Sprintf("helloworld.test.jiaozi.com \"helloworld-sample\" deleted from %s namespace\n", other) + said("deleted", "deleted")
+	for _, role := range []string{"viewer", "editor", "admin"} {
+		want += "clusterrole.rbac.authorization.k8s.io/imoocpod-" + role + " deleted\n"
+	}
 	if !strings.Contains(out, last) || !strings.HasSuffix(out, want) {
 		t.Errorf("printed %q, want %q, and %q at its end", out, last, want)
 	}

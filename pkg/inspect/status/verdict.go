@@ -63,7 +63,7 @@ func rules() []rule {
 		{"Problem", always, fatalProblem},
 		{"Exists", Object.uncountedBuiltIn, exists},
 		{"Reported", Object.countUnknown, reported},
-		{"Complete", Object.ofOthers, complete},
+		{"Complete", Object.foreign, complete},
 		{"OutOfBounds", Object.ofOthers, outOfBounds},
 		{"Counts", always, countsOff},
 		{"Groups", Object.grouping, groupShort},
@@ -96,6 +96,7 @@ func amendments() []rule {
 func always(Object) bool { return true }
 
 func (o Object) ours() bool             { return !o.Foreign }
+func (o Object) foreign() bool          { return o.Foreign }
 func (o Object) ofOthers() bool         { return o.Foreign && !o.BuiltIn }
 func (o Object) reportsChange() bool    { return !o.Untracked || o.Conditioned }
 func (o Object) reportsNoChange() bool  { return o.Untracked && o.Foreign }

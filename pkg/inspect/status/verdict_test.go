@@ -222,7 +222,7 @@ func TestRules(t *testing.T) {
 		more   string
 	}{
 		"of this program":       {Object{}, "NotSeen StatusBehind Phase SurplusPods NoController"},
-		"built in":              {Object{Identity: Identity{Foreign: true, BuiltIn: true}}, "NotSeen Phase"},
+		"built in":              {Object{Identity: Identity{Foreign: true, BuiltIn: true}}, "NotSeen Phase Complete"},
 		"of another program":    {Object{Identity: Identity{Foreign: true}}, "NotSeen StatusBehind Phase NothingDone Complete OutOfBounds PodsAtZero"},
 		"without generations":   {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Untracked: true}}, "StatusBehind Phase NothingDone ChangeNotSeen Complete OutOfBounds PodsAtZero"},
 		"with conditions":       {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Untracked: true, Conditioned: true}}, "NotSeen StatusBehind Phase NothingDone ChangeNotSeen Complete OutOfBounds PodsAtZero"},
@@ -230,7 +230,7 @@ func TestRules(t *testing.T) {
 		"of groups":             {Object{Identity: Identity{Foreign: true}, Counts: Counts{Several: true}}, "NotSeen Phase NothingDone NothingVisible Total Complete OutOfBounds Groups PodsAtZero"},
 		"of shards, ours":       {Object{Counts: Counts{Unit: "shard"}}, "NotSeen Phase NoController"},
 		"without a count":       {Object{Identity: Identity{Foreign: true}, Counts: Counts{NoCount: true}}, "NotSeen Reported StatusBehind Phase NothingDone Total Complete OutOfBounds Groups"},
-		"built in, without one": {Object{Identity: Identity{Foreign: true, BuiltIn: true}, Counts: Counts{NoCount: true}}, "NotSeen Exists Reported Phase Total"},
+		"built in, without one": {Object{Identity: Identity{Foreign: true, BuiltIn: true}, Counts: Counts{NoCount: true}}, "NotSeen Exists Reported Phase Total Complete"},
 		"ours without a count":  {Object{Counts: Counts{NoCount: true}}, "NotSeen Reported StatusBehind Phase SurplusPods NoController"},
 		"that declares ready":   {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Word: Word{Ready: new(true)}}}, "NotSeen StatusBehind NothingDone ReadyWhen Complete OutOfBounds PodsAtZero"},
 	} {

@@ -113,7 +113,7 @@ func TestBrokenServers(t *testing.T) {
 		code    int
 		says    string
 	}{
-		"silence":            {serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "2s", exitTimeout, "no response within 2s"},
+		"silence":            {serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "5s", exitTimeout, "no response within 5s"},
 		"silence before TLS": {strings.Replace(serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "http:", "https:", 1), "2s", exitTimeout, ""},
 		"closes":             {serve(t, func(net.Conn) {}), "2s", 0, ""},
 		"garbage": {serve(t, func(c net.Conn) {
@@ -137,10 +137,10 @@ func TestBrokenServers(t *testing.T) {
 		"not logged in":          {handle(t, status(http.StatusUnauthorized, "Unauthorized")), "", exitForbidden, "You must be logged in"},
 		"forbidden":              {handle(t, status(http.StatusForbidden, "Forbidden")), "", exitForbidden, "Forbidden"},
 		"busy for an hour":       {handle(t, after("3600", status(http.StatusTooManyRequests, "TooManyRequests"))), "", exitError, "TooManyRequests"},
-		"busy":                   {handle(t, after("1", status(http.StatusTooManyRequests, "TooManyRequests"))), "5s", exitError, "TooManyRequests"},
+		"busy":                   {handle(t, after("1", status(http.StatusTooManyRequests, "TooManyRequests"))), "10s", exitError, "TooManyRequests"},
 		"an error":               {handle(t, status(http.StatusInternalServerError, "InternalError")), "", exitError, "InternalError"},
 		"unavailable":            {handle(t, status(http.StatusServiceUnavailable, "ServiceUnavailable")), "", exitError, "ServiceUnavailable"},
-		"unavailable, try again": {handle(t, after("1", status(http.StatusServiceUnavailable, "ServiceUnavailable"))), "5s", exitError, "ServiceUnavailable"},
+		"unavailable, try again": {handle(t, after("1", status(http.StatusServiceUnavailable, "ServiceUnavailable"))), "10s", exitError, "ServiceUnavailable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

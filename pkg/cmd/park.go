@@ -49,7 +49,6 @@ than one object.`,
   # Park everything in a namespace, without a question on a terminal
   kubectl imoocpod park --all -n dev --yes`,
 	}
-	addReplicasPathFlag(cmd, &o.path)
 	o.change.addReasonFlag(cmd)
 	addYesFlag(cmd, &o.yes)
 	return o.command(cmd)
@@ -64,6 +63,7 @@ func newUnparkCommand(common commonOptions) *cobra.Command {
 someone has scaled the object since it was parked, the command leaves it as it is
 and exits with code 5. Objects that are not parked stay as they are. The command
 refuses to write a field that is not the replica count, whatever the annotation names.
+If "park" needed --replicas-path, pass it again.
 
 With -l or --all and no type, the command restores the parked objects of all types.`,
 		Example: `  # Restore an ImoocPod
@@ -77,6 +77,7 @@ With -l or --all and no type, the command restores the parked objects of all typ
 // command adds the flags that park and unpark share, makes cmd run the verb, and returns cmd.
 func (o *parkOptions) command(cmd *cobra.Command) *cobra.Command {
 	o.change.targets.without, o.change.targets.optional = toWrite, true
+	addReplicasPathFlag(cmd, &o.path)
 	o.change.addFlags(cmd)
 	return o.change.targets.command(cmd, o.change.common, o.change.complete, o.run)
 }
@@ -135,6 +136,9 @@ func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (
 	}
 	if o.back {
 		counts, err := c.Finder.ParkedCounts(ctx, t.Kind, t.Object)
+		if o.path != nil {
+			counts = []string{o.path.String()}
+		}
 		return func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {
 			return replicas.Unpark(*t, obj, counts)
 		}, err

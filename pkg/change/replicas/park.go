@@ -78,7 +78,7 @@ func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (
 		return ParkPlan{Kept: "not parked"}, err
 	}
 	if !slices.Contains(counts, path.String()) {
-		err := fmt.Errorf("%w: %s was parked with %d replicas by %s, which is not the field of its count", outcome.ErrRefused, t, p.Replicas, escape.Cell(path.String()))
+		err := fmt.Errorf("%w: %s was parked with %d replicas by %s, which is neither the field of its count nor --replicas-path", outcome.ErrRefused, t, p.Replicas, escape.Cell(path.String()))
 		return ParkPlan{}, outcome.WithHint(err, "to forget it", forget(t))
 	}
 	return ParkPlan{After: p.Replicas, By: p.By, path: *path}, nil

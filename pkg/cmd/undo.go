@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -104,9 +105,12 @@ func neverReady(ctx context.Context, c *changer, t *observe.Target, history revi
 		klog.FromContext(ctx).V(1).Info("Cannot check whether a revision became ready", "object", t.String(), "err", err)
 		return ""
 	}
+	if tree.Object.Pause != nil {
+		return "" // a pause or the strategy OnDelete keeps pods of older revisions
+	}
 	var pods []map[string]string
 	for _, pod := range tree.Pods.Objects() {
-		if pod.DeletionTimestamp == nil {
+		if pod.DeletionTimestamp == nil && !podtemplate.KeptBack(t.Kind, t.Object, pod.Name) {
 			pods = append(pods, pod.Labels)
 		}
 	}

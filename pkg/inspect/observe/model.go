@@ -10,6 +10,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -205,6 +207,7 @@ func (m *model) podSelector() string {
 func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow.Index[*problem.Pod]) error {
 	m.addKinds(pods.Kinds.UnsortedList()...)
 	var read []follow.Index[status.Child]
+	var forbidden []string
 	for i := 0; ; i++ {
 		if i == len(m.between) {
 			e.Children = childrenBelow(m.facts.UID, read)
@@ -214,6 +217,9 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow
 			}
 		}
 		if i == len(m.between) {
+			if len(e.Pods)+len(e.Children) == 0 { // otherwise, these kinds may be unrelated to the target
+				e.Unread = append(e.Unread, forbidden...)
+			}
 			return nil
 		}
 		f := m.childrenOf(m.between[i])
@@ -225,6 +231,10 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow
 		if err != nil {
 			// Continue, because the kind may be unrelated to the target.
 			klog.FromContext(ctx).V(1).Info("Ignoring the owners of a kind", "kind", m.between[i], "err", err)
+			if apierrors.IsForbidden(err) {
+				resource, _ := meta.UnsafeGuessKindToResource(m.between[i])
+				forbidden = append(forbidden, resource.Resource)
+			}
 		}
 		m.addKinds(index.Kinds.UnsortedList()...)
 		read = append(read, index)

@@ -137,6 +137,10 @@ func (o *statusOptions) run(ctx context.Context, c *cluster) error {
 
 func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
 	o.table = printer.Table{Namespaces: o.targets.allNamespaces, NoHeaders: o.noHeaders, Wide: len(o.only) > 0 || *o.print.OutputFormat == "wide"}
+	if o.targets.untyped() { // a row shows the argument that names its object
+		o.table.Type = kinds.ImoocPod().String()
+		o.table.Types = defaultType() != kinds.ImoocPod().Singular
+	}
 	name := func(r status.Report) string { return r.Metadata.Type + "/" + r.Metadata.Name }
 	return listWriter(o.print, o.noHeaders, o.printText, name, func(w io.Writer, p printers.ResourcePrinter, reports []status.Report) error {
 		single := len(reports) == 1 && (o.one() || o.watch)

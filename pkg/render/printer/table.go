@@ -18,11 +18,12 @@ type Table struct {
 	Wide bool
 	// NoHeaders omits the header row.
 	NoHeaders bool
-	// Types adds the type to each name. Print sets Types once there are objects of several types.
+	// Types adds the type to each name. Print sets Types once there are objects of other types than Type.
 	Types bool
+	// Type is a type whose name may be omitted. The default is the type of the first object.
+	Type string
 
 	columns *columns
-	first   string // the type of the first object
 }
 
 // Print writes a row for each object. The most urgent objects come first.
@@ -45,8 +46,8 @@ func (t *Table) Print(w io.Writer, reports []status.Report, now time.Time) error
 	}
 	reports = byUrgency(reports)
 	for _, r := range reports {
-		t.first = cmp.Or(t.first, r.Metadata.Type)
-		t.Types = t.Types || r.Metadata.Type != t.first
+		t.Type = cmp.Or(t.Type, r.Metadata.Type)
+		t.Types = t.Types || r.Metadata.Type != t.Type
 	}
 	for _, r := range reports {
 		name := r.Metadata.Name

@@ -197,7 +197,7 @@ func TestUninstall(t *testing.T) {
 	// Earlier objects are listed, too, if the garbage collector discovered the CRD late.
 	last := fmt.Sprintf("imoocpod.batch.tutorial.kubebuilder.io \"last\" deleted from %s namespace\n", other)
 	want = fmt.Sprintf("helloworld.test.jiaozi.com \"helloworld-sample\" deleted from %s namespace\n", other) + said("deleted", "deleted")
-	for _, role := range []string{"viewer", "editor", "admin"} {
+	for _, role := range []string{"admin", "editor", "viewer"} {
 		want += "clusterrole.rbac.authorization.k8s.io/imoocpod-" + role + " deleted\n"
 	}
 	if !strings.Contains(out, last) || !strings.HasSuffix(out, want) {

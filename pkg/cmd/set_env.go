@@ -59,6 +59,9 @@ func (o *setEnvOptions) complete(args []string) error {
 		if err != nil {
 			return usageErrorf("%w", err)
 		}
+		if slices.ContainsFunc(o.env, func(s podtemplate.EnvSetting) bool { return s.Name == setting.Name && s.Remove != setting.Remove }) {
+			return usageErrorf("cannot both set and remove the variable %s", setting.Name)
+		}
 		o.env = append(o.env, setting)
 	}
 	if o.list == (len(o.env) > 0) {

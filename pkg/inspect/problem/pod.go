@@ -148,7 +148,10 @@ func (f *Finding) unscheduled(pod *corev1.Pod) bool {
 			return true
 		}
 		f.Code, f.Message = CodeUnschedulable, "no node fits: "+c.Message
-		f.Hint = f.commands.Line(commandline.Kubectl("get", "nodes")) + "; free resources, or request less in the pod template"
+		f.Hint = f.commands.Line(commandline.Kubectl("get", "nodes"))
+		if strings.Contains(c.Message, "Insufficient ") {
+			f.Hint += "; free resources, or request less in the pod template"
+		}
 		f.Fatal = !slices.ContainsFunc(f.Events, func(e corev1.Event) bool { return e.Reason == eventScaleUp })
 		return true
 	}

@@ -90,26 +90,26 @@ func TestCheckRights(t *testing.T) {
 		"one not answered": {Asker{User: "alice"}.Rights(VerbRights{Verb: "scale", Rights: []Right{scale, pods("a", "get")}}, map[Right]*bool{scale: new(false)}), Unknown, "not reported", ""},
 		"nothing answered": {rights("scale", nil, false, "alice"), Unknown, "not reported", ""},
 		"in a namespace": {rights("scale", []Right{scale}, true, "alice"), Failed, "alice has no permission to patch things.g/scale",
-			"kubectl create role imoocpod-scale --verb=patch --resource=things.g/scale -n a\n" +
-				"kubectl create rolebinding imoocpod-scale --role=imoocpod-scale --user=alice -n a"},
+			"kubectl create role imoocpod-scale-alice --verb=patch --resource=things.g/scale -n a\n" +
+				"kubectl create rolebinding imoocpod-scale-alice --role=imoocpod-scale-alice --user=alice -n a"},
 		"different verbs": {rights("status", []Right{pods("a", "list"), pods("a", "get"), scale}, true, "system:serviceaccount:ci:bot"),
 			Failed, "system:serviceaccount:ci:bot has no permission to list pods, get pods, patch things.g/scale",
-			"kubectl create role imoocpod-status --verb=get,list --resource=pods -n a\n" +
-				"kubectl create rolebinding imoocpod-status --role=imoocpod-status --serviceaccount=ci:bot -n a\n" +
-				"kubectl create role imoocpod-status-2 --verb=patch --resource=things.g/scale -n a\n" +
-				"kubectl create rolebinding imoocpod-status-2 --role=imoocpod-status-2 --serviceaccount=ci:bot -n a"},
+			"kubectl create role imoocpod-status-system-serviceaccount-ci-bot --verb=get,list --resource=pods -n a\n" +
+				"kubectl create rolebinding imoocpod-status-system-serviceaccount-ci-bot --role=imoocpod-status-system-serviceaccount-ci-bot --serviceaccount=ci:bot -n a\n" +
+				"kubectl create role imoocpod-status-system-serviceaccount-ci-bot-2 --verb=patch --resource=things.g/scale -n a\n" +
+				"kubectl create rolebinding imoocpod-status-system-serviceaccount-ci-bot-2 --role=imoocpod-status-system-serviceaccount-ci-bot-2 --serviceaccount=ci:bot -n a"},
 		"everywhere, and many": {rights("x", []Right{pods("", "a"), pods("", "b"), pods("", "c"), pods("", "d"), pods("", "e"), pods("", "f")}, true, "alice"),
 			Failed, "alice has no permission to a pods, b pods, c pods, d pods, and 2 more",
-			"kubectl create clusterrole imoocpod-x --verb=a,b,c,d,e,f --resource=pods\n" +
-				"kubectl create clusterrolebinding imoocpod-x --clusterrole=imoocpod-x --user=alice"},
+			"kubectl create clusterrole imoocpod-x-alice --verb=a,b,c,d,e,f --resource=pods\n" +
+				"kubectl create clusterrolebinding imoocpod-x-alice --clusterrole=imoocpod-x-alice --user=alice"},
 		"one more than a few": {rights("x", []Right{pods("", "a"), pods("", "b"), pods("", "c"), pods("", "d"), pods("", "e")}, true, "alice"),
 			Failed, "alice has no permission to a pods, b pods, c pods, d pods, e pods",
-			"kubectl create clusterrole imoocpod-x --verb=a,b,c,d,e --resource=pods\n" +
-				"kubectl create clusterrolebinding imoocpod-x --clusterrole=imoocpod-x --user=alice"},
+			"kubectl create clusterrole imoocpod-x-alice --verb=a,b,c,d,e --resource=pods\n" +
+				"kubectl create clusterrolebinding imoocpod-x-alice --clusterrole=imoocpod-x-alice --user=alice"},
 		"of what is in no namespace": {rights("install", []Right{pods("a", "get"), {Verb: "get", Resource: "nodes"}}, true, "alice"),
 			Failed, "alice has no permission to get pods, get nodes",
-			"kubectl create clusterrole imoocpod-install --verb=get --resource=nodes,pods\n" +
-				"kubectl create clusterrolebinding imoocpod-install --clusterrole=imoocpod-install --user=alice"},
+			"kubectl create clusterrole imoocpod-install-alice --verb=get --resource=nodes,pods\n" +
+				"kubectl create clusterrolebinding imoocpod-install-alice --clusterrole=imoocpod-install-alice --user=alice"},
 	} {
 		if c := test.got; c.State != test.state || c.Message != test.message || strings.Join(c.Fix, "\n") != test.fix {
 			t.Errorf("%s: %s %q\n%s", name, c.State, c.Message, strings.Join(c.Fix, "\n"))

@@ -111,7 +111,7 @@ func grant(what string, missing []Right, user string) []commandline.Command {
 	}
 	var commands []commandline.Command
 	for i, verbs := range slices.Sorted(maps.Keys(resourcesOf)) {
-		name := "imoocpod-" + what
+		name := nameFor("imoocpod-"+what, user)
 		if i > 0 {
 			name += fmt.Sprintf("-%d", i+1)
 		}

@@ -59,6 +59,10 @@ func (a Asker) bind(role, kind string) commandline.Command {
 	if a.Namespace == metav1.NamespaceAll {
 		binding = "clusterrolebinding"
 	}
-	name := role + "-" + regexp.MustCompile(`[^a-z0-9.-]`).ReplaceAllString(strings.ToLower(a.User), "-")
-	return commandline.Kubectl("create", binding, name, "--"+kind+"="+role, subject(a.User)).In(a.Namespace)
+	return commandline.Kubectl("create", binding, nameFor(role, a.User), "--"+kind+"="+role, subject(a.User)).In(a.Namespace)
+}
+
+// nameFor returns the name of a role or a binding for one user, so that the fixes for several users do not clash.
+func nameFor(role, user string) string {
+	return role + "-" + regexp.MustCompile(`[^a-z0-9.-]`).ReplaceAllString(strings.ToLower(user), "-")
 }

@@ -134,7 +134,7 @@ func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
 	before := getCRD(t).GetUID()
 	harness.Must(t, cluster.Kubectl(t, "", "delete", "crd", crdName, "--wait=false"))
 
-	r := cluster.Kubectl(t, "", "imoocpod", "install", "--timeout", "1s")
+	r := cluster.Kubectl(t, "", "imoocpod", "install", "--timeout", "5s")
 	const held = "error: wait for " + crdSaid + " to be gone: timed out; last seen: it still has the finalizers "
 	others := "customresourcedefinition.apiextensions.k8s.io/appservices.appcontroller.k8s.io unchanged\ncustomresourcedefinition.apiextensions.k8s.io/mydaemonsets.apps.zhongmingmao.io unchanged\n"
 	if r.Code != harness.ExitTimeout || r.Stdout != others || !strings.HasPrefix(r.Stderr, held) || !strings.Contains(r.Stderr, "example.com/hold") {
@@ -179,7 +179,7 @@ func TestUninstall(t *testing.T) {
 	// The CRD remains as long as it has an object.
 	foo := cluster.Owner(t, ns, kinds.ImoocPod(), "foo")
 	foo.Patch(`{"metadata":{"finalizers":["example.com/hold"]}}`)
-	r = cluster.Kubectl(t, "", "imoocpod", "uninstall", "--crds", "--delete-objects", "--timeout", "1s")
+	r = cluster.Kubectl(t, "", "imoocpod", "uninstall", "--crds", "--delete-objects", "--timeout", "5s")
 	// The error may name either object, because uninstall waits for one after the other, and the
 	// garbage collector may discover a new CRD late.
 	held := regexp.MustCompile(`^error: wait for imoocpod.batch.tutorial.kubebuilder.io/(foo|bar) to be gone: timed out; last seen: it still has the finalizers [^\n]+\n$`)

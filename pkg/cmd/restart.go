@@ -34,11 +34,11 @@ func newRestartCommand(common commonOptions) *cobra.Command {
 		Short: "Restart the pods of an object, a few at a time",
 		Long: `Replace the pods of an ImoocPod (NAME) or another resource (TYPE/NAME), a few at a
 time (with the update strategy OnDelete, only after you delete them). The command
-annotates the pod template, as "kubectl rollout restart" does (the object, for a kind
-of run-controller without a template), or sets a restart field, such as
-.spec.restartAt of a Rollout. It refuses all other types, and names the objects to
-restart instead: the Deployments, StatefulSets, and DaemonSets that the object owns.
-Its controller may undo that.`,
+annotates the pod template, as "kubectl rollout restart" does, or sets a restart
+field, such as .spec.restartAt of a Rollout. A kind of run-controller without a
+template is annotated itself. The command refuses types with neither, and names the
+Deployments, StatefulSets, and DaemonSets to restart instead. Their owner may undo
+that.`,
 		Example: `  # Restart an ImoocPod and wait until the new pods are ready
   kubectl imoocpod restart foo --wait --timeout 5m
 

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -87,6 +88,7 @@ func TestStatuses(t *testing.T) {
 type statusRow struct {
 	Name, Resource, Kind string
 	Source               kinds.Source
+	Generation           int64 // by default 2
 	Annotations          map[string]string
 	ManagedFields        []metav1.ManagedFieldsEntry
 	// Count is the path of the count, by default .spec.replicas, or "" if the spec has no count.
@@ -100,8 +102,8 @@ type statusRow struct {
 
 func (row statusRow) check(t *testing.T) {
 	t.Helper()
-	obj := readObject(t, fmt.Sprintf("{apiVersion: x/v1, kind: %s, metadata: {name: it, namespace: ns, generation: 2}, spec: %s, status: %s}",
-		row.Kind, row.Spec, row.Status))
+	obj := readObject(t, fmt.Sprintf("{apiVersion: x/v1, kind: %s, metadata: {name: it, namespace: ns, generation: %d}, spec: %s, status: %s}",
+		row.Kind, cmp.Or(row.Generation, 2), row.Spec, row.Status))
 	obj.SetAnnotations(row.Annotations)
 	obj.SetManagedFields(row.ManagedFields)
 	if row.Kubectl != "" {

@@ -108,8 +108,14 @@ func TestCheckRights(t *testing.T) {
 				"kubectl create clusterrolebinding imoocpod-x-alice --clusterrole=imoocpod-x-alice --user=alice"},
 		"of what is in no namespace": {rights("install", []Right{pods("a", "get"), {Verb: "get", Resource: "nodes"}}, true, "alice"),
 			Failed, "alice has no permission to get pods, get nodes",
-			"kubectl create clusterrole imoocpod-install-alice --verb=get --resource=nodes,pods\n" +
-				"kubectl create clusterrolebinding imoocpod-install-alice --clusterrole=imoocpod-install-alice --user=alice"},
+			"kubectl create clusterrole imoocpod-install-alice --verb=get --resource=nodes\n" +
+				"kubectl create clusterrolebinding imoocpod-install-alice --clusterrole=imoocpod-install-alice --user=alice\n" +
+				"kubectl create role imoocpod-install-alice-2 --verb=get --resource=pods -n a\n" +
+				"kubectl create rolebinding imoocpod-install-alice-2 --role=imoocpod-install-alice-2 --user=alice -n a"},
+		"of one name": {rights("x", []Right{{Namespace: "b", Verb: "get", Resource: "pods", Name: "only"}}, true, "alice"),
+			Failed, "alice has no permission to get pods",
+			"kubectl create role imoocpod-x-alice --verb=get --resource=pods --resource-name=only -n b\n" +
+				"kubectl create rolebinding imoocpod-x-alice --role=imoocpod-x-alice --user=alice -n b"},
 	} {
 		if c := test.got; c.State != test.state || c.Message != test.message || strings.Join(c.Fix, "\n") != test.fix {
 			t.Errorf("%s: %s %q\n%s", name, c.State, c.Message, strings.Join(c.Fix, "\n"))

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -93,32 +94,41 @@ func subject(user string) string {
 }
 
 // grant returns the commands that grant the missing rights. A role from "kubectl create role" allows
-// each of its verbs on each of its resources, so each set of verbs needs its own role and binding.
+// each of its verbs on each of its resources, so each namespace, name, and set of verbs needs its own role
+// and binding.
 func grant(what string, missing []Right, user string) []commandline.Command {
-	role, namespace := "role", missing[0].Namespace
-	if slices.ContainsFunc(missing, func(r Right) bool { return r.Namespace == "" }) {
-		role, namespace = "clusterrole", ""
-	}
-	verbsOf := map[string][]string{}
+	verbsOf := map[Right][]string{} // by the right without its verb
 	for _, r := range missing {
-		verbsOf[r.resource()] = append(verbsOf[r.resource()], r.Verb)
+		verb := r.Verb
+		r.Verb = ""
+		verbsOf[r] = append(verbsOf[r], verb)
 	}
-	resourcesOf := map[string][]string{}
-	for resource, verbs := range verbsOf {
+	resourcesOf := map[Right][]string{} // by namespace, name, and verbs
+	for r, verbs := range verbsOf {
 		slices.Sort(verbs)
-		key := strings.Join(verbs, ",")
-		resourcesOf[key] = append(resourcesOf[key], resource)
+		key := Right{Namespace: r.Namespace, Name: r.Name, Verb: strings.Join(verbs, ",")}
+		resourcesOf[key] = append(resourcesOf[key], r.resource())
+	}
+	byText := func(a, b Right) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Verb, b.Verb))
 	}
 	var commands []commandline.Command
-	for i, verbs := range slices.Sorted(maps.Keys(resourcesOf)) {
+	for i, key := range slices.SortedFunc(maps.Keys(resourcesOf), byText) {
+		role := "role"
+		if key.Namespace == "" {
+			role = "clusterrole"
+		}
 		name := nameFor("imoocpod-"+what, user)
 		if i > 0 {
 			name += fmt.Sprintf("-%d", i+1)
 		}
-		slices.Sort(resourcesOf[verbs])
-		commands = append(commands,
-			commandline.Kubectl("create", role, name, "--verb="+verbs, "--resource="+strings.Join(resourcesOf[verbs], ",")).In(namespace),
-			commandline.Kubectl("create", role+"binding", name, "--"+role+"="+name, subject(user)).In(namespace))
+		slices.Sort(resourcesOf[key])
+		create := commandline.Kubectl("create", role, name, "--verb="+key.Verb, "--resource="+strings.Join(resourcesOf[key], ","))
+		if key.Name != "" {
+			create = create.With("--resource-name=" + key.Name)
+		}
+		bind := commandline.Kubectl("create", role+"binding", name, "--"+role+"="+name, subject(user))
+		commands = append(commands, create.In(key.Namespace), bind.In(key.Namespace))
 	}
 	return commands
 }

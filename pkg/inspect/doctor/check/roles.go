@@ -62,7 +62,7 @@ func (a Asker) bind(role, kind string) commandline.Command {
 	return commandline.Kubectl("create", binding, nameFor(role, a.User), "--"+kind+"="+role, subject(a.User)).In(a.Namespace)
 }
 
-// nameFor returns the name of a role or a binding for one user, so that the fixes for several users do not clash.
+// nameFor adds the user to the name of a role, so that the fixes for different users create different objects.
 func nameFor(role, user string) string {
 	return role + "-" + regexp.MustCompile(`[^a-z0-9.-]`).ReplaceAllString(strings.ToLower(user), "-")
 }

@@ -63,7 +63,7 @@ func newUnparkCommand(common commonOptions) *cobra.Command {
 someone has scaled the object since it was parked, the command leaves it as it is
 and exits with code 5. Objects that are not parked stay as they are. The command
 refuses to write a field that is not the replica count, whatever the annotation names.
-If "park" needed --replicas-path, pass it again.
+If you passed --replicas-path to "park", pass the same path here.
 
 With -l or --all and no type, the command restores the parked objects of all types.`,
 		Example: `  # Restore an ImoocPod
@@ -134,11 +134,9 @@ func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (
 	if err := t.Read(ctx, c.Dynamic); err != nil {
 		return nil, err
 	}
+	t.Path = o.path
 	if o.back {
-		counts, err := c.Finder.ParkedCounts(ctx, t.Kind, t.Object)
-		if o.path != nil {
-			counts = []string{o.path.String()}
-		}
+		counts, err := c.Finder.ParkedCounts(ctx, t.Kind, t.Object, o.path)
 		return func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {
 			return replicas.Unpark(*t, obj, counts)
 		}, err
@@ -147,7 +145,6 @@ func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (
 	if err != nil {
 		return nil, err
 	}
-	t.Path = o.path
 	unit := "pod"
 	if !t.Kind.Reconciled() {
 		known, err := observe.StatusFacts(ctx, c.Finder, t.Kind, path)
@@ -191,7 +188,11 @@ func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, p
 		until, back = observe.Ready(), "park"
 	}
 	made := c.edited(t, done, until, fmt.Sprintf("%d → %d", now.After, now.Before), nil)
-	made.back = new(commandOn(back, t))
+	command := commandOn(back, t)
+	if t.Path != nil {
+		command = command.With("--replicas-path", t.Path.String())
+	}
+	made.back = &command
 	if by := c.user(); !o.back && by != "" {
 		made.said = fmt.Sprintf("%d → %d (parked by %s)", now.Before, now.After, by)
 	} else if !o.back {

@@ -69,16 +69,16 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 	return ParkPlan{Before: count, path: path, saved: string(text)}, nil
 }
 
-// Unpark plans to restore the recorded count of an object, and to remove the annotation. If counts lacks
-// the recorded field, the error is an outcome.ErrRefused, because anyone who can annotate the object can name
-// any field.
+// Unpark plans to restore the recorded count of an object, and to remove the annotation. counts contains the
+// allowed paths. If it lacks the recorded path, the error is an outcome.ErrRefused, because anyone who can
+// annotate the object can name any field.
 func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (ParkPlan, error) {
 	p, path, err := parked(t, obj)
 	if err != nil || p == nil {
 		return ParkPlan{Kept: "not parked"}, err
 	}
 	if !slices.Contains(counts, path.String()) {
-		err := fmt.Errorf("%w: %s was parked with %d replicas by %s, which is neither the field of its count nor --replicas-path", outcome.ErrRefused, t, p.Replicas, escape.Cell(path.String()))
+		err := fmt.Errorf("%w: %s was parked with %d replicas by %s, which is not known to be the field of its count; if it is, pass it with --replicas-path", outcome.ErrRefused, t, p.Replicas, escape.Cell(path.String()))
 		return ParkPlan{}, outcome.WithHint(err, "to forget it", forget(t))
 	}
 	return ParkPlan{After: p.Replicas, By: p.By, path: *path}, nil

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -62,13 +63,13 @@ func mapping(gv schema.GroupVersion, r metav1.APIResource) *meta.RESTMapping {
 	return m
 }
 
-// ParkedCounts returns the paths of fields that may contain the count of a parked object: the replica
-// field or, if it is unknown, all candidates. It returns nil for objects that are not parked.
-func (f *Finder) ParkedCounts(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured) (paths []string, err error) {
+// ParkedCounts returns the paths of fields that may contain the count of a parked object: the given path, the
+// replica field, or, if both are unknown, all candidates. It returns nil for objects that are not parked.
+func (f *Finder) ParkedCounts(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured, given *fieldpath.Path) (paths []string, err error) {
 	if _, parked := obj.GetAnnotations()[apis.AnnotationParked]; !parked {
 		return nil, nil
 	}
-	field, err := f.Find(ctx, kind, obj, nil)
+	field, err := f.Find(ctx, kind, obj, given)
 	if err == nil && field.Path != nil {
 		return []string{field.Path.String()}, nil
 	}

@@ -128,7 +128,7 @@ func (h History) Find(fields []Field) (Revision, bool) {
 // RolledOutBefore returns the number of the oldest revision before newer that still has pods. Such pods
 // mean that the rollout of newer never completed, because a completed rollout replaces all older pods.
 // If there are none, it is unknown whether the rollout completed, because the status describes only the
-// current revision. pods contains the labels of each pod.
+// current revision. pods contains the labels of each pod that a rollout would replace.
 func (h History) RolledOutBefore(newer Revision, pods []map[string]string) (older int64, found bool) {
 	for _, r := range slices.Backward(h.Revisions) {
 		if r.Number < newer.Number && slices.ContainsFunc(pods, r.Made) {

@@ -137,9 +137,10 @@ func (o *statusOptions) run(ctx context.Context, c *cluster) error {
 
 func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
 	o.table = printer.Table{Namespaces: o.targets.allNamespaces, NoHeaders: o.noHeaders, Wide: len(o.only) > 0 || *o.print.OutputFormat == "wide"}
-	if o.targets.untyped() { // a row shows the argument that names its object
-		o.table.Type = kinds.ImoocPod().String()
-		o.table.Types = defaultType() != kinds.ImoocPod().Singular
+	o.table.Types = len(o.targets.args) > 0 && strings.Contains(o.targets.args[0], ",") // as in kubectl
+	if o.targets.untyped() {
+		// A NAME without a type means an ImoocPod, so the other rows show their type.
+		o.table.Type, o.table.Types = kinds.ImoocPod().String(), defaultType() != kinds.ImoocPod().Singular
 	}
 	name := func(r status.Report) string { return r.Metadata.Type + "/" + r.Metadata.Name }
 	return listWriter(o.print, o.noHeaders, o.printText, name, func(w io.Writer, p printers.ResourcePrinter, reports []status.Report) error {

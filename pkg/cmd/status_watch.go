@@ -80,7 +80,7 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	// Rows are printed one by one. If the types differ, even the first row must show its type.
-	o.table.Types = slices.ContainsFunc(sources, func(s observe.Source) bool { return s.Kind.CRD() != sources[0].Kind.CRD() })
+	o.table.Types = o.table.Types || slices.ContainsFunc(sources, func(s observe.Source) bool { return s.Kind.CRD() != sources[0].Kind.CRD() })
 	w := &statusWatch{statusOptions: o, toList: len(sources)}
 	connection := &follow.Connection{Changed: func(lost time.Time) {
 		o.cluster.tell("%s", printer.Connection(lost))

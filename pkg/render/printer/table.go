@@ -18,7 +18,7 @@ type Table struct {
 	Wide bool
 	// NoHeaders omits the header row.
 	NoHeaders bool
-	// Types adds the type to each name. Print sets Types once there are objects of other types than Type.
+	// Types adds the type to each name. Print sets Types as soon as an object has another type than Type.
 	Types bool
 	// Type is a type whose name may be omitted. The default is the type of the first object.
 	Type string

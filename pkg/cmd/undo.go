@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
 
@@ -105,8 +106,9 @@ func neverReady(ctx context.Context, c *changer, t *observe.Target, history revi
 		klog.FromContext(ctx).V(1).Info("Cannot check whether a revision became ready", "object", t.String(), "err", err)
 		return ""
 	}
-	if tree.Object.Pause != nil {
-		return "" // a pause or the strategy OnDelete keeps pods of older revisions
+	strategy, _, _ := unstructured.NestedString(t.Object.Object, "spec", "updateStrategy", "type")
+	if tree.Object.Pause != nil || strategy == string(appsv1.OnDeleteStatefulSetStrategyType) {
+		return "" // these keep pods of older revisions
 	}
 	var pods []map[string]string
 	for _, pod := range tree.Pods.Objects() {

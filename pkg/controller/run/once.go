@@ -55,15 +55,17 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 		return err
 	}
 	var errs []error
-	if o.DryRun {
+	switch {
+	case o.DryRun:
 		o.mu.Lock()
 		o.plans = append(o.plans, all...)
 		o.mu.Unlock()
 		errs = append(errs, err)
-	}
-	for _, s := range all {
-		if !s.Converged && err != nil && !o.DryRun {
-			errs = append(errs, o.explainMissing(ctx, s, err))
+	case err != nil:
+		for _, s := range all {
+			if !s.Converged {
+				errs = append(errs, o.explainMissing(ctx, s, err))
+			}
 		}
 	}
 	for _, kind := range o.Kinds.known {

@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -217,7 +216,8 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow
 			}
 		}
 		if i == len(m.between) {
-			if len(e.Pods)+len(e.Children) == 0 { // otherwise, these kinds may be unrelated to the target
+			// If the target has pods or children, these kinds may be unrelated to it.
+			if len(e.Pods)+len(e.Children) == 0 {
 				e.Unread = append(e.Unread, forbidden...)
 			}
 			return nil
@@ -231,9 +231,8 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow
 		if err != nil {
 			// Continue, because the kind may be unrelated to the target.
 			klog.FromContext(ctx).V(1).Info("Ignoring the owners of a kind", "kind", m.between[i], "err", err)
-			if apierrors.IsForbidden(err) {
-				resource, _ := meta.UnsafeGuessKindToResource(m.between[i])
-				forbidden = append(forbidden, resource.Resource)
+			if mapping, known := m.Mapper.RESTMapping(m.between[i].GroupKind(), m.between[i].Version); known == nil && apierrors.IsForbidden(err) {
+				forbidden = append(forbidden, mapping.Resource.Resource)
 			}
 		}
 		m.addKinds(index.Kinds.UnsortedList()...)

@@ -149,7 +149,7 @@ func (f *Finding) unscheduled(pod *corev1.Pod) bool {
 		}
 		f.Code, f.Message = CodeUnschedulable, "no node fits: "+c.Message
 		f.Hint = f.commands.Line(commandline.Kubectl("get", "nodes"))
-		if strings.Contains(c.Message, "Insufficient ") {
+		if strings.Contains(c.Message, "Insufficient ") || strings.Contains(c.Message, "Too many pods") {
 			f.Hint += "; free resources, or request less in the pod template"
 		}
 		f.Fatal = !slices.ContainsFunc(f.Events, func(e corev1.Event) bool { return e.Reason == eventScaleUp })

@@ -40,8 +40,9 @@ type Settings struct {
 	Version string
 }
 
-// Controller returns the controller's objects in the order in which to apply them. With People, they are
-// the objects of the kustomization in this directory or, for one namespace, in the directory "namespaced".
+// Controller returns the controller's objects in the order in which to apply them. For one namespace, they
+// are the objects of the kustomization in the directory "namespaced". For all namespaces, they and the objects
+// of People are those of the kustomization in this directory.
 func Controller(s Settings) []*unstructured.Unstructured {
 	dirs := []string{"rbac/cluster", "controller"}
 	if !s.AllNamespaces {

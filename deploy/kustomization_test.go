@@ -36,7 +36,8 @@ func TestKustomizationsNameAllFiles(t *testing.T) {
 	}
 }
 
-// Controller and People return the objects of a kustomization with the settings, and add the version of the program.
+// Controller returns the objects of a kustomization with the settings, and adds the version of the program. For
+// all namespaces, the objects of People are also in the kustomization.
 func TestControllerIsThatOfTheKustomization(t *testing.T) {
 	t.Parallel()
 	for dir, settings := range map[string]Settings{

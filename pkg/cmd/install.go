@@ -58,7 +58,8 @@ release.
 
 With --roles, the command also installs the roles for people, which add permissions
 for these kinds to the built-in roles view, edit and admin, and the role that a
-controller needs in the current namespace. It binds them to nobody.`,
+controller needs in the current namespace. It binds them to nobody. --controller -A
+also installs the roles for people.`,
 		Example: `  # Install or update the CRDs
   kubectl imoocpod install
 

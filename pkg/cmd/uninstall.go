@@ -37,7 +37,8 @@ func newUninstallCommand(common commonOptions) *cobra.Command {
 		Use:   "uninstall ([--namespace=NAMESPACE | --all-namespaces] | --crds [--delete-objects]) [--timeout=duration]",
 		Short: "Remove the controller or the custom resource definitions",
 		Long: `Remove the controller that "install --controller" installed in the current namespace
-or, with -A, for all namespaces. Objects and their pods stay.
+or, with -A, for all namespaces, and its roles. Objects, their pods, and the roles for
+people stay.
 
 With --crds, remove the custom resource definitions and the roles for people
 instead. Removing a definition deletes all of its objects in all namespaces, so the
@@ -52,7 +53,7 @@ command refuses to do that while there are any, unless you pass --delete-objects
   kubectl imoocpod uninstall --crds --delete-objects`,
 	}
 	addAllNamespacesFlag(cmd, &o.allNamespaces)
-	cmd.Flags().BoolVar(&o.crds, "crds", false, "Remove the custom resource definitions instead of a controller.")
+	cmd.Flags().BoolVar(&o.crds, "crds", false, "Remove the custom resource definitions and the roles for people instead of a controller.")
 	cmd.Flags().BoolVar(&o.deleteObjects, "delete-objects", false, "Also delete all objects of the definitions, in all namespaces.")
 	addDuration(cmd.Flags(), &o.timeout, "timeout", "The length of time to wait for each object to be gone.")
 	return command(cmd, o.complete, o.run)
@@ -96,7 +97,7 @@ func (o *uninstallOptions) run(ctx context.Context) error {
 	}
 	_, err = o.removeAll(ctx, c.Dynamic, deploy.People())
 	if apierrors.IsForbidden(err) {
-		o.common.tell("Warning: the roles for people were not removed: %v", err)
+		o.common.tell("Warning: some roles for people may remain: %v", err)
 		return nil
 	}
 	return err

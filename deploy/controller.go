@@ -40,9 +40,9 @@ type Settings struct {
 	Version string
 }
 
-// Controller returns the controller's objects in the order in which to apply them. For one namespace, they
-// are the objects of the kustomization in the directory "namespaced". For all namespaces, they and the objects
-// of People are those of the kustomization in this directory.
+// Controller returns the controller's objects in the order in which to apply them. For one namespace, the
+// kustomization in the directory "namespaced" contains the same objects. For all namespaces, the kustomization
+// in this directory contains the same objects and the objects that People returns.
 func Controller(s Settings) []*unstructured.Unstructured {
 	dirs := []string{"rbac/cluster", "controller"}
 	if !s.AllNamespaces {

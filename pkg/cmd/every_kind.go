@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
@@ -86,7 +85,7 @@ func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.
 	}
 	var unlisted []string
 	for i, kind := range all {
-		if apierrors.IsForbidden(errs[i]) && c.serves(kind) {
+		if apierrors.IsForbidden(errs[i]) && c.Serves(kind) {
 			unlisted = append(unlisted, kind.CRD())
 		}
 	}
@@ -99,13 +98,6 @@ func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.
 		errs = errs[:1] // the error is the same for all kinds
 	}
 	return found, errs
-}
-
-// serves reports whether discovery lists a kind. A request for objects does not show this to a user without
-// permission: the server answers Forbidden whether or not the kind exists.
-func (c *cluster) serves(kind kinds.Kind) bool {
-	_, err := c.Mapper.RESTMapping(kind.GroupVersionKind().GroupKind())
-	return !meta.IsNoMatchError(err)
 }
 
 // elsewhere returns the pod and the objects with replicas that have the given name, as TYPE/NAME.

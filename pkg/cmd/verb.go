@@ -101,7 +101,7 @@ func (f *targetFlags) command(cmd *cobra.Command, common commonOptions, complete
 // explain adds advice to an error about a missing object: that its namespace does not exist, or how to name
 // an object of another type. If a bare NAME is a type, it returns a usage error instead.
 func (f *targetFlags) explain(ctx context.Context, c *cluster, err error) error {
-	if shipped := kinds.ImoocPod(); f.bareName() != "" && apierrors.IsForbidden(err) && !c.serves(shipped) {
+	if shipped := kinds.ImoocPod(); f.bareName() != "" && apierrors.IsForbidden(err) && !c.Serves(shipped) {
 		err = &outcome.NotServedError{CRD: shipped.CRD(), Shipped: true, Err: err}
 	}
 	if (kube.NotFound(err) || noImoocPod(err)) && missing(err).Resource != "namespaces" {

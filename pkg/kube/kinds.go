@@ -41,6 +41,13 @@ func (c *Clients) KindNamed(ctx context.Context, word string) (kinds.Kind, error
 	return c.KindOf(ctx, mapping)
 }
 
+// Serves reports whether discovery lists a kind. It returns true if discovery fails. A request for objects does
+// not show this to a user without permission: the server answers Forbidden whether or not the kind exists.
+func (c *Clients) Serves(kind kinds.Kind) bool {
+	_, err := c.Mapper.RESTMapping(kind.GroupVersionKind().GroupKind())
+	return !meta.IsNoMatchError(err)
+}
+
 // KindOf returns the kind of a mapping, with the declaration in the CRD. It ignores an invalid declaration.
 func (c *Clients) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.Kind, error) {
 	kind, err := c.Finder.Declare(ctx, kinds.KindOf(mapping))

@@ -2,12 +2,10 @@ package doctor
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/discovery/cached/memory"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
@@ -26,7 +24,7 @@ func (d *Doctor) definitions(ctx context.Context) ([]check.Result, error) {
 		have, err := d.Dynamic.Resource(kinds.CRDResource()).Get(ctx, crd.GetName(), metav1.GetOptions{})
 		unreadable := apierrors.IsForbidden(err)
 		switch {
-		case apierrors.IsNotFound(err), unreadable && !d.serves(kind):
+		case apierrors.IsNotFound(err), unreadable && !d.Serves(kind):
 			checks = append(checks, check.MissingCRD(kind, d.commands))
 			d.served = slices.DeleteFunc(d.served, func(k kinds.Kind) bool { return k.Resource == kind.Resource })
 		case unreadable:
@@ -38,15 +36,6 @@ func (d *Doctor) definitions(ctx context.Context) ([]check.Result, error) {
 		}
 	}
 	return checks, nil
-}
-
-// serves reports whether the server serves a kind. It returns true if discovery cannot tell.
-func (d *Doctor) serves(kind kinds.Kind) bool {
-	list, err := d.Finder.Discovery.ServerResourcesForGroupVersion(kind.Resource.GroupVersion().String())
-	if err != nil {
-		return !apierrors.IsNotFound(err) && !errors.Is(err, memory.ErrCacheNotFound)
-	}
-	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == kind.Resource.Resource })
 }
 
 // declarations checks the kinds that CRDs declare in addition to the shipped kinds. It adds the

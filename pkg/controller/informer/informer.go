@@ -78,10 +78,11 @@ type Informer struct {
 	cache.SharedIndexInformer
 	Source
 
-	health         *Health
-	handled        func() bool
-	once           sync.Once
-	needed, filled chan struct{}
+	health *Health
+	// filled is done when the objects of the first list are cached and have been handled.
+	filled cache.DoneChecker
+	once   sync.Once
+	needed chan struct{}
 }
 
 // New returns an Informer that calls handler for each event, and reports the results of its requests to h.
@@ -119,25 +120,18 @@ func (h *Health) New(s Source, handler cache.ResourceEventHandler) *Informer {
 	utilruntime.Must(err)
 	return &Informer{
 		SharedIndexInformer: informer, Source: s,
-		health: h, handled: registration.HasSynced, needed: make(chan struct{}), filled: make(chan struct{}),
+		health: h, filled: registration.HasSyncedChecker(), needed: make(chan struct{}),
 	}
 }
 
 // Need lets Run fill the cache, and returns a channel that is closed when the cache is filled.
 func (i *Informer) Need() <-chan struct{} {
 	i.once.Do(func() { close(i.needed) })
-	return i.filled
+	return i.filled.Done()
 }
 
 // Filled reports whether the objects of the first list are cached and have been handled.
-func (i *Informer) Filled() bool {
-	select {
-	case <-i.filled:
-		return true
-	default:
-		return false
-	}
-}
+func (i *Informer) Filled() bool { return cache.IsDone(i.filled) }
 
 // Run waits until Need is called and the resource can be listed, and then calls RunWithContext. After
 // each attempt to list the resource, it passes the result to the function tried.
@@ -164,11 +158,8 @@ func (i *Informer) RunWithContext(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	running.Go(func() { i.SharedIndexInformer.RunWithContext(ctx) })
-	if cache.WaitForCacheSync(ctx.Done(), i.handled) {
-		close(i.filled)
-		if i.OnFilled != nil {
-			i.OnFilled()
-		}
+	if cache.WaitFor(ctx, "", i.filled) && i.OnFilled != nil {
+		i.OnFilled()
 	}
 }
 

@@ -151,7 +151,7 @@ func (c *Controller) handleCRDChange(crd *declaration, exists bool, run func(*ow
 	}
 	if running && !valid {
 		for _, k := range before.keys() {
-			c.wake(k, "its kind is no longer reconciled")
+			c.wake(k, false, "its kind is no longer reconciled")
 		}
 	}
 	c.memory.Notify()

@@ -101,10 +101,10 @@ func TestQueueHandsOutChangesFirst(t *testing.T) {
 	q := c.queue
 	defer q.ShutDown()
 	for _, name := range []string{"a", "b", "c"} {
-		c.wakeLater(memory.Key{Name: name}, "it", "listed")
+		c.wake(memory.Key{Name: name}, true, "it listed")
 	}
-	c.wake(memory.Key{Name: "b"}, "it", "changed")
-	c.wake(memory.Key{Name: "d"}, "it", "created")
+	c.wake(memory.Key{Name: "b"}, false, "it changed")
+	c.wake(memory.Key{Name: "d"}, false, "it created")
 	var got []string
 	for range 4 {
 		k, _ := q.Get()

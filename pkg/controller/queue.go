@@ -38,15 +38,11 @@ func newQueue(
 		})})
 }
 
-// wake adds a changed object to the queue, and records the reason for the log. The object is
-// delayed if its last reconcile was recent and read many pods or nodes.
-func (c *Controller) wake(k memory.Key, why ...string) { c.add(k, false, why) }
-
-// wakeLater adds an object that might not have changed to the queue, behind the changed objects.
-func (c *Controller) wakeLater(k memory.Key, why ...string) { c.add(k, true, why) }
-
-func (c *Controller) add(k memory.Key, later bool, why []string) {
-	c.memory.Because(k, later, why...)
+// wake adds an object to the queue, and records the reason for the log. later means that the object might
+// not have changed, so it comes after the changed objects. The object is delayed if its last reconcile was
+// recent and read many pods or nodes.
+func (c *Controller) wake(k memory.Key, later bool, why string) {
+	c.memory.Because(k, later, why)
 	c.queue.AddAfter(k, c.memory.Rest(k, time.Now()))
 }
 

@@ -232,7 +232,7 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 		return 0, err
 	}
 	if !out.Ending && (!done || len(out.Refused) > 0 || out.Declined[plan.KindPod] != "") {
-		r.wake(k, "the last reconcile did not finish") // plan the remaining work, or react to the refusal
+		r.wake(k, false, "the last reconcile did not finish") // plan the remaining work, or react to the refusal
 	}
 	r.report.State(k, r.object, v, status.written, r.mem)
 	r.logFailures()

@@ -48,37 +48,35 @@ func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key
 // handler returns an event handler that requeues the objects whose plans an event can change.
 // Events from the loop's own writes requeue objects, too, but each costs only a plan from the caches.
 func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key) cache.ResourceEventHandler {
-	what := func(obj any) string {
+	wake := func(keys []memory.Key, later bool, obj any, how string) {
+		what := "it"
 		if o, ok := obj.(metav1.Object); ok && s.Singular != "" {
-			return s.Singular + " " + o.GetName()
+			what = s.Singular + " " + o.GetName()
 		}
-		return "it"
-	}
-	wake := func(obj any, how string) {
-		for _, k := range keys(obj) {
-			c.wake(k, what(obj), how)
+		for _, k := range keys {
+			c.wake(k, later, what+how)
 		}
 	}
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
-			if !initial {
-				wake(obj, "was added")
-				return
+			how := " was added"
+			if initial {
+				how = " existed at the start"
 			}
-			for _, k := range keys(obj) { // these objects might not have changed
-				c.wakeLater(k, what(obj), "existed at the start")
-			}
+			wake(keys(obj), initial, obj, how)
 		},
 		UpdateFunc: func(old, obj any) {
 			if s.Equal(old, obj) {
 				return
 			}
-			wake(obj, "was updated")
-			for k := range sets.New(keys(old)...).Delete(keys(obj)...) {
-				c.wake(k, what(old), "was released")
-			}
+			wake(keys(obj), false, obj, " was updated")
+			released := sets.New(keys(old)...).Delete(keys(obj)...)
+			wake(released.UnsortedList(), false, old, " was released")
 		},
-		DeleteFunc: func(obj any) { wake(informer.Object(obj), "was deleted") },
+		DeleteFunc: func(obj any) {
+			obj = informer.Object(obj)
+			wake(keys(obj), false, obj, " was deleted")
+		},
 	}
 }
 
@@ -266,7 +264,7 @@ func (r *revisionCache) resume() {
 		r.controller.report.Logf("listed %s: keeping the history of pod templates", r.Resource)
 		for _, o := range r.controller.kinds.list() {
 			for _, k := range o.keys() {
-				r.controller.wakeLater(k, "revisions can be read")
+				r.controller.wake(k, true, "revisions can be read")
 			}
 		}
 	default:

@@ -839,7 +839,7 @@ func (w *world) staysQuiet() {
 			looks := w.reconciles()
 			for _, kind := range w.kinds {
 				for _, obj := range w.List(kind.CRD(), "") {
-					w.c.wake(memory.Key{Kind: kind.CRD(), Namespace: obj.GetNamespace(), Name: obj.GetName()}, "a test asks for it")
+					w.c.wake(memory.Key{Kind: kind.CRD(), Namespace: obj.GetNamespace(), Name: obj.GetName()}, false, "a test asks for it")
 				}
 			}
 			w.passes(2 * time.Minute)

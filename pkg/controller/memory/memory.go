@@ -3,7 +3,6 @@
 package memory
 
 import (
-	"strings"
 	"sync"
 	"time"
 
@@ -200,13 +199,13 @@ type reconciles struct {
 
 // Because records a reason for the next reconcile of an object. later means that the object might not
 // have changed.
-func (m *Memory) Because(k Key, later bool, why ...string) {
+func (m *Memory) Because(k Key, later bool, why string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.entry(k)
 	e.later = later && (e.later || len(e.reasons) == 0)
 	if len(e.reasons) < maxReasons {
-		e.reasons = append(e.reasons, strings.Join(why, " "))
+		e.reasons = append(e.reasons, why)
 	}
 }
 

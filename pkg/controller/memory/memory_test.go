@@ -120,7 +120,7 @@ func TestLater(t *testing.T) {
 	} {
 		m, k := New(metrics.New("")), Key{Name: "foo"}
 		for _, later := range test.reasons {
-			m.Because(k, later, "it", "was seen")
+			m.Because(k, later, "it was seen")
 		}
 		if got := m.Later(k); got != test.want {
 			t.Errorf("%s: later is %t, want %t", name, got, test.want)

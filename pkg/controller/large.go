@@ -12,21 +12,18 @@ import (
 // only an outline of a larger object, and each reconcile reads that object from the server.
 const maxCached = 32 << 10
 
-// annotationOutline marks an outline. It is never written to the server.
-const annotationOutline = apis.Prefix + "outline"
-
+// isOutline reports whether an object is an outline. Only an outline has no creation time.
 func isOutline(obj *unstructured.Unstructured) bool {
-	return obj.GetAnnotations()[annotationOutline] != ""
+	created := obj.GetCreationTimestamp()
+	return created.IsZero()
 }
 
 // trimOwner returns a function that drops managed fields and annotations that no plan reads,
 // and replaces a large object with its outline. This limits the memory for each object.
 func trimOwner(kind kinds.Kind) func(*unstructured.Unstructured) any {
 	return func(u *unstructured.Unstructured) any {
-		// client-go transforms the objects of a streamed list twice, so u may be an outline already.
-		// Users can set the annotation, too, but only an outline has no creation time.
-		if created := u.GetCreationTimestamp(); isOutline(u) && created.IsZero() {
-			return u
+		if isOutline(u) {
+			return u // client-go transforms the objects of a streamed list twice
 		}
 		u.SetManagedFields(nil)
 		u.SetAnnotations(plannedAnnotations(u))
@@ -53,8 +50,6 @@ func plannedAnnotations(obj *unstructured.Unstructured) map[string]string {
 
 // outline returns the parts of an object that identify it and show whether it has changed.
 func outline(kind kinds.Kind, obj *unstructured.Unstructured) *unstructured.Unstructured {
-	annotations := plannedAnnotations(obj)
-	annotations[annotationOutline] = "true"
 	o := &unstructured.Unstructured{Object: map[string]any{}}
 	o.SetGroupVersionKind(obj.GroupVersionKind())
 	o.SetNamespace(obj.GetNamespace())
@@ -63,7 +58,7 @@ func outline(kind kinds.Kind, obj *unstructured.Unstructured) *unstructured.Unst
 	o.SetResourceVersion(obj.GetResourceVersion())
 	o.SetGeneration(obj.GetGeneration())
 	o.SetDeletionTimestamp(obj.GetDeletionTimestamp())
-	o.SetAnnotations(annotations)
+	o.SetAnnotations(plannedAnnotations(obj))
 	at := kind.Mapping.Status
 	// This cannot fail, because o has no status yet, and no path of the kind contains another.
 	o.Object["status"], _ = strategy.EncodeStatus(at, strategy.DecodeStatus(at, obj), o)

@@ -15,7 +15,7 @@ import (
 // sized returns an object whose template has an argument of the given number of bytes.
 func sized(kind kinds.Kind, bytes int) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{
-		"metadata": map[string]any{"namespace": "ns", "name": "foo", "uid": "u", "resourceVersion": "7", "generation": int64(3)},
+		"metadata": map[string]any{"namespace": "ns", "name": "foo", "uid": "u", "resourceVersion": "7", "generation": int64(3), "creationTimestamp": "2026-01-02T15:04:05Z"},
 		"spec": map[string]any{
 			"replicas": int64(2), "deploymentName": "web", "image": "nginx",
 			"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{

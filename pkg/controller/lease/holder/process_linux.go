@@ -24,15 +24,14 @@ func Machine() string {
 // Alive reports whether a process on this machine is running. A zombie is not running. If another
 // process has reused the PID, Alive returns true, and the lease has to expire.
 func Alive(pid int) bool {
-	return syscall.Kill(pid, 0) != syscall.ESRCH && !ended(pid)
-}
-
-func ended(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
+	if syscall.Kill(pid, 0) == syscall.ESRCH {
 		return false
 	}
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return true
+	}
 	// The program name may contain any character; the state follows it.
-	_, state, found := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
-	return found && (strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X"))
+	_, state, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
+	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }

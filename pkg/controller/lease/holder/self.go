@@ -14,9 +14,7 @@ import (
 // Self returns the record of a loop in this process. Each call generates a new Holder.
 func Self(version string, scope leaserecord.Scope) leaserecord.Loop {
 	l := leaserecord.Loop{User: person(), PID: os.Getpid(), Machine: Machine(), Version: version, Scope: scope}
-	if host, err := os.Hostname(); err == nil {
-		l.Host = host
-	}
+	l.Host, _ = os.Hostname() // empty if unknown
 	// In two containers, everything except the random part can be equal.
 	l.Holder = fmt.Sprintf("%s_%s_%d_%.8s", l.User, l.Host, l.PID, uuid.NewUUID())
 	return l

@@ -78,13 +78,8 @@ const longestSelector = 4096
 // Covers reports whether the scope includes an object with the given namespace, kind
 // (plural.group), and labels.
 func (s Scope) Covers(namespace, kind string, object map[string]string) bool {
-	if s.Namespace != "" && s.Namespace != namespace {
-		return false
-	}
-	if !s.has(kind) {
-		return false
-	}
-	if len(s.Selector) > longestSelector {
+	elsewhere := s.Namespace != "" && s.Namespace != namespace
+	if elsewhere || !s.has(kind) || len(s.Selector) > longestSelector {
 		return false
 	}
 	selector, err := labels.Parse(s.Selector)
@@ -153,11 +148,9 @@ func LoopOf(lease *coordinationv1.Lease) Loop {
 	if pid, err := strconv.Atoi(about[apis.AnnotationPID]); err == nil {
 		l.PID = pid
 	}
-	switch kinds := about[apis.AnnotationKinds]; kinds {
-	case "":
-	case anyDeclared:
+	if kinds := about[apis.AnnotationKinds]; kinds == anyDeclared {
 		l.Scope.Declared = true
-	default:
+	} else if kinds != "" {
 		l.Scope.Kinds = strings.Split(kinds, ",")
 	}
 	l.Holder = ptr.Deref(lease.Spec.HolderIdentity, "")

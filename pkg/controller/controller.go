@@ -184,16 +184,23 @@ func (c *Controller) Run(ctx context.Context) error {
 // returns an error if each kind's list request is forbidden. It logs which CRDs are not installed.
 // Informers retry and log later failures.
 func (c *Controller) mayStart(ctx context.Context) error {
-	if _, err := c.Core.Pods(c.Namespace).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
+	one := metav1.ListOptions{Limit: 1}
+	if _, err := c.Core.Pods(c.Namespace).List(ctx, one); err != nil {
 		return fmt.Errorf("list pods: %w", err)
 	}
-	if err := c.mayReadDeclarations(ctx); err != nil {
-		return err
+	if c.Declared.any() {
+		_, err := c.Dynamic.Resource(kinds.CRDResource()).List(ctx, one)
+		if forbidden(err) {
+			err = fmt.Errorf("list CRDs to find declared kinds (without this permission, pass the CRDs with --kind-file): %w", err)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	var missing []string
 	var denied []error
 	for _, o := range c.kinds.list() {
-		_, err := o.client.Namespace(c.Namespace).List(ctx, metav1.ListOptions{Limit: 1})
+		_, err := o.client.Namespace(c.Namespace).List(ctx, one)
 		switch {
 		case apierrors.IsNotFound(err):
 			missing = append(missing, o.kind.CRD())

@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -97,17 +96,6 @@ func (c *Controller) refuseMissing(store cache.Store) {
 }
 
 var errNotDeclared = errors.New("no CRD of that name has the annotation " + kinds.AnnotationPlan)
-
-func (c *Controller) mayReadDeclarations(ctx context.Context) error {
-	if !c.Declared.any() {
-		return nil
-	}
-	_, err := c.Dynamic.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{Limit: 1})
-	if forbidden(err) {
-		return fmt.Errorf("list CRDs to find declared kinds (without this permission, pass the CRDs with --kind-file): %w", err)
-	}
-	return err
-}
 
 // handleCRDChange starts, restarts, or stops reconciling a kind after its CRD has changed. It is
 // never called concurrently.

@@ -17,18 +17,27 @@ import (
 // the nodes like a DaemonSet. The scheduler binds the pods.
 func Nodes(v View) Actions { return fill(v, perNode(v)) }
 
-// perNode returns the slots of the nodes that should run the owner's pod.
+// perNode returns the slots of the nodes that should run the owner's pod. It keeps an existing pod on a node
+// with a taint that only prevents new pods.
 func perNode(v View) slotSet {
 	// The template is nil if it is invalid. In this case, the pods are not touched.
-	demand := demandOf(ptr.Deref(v.Owner.Template, corev1.PodTemplateSpec{}).Spec)
+	spec := ptr.Deref(v.Owner.Template, corev1.PodTemplateSpec{}).Spec
+	affinity, tolerations := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: spec}), DaemonTolerations(spec)
+	tolerates := func(node *corev1.Node, effect corev1.TaintEffect) bool {
+		relevant := func(taint *corev1.Taint) bool { return taint.Effect == effect }
+		_, untolerated := scheduling.FindMatchingUntoleratedTaint(logr.Discard(), node.Spec.Taints, tolerations, relevant, true)
+		return !untolerated
+	}
 	nodes := make(map[slots.Slot]string, len(v.Nodes))
 	kept := map[slots.Slot]bool{}
 	for _, node := range v.Nodes {
-		switch should, may := demand.runs(node); {
-		case should:
-			nodes[slots.OfNode(node.Name)] = node.Name
-		case may:
-			kept[slots.OfNode(node.Name)] = true
+		fits, _ := affinity.Match(node) // an invalid selector matches nothing
+		switch slot := slots.OfNode(node.Name); {
+		case !fits, spec.NodeName != "" && spec.NodeName != node.Name, !tolerates(node, corev1.TaintEffectNoExecute):
+		case tolerates(node, corev1.TaintEffectNoSchedule):
+			nodes[slot] = node.Name
+		default:
+			kept[slot] = true
 		}
 	}
 	return slotSet{
@@ -38,36 +47,6 @@ func perNode(v View) slotSet {
 		all:   slices.Values(slices.Sorted(maps.Keys(nodes))),
 		nodes: nodes,
 	}
-}
-
-// demand holds the requirements of a pod for its node.
-type demand struct {
-	nodeName    string
-	affinity    nodeaffinity.RequiredNodeAffinity
-	tolerations []corev1.Toleration
-}
-
-func demandOf(spec corev1.PodSpec) demand {
-	return demand{spec.NodeName, nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: spec}), DaemonTolerations(spec)}
-}
-
-// runs reports whether a node should run the pod, and whether an existing pod is allowed to stay on it.
-func (d demand) runs(node *corev1.Node) (should, may bool) {
-	if d.nodeName != "" && d.nodeName != node.Name {
-		return false, false
-	}
-	// An invalid selector matches nothing.
-	if fits, _ := d.affinity.Match(node); !fits {
-		return false, false
-	}
-	may = d.tolerates(node, corev1.TaintEffectNoExecute)
-	return may && d.tolerates(node, corev1.TaintEffectNoSchedule), may
-}
-
-func (d demand) tolerates(node *corev1.Node, effect corev1.TaintEffect) bool {
-	relevant := func(taint *corev1.Taint) bool { return taint.Effect == effect }
-	_, untolerated := scheduling.FindMatchingUntoleratedTaint(logr.Discard(), node.Spec.Taints, d.tolerations, relevant, true)
-	return !untolerated
 }
 
 // DaemonTolerations returns the tolerations of a pod that must run on its node: the template's

@@ -95,9 +95,12 @@ func TestPlansForNodesConverge(t *testing.T) {
 		if p := Nodes(v); p.Writes() {
 			t.Fatalf("still wants %q", deeds(p))
 		}
+		wanted := perNode(View{Nodes: v.Nodes})
 		for _, n := range v.Nodes {
-			at := slices.IndexFunc(v.Pods, func(p Pod) bool { return p.Slot == slots.OfNode(n.Name) })
-			should, may := demandOf(corev1.PodSpec{}).runs(n)
+			slot := slots.OfNode(n.Name)
+			at := slices.IndexFunc(v.Pods, func(p Pod) bool { return p.Slot == slot })
+			should := wanted.wants(slot)
+			may := should || wanted.kept[slot]
 			if (should && (at < 0 || v.outdated(v.Pods[at]))) || (!may && at >= 0) {
 				t.Fatalf("node %s: should run one %v, may %v; pod %d of %+v", n.Name, should, may, at, v.Pods)
 			}

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
@@ -61,13 +62,10 @@ func forNode(pod *corev1.Pod, node string) {
 	only := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 		MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}},
 	}}}
-	affinity := pod.Spec.Affinity.DeepCopy() // other pods share the template
-	if affinity == nil {
-		affinity = &corev1.Affinity{}
-	}
-	if affinity.NodeAffinity == nil {
-		affinity.NodeAffinity = &corev1.NodeAffinity{}
-	}
-	affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = only
-	pod.Spec.Affinity = affinity
+	// These are copies, because other pods share the template.
+	affinity := ptr.Deref(pod.Spec.Affinity, corev1.Affinity{})
+	nodeAffinity := ptr.Deref(affinity.NodeAffinity, corev1.NodeAffinity{})
+	nodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = only
+	affinity.NodeAffinity = &nodeAffinity
+	pod.Spec.Affinity = &affinity
 }

@@ -59,10 +59,7 @@ func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Sta
 // storedConditions returns all stored conditions of an object, including conditions that other
 // programs wrote. It does not copy the conditions.
 func storedConditions(at kinds.StatusPaths, obj *unstructured.Unstructured) []any {
-	stored, _, err := unstructured.NestedFieldNoCopy(obj.Object, at.Conditions...)
-	if err != nil {
-		return nil
-	}
+	stored, _, _ := unstructured.NestedFieldNoCopy(obj.Object, at.Conditions...)
 	list, _ := stored.([]any)
 	return list
 }
@@ -116,11 +113,9 @@ func EncodeStatus(at kinds.StatusPaths, s plan.Status, obj *unstructured.Unstruc
 	}
 	put(s.ObservedGeneration, at.ObservedGeneration)
 	put(s.Selector, at.Selector)
-	names := make([]any, len(s.PodNames))
-	for i, name := range s.PodNames {
-		names[i] = name
+	if len(at.PodNames) > 0 {
+		errs = append(errs, unstructured.SetNestedStringSlice(object, s.PodNames, at.PodNames...))
 	}
-	put(names, at.PodNames)
 	if len(at.Conditions) > 0 {
 		conditions := slices.Clone(storedConditions(at, obj))
 		for _, c := range s.Conditions {

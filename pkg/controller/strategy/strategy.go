@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
@@ -131,10 +132,7 @@ func indexByOwner(obj any) ([]string, error) {
 }
 
 func ownerUID(obj metav1.Object) types.UID {
-	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
-		return ref.UID
-	}
-	return ""
+	return ptr.Deref(metav1.GetControllerOfNoCopy(obj), metav1.OwnerReference{}).UID
 }
 
 // trimMeta returns the metadata of a child to cache: the key, the version, and the controller reference.

@@ -86,7 +86,7 @@ func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
 	done = true
 	for operations := w.Plan.Operations; len(operations) > 0; {
 		n := batch(operations)
-		begun, err := SlowStart(ctx, operations[:n], w.proceed(), func(ctx context.Context, op plan.Operation) error {
+		begun, err := SlowStart(ctx, operations[:n], w.proceed, func(ctx context.Context, op plan.Operation) error {
 			return w.write(ctx, op, o)
 		})
 		done = done && begun == n
@@ -112,13 +112,9 @@ func batch(operations []plan.Operation) int {
 	return n
 }
 
-// proceed returns a function that reports whether another operation may start.
-func (w *Work) proceed() func() bool {
-	begun := 0
-	return func() bool {
-		begun++
-		return (begun <= sliceLeast || w.Clock.Now().Before(w.end)) && w.Current()
-	}
+// proceed reports whether another operation of a batch may start, after those that have begun.
+func (w *Work) proceed(begun int) bool {
+	return (begun < sliceLeast || w.Clock.Now().Before(w.end)) && w.Current()
 }
 
 func (w *Work) write(ctx context.Context, op plan.Operation, o *Outcome) error {
@@ -272,13 +268,13 @@ const maxBatch = 128
 
 // SlowStart calls do for each item in parallel. It starts with one call and allows one more after every
 // success, so the number of parallel calls doubles in the time of one call. It starts no call after the
-// first error, after ctx is done, or if proceed returns false. It waits for the calls in flight, and
-// returns the number of calls and the first error.
-func SlowStart[T any](ctx context.Context, items []T, proceed func() bool, do func(context.Context, T) error) (begun int, err error) {
+// first error, after ctx is done, or if proceed, which gets the number of calls so far, returns false. It waits
+// for the calls in flight, and returns the number of calls and the first error.
+func SlowStart[T any](ctx context.Context, items []T, proceed func(begun int) bool, do func(context.Context, T) error) (begun int, err error) {
 	results := make(chan error)
 	size, running := 1, 0
 	for {
-		for begun < len(items) && running < size && err == nil && ctx.Err() == nil && proceed() {
+		for begun < len(items) && running < size && err == nil && ctx.Err() == nil && proceed(begun) {
 			item := items[begun]
 			begun, running = begun+1, running+1
 			go func() { results <- Recover(ctx, func() error { return do(ctx, item) }) }()

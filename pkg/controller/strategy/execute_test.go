@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func always() bool { return true }
+func always(int) bool { return true }
 
 // The number of parallel calls starts at one and doubles as long as calls succeed: after n successes, at
 // most n+1 calls are in flight.
@@ -83,7 +83,7 @@ func TestSlowStartStopsAtTheFirstFailure(t *testing.T) {
 
 func TestSlowStartAsksBeforeEachCall(t *testing.T) {
 	asked := 0
-	begun, err := SlowStart(t.Context(), make([]int, 10), func() bool { asked++; return asked <= 3 },
+	begun, err := SlowStart(t.Context(), make([]int, 10), func(begun int) bool { asked++; return begun < 3 && asked <= 3 },
 		func(context.Context, int) error { return nil })
 	if begun != 3 || err != nil {
 		t.Errorf("began %d calls, want 3 (%v)", begun, err)

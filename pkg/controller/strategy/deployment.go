@@ -40,9 +40,13 @@ func completeDeployment(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstru
 			v.Problem = err.Error()
 		}
 	}
-	if v.Wanted.Name, err = deploymentName(kind, obj); err != nil {
-		v.Invalid = err.Error()
+	if path := kind.Mapping.DeploymentNamePath; len(path) > 0 {
+		if v.Wanted.Name, _, err = unstructured.NestedString(obj.Object, path...); err != nil {
+			v.Invalid = fmt.Sprintf("read the Deployment name of %s: %v", v.Name, err)
+			return
+		}
 	}
+	v.Wanted.Name = cmp.Or(v.Wanted.Name, v.Name)
 }
 
 // DeploymentResource returns the resource of Deployments. They are read and written as unstructured
@@ -144,17 +148,6 @@ func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32
 			"template": template,
 		},
 	}, nil
-}
-
-func deploymentName(kind kinds.Kind, obj *unstructured.Unstructured) (string, error) {
-	if path := kind.Mapping.DeploymentNamePath; len(path) > 0 {
-		name, _, err := unstructured.NestedString(obj.Object, path...)
-		if err != nil {
-			return "", fmt.Errorf("read the Deployment name of %s: %w", obj.GetName(), err)
-		}
-		return cmp.Or(name, obj.GetName()), nil
-	}
-	return obj.GetName(), nil
 }
 
 // readDeployments adds to a view the Deployments that the object controls, and any other Deployment with

@@ -62,23 +62,20 @@ const RelabelInterval = 30 * time.Second
 // restoreLabels adds operations that restore the identity labels of the pods that stay. Plans do not
 // need these labels, but users, Services, and the selector in the status do.
 func (p *Actions) restoreLabels(v View) {
-	var list []Operation
+	deletions, wait := p.Operations, left(v.Memory.LabelRefused, RelabelInterval, v.Now)
 	for _, pod := range v.Pods {
-		if pod.Unlabeled && !pod.Terminating && !slices.ContainsFunc(p.Operations, func(o Operation) bool { return o.UID == pod.UID }) {
-			list = append(list, Operation{
+		deleted := func(o Operation) bool { return o.UID == pod.UID }
+		switch {
+		case !pod.Unlabeled, pod.Terminating, slices.ContainsFunc(deletions, deleted):
+		case wait > 0:
+			p.Recheck = sooner(p.Recheck, wait)
+		default:
+			p.Operations = append(p.Operations, Operation{
 				Verb: Patch, Kind: KindPod, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
 				Slot: pod.Slot, Replaces: pod.Replaces, Optional: true, Text: "restore the labels of pod " + pod.Name,
 			})
 		}
 	}
-	if len(list) == 0 {
-		return
-	}
-	if wait := left(v.Memory.LabelRefused, RelabelInterval, v.Now); wait > 0 {
-		p.Recheck = sooner(p.Recheck, wait)
-		return
-	}
-	p.Operations = append(p.Operations, list...)
 }
 
 // relevant returns the pods that count toward the slots. It omits stuck pods, which the controller

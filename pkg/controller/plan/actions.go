@@ -125,9 +125,7 @@ func Decide(v View, rules func(View) Actions) Actions {
 		return Actions{Memory: v.Memory}
 	}
 	p := rules(v)
-	if history := Revisions(v); len(history) > 0 {
-		p.Operations = append(history, p.Operations...)
-	}
+	p.Operations = append(Revisions(v), p.Operations...)
 	if v.Paused() {
 		p.Operations = nil
 		p.Recheck = sooner(p.Recheck, v.Owner.Pause.Left(v.Now))

@@ -39,7 +39,6 @@ func fill(v View, s slotSet) Actions {
 		missing = nil
 	}
 	p.restoreLabels(v)
-	p.Operations = slices.Grow(p.Operations, len(missing))
 	for _, create := range missing {
 		if wait := p.Memory.wait(create.Slot, v); wait > 0 {
 			p.Recheck = sooner(p.Recheck, wait)
@@ -82,9 +81,6 @@ func (p *Actions) restoreLabels(v View) {
 // cannot remove, and pods from the kind's previous strategy, which stay.
 func relevant(v View, s slotSet) []Pod {
 	ignored := func(p Pod) bool { return v.stuckTerminating(p) || s.ofOtherPlan(p.Slot) }
-	if !slices.ContainsFunc(v.Pods, ignored) {
-		return v.Pods
-	}
 	return slices.DeleteFunc(slices.Clone(v.Pods), ignored)
 }
 

@@ -64,11 +64,10 @@ func (m Memory) Refused(slot slots.Slot, r Refusal) Memory {
 	if old := m.Refusals[slot]; old.Generation == r.Generation {
 		r.Count = old.Count + 1
 	}
-	m.Refusals = maps.Clone(m.Refusals)
-	if m.Refusals == nil {
-		m.Refusals = map[slots.Slot]Refusal{}
-	}
-	m.Refusals[slot] = r
+	refusals := map[slots.Slot]Refusal{}
+	maps.Copy(refusals, m.Refusals)
+	refusals[slot] = r
+	m.Refusals = refusals
 	return m
 }
 

@@ -44,7 +44,7 @@ func listed(all []string) string {
 func Summary(fields []Field) string {
 	var all []string
 	for _, f := range fields {
-		if image, is := f.Value.(string); is && nameOf(f.Path) == "image" {
+		if image, is := f.Value.(string); is && f.Path.Last().Name == "image" {
 			all = append(all, "image "+image)
 		}
 		template, _ := f.Value.(map[string]any)
@@ -57,15 +57,13 @@ func Summary(fields []Field) string {
 	return listed(all)
 }
 
-func nameOf(p fieldpath.Path) string { return p.Last().Name }
-
 func changeOf(at fieldpath.Path, from, to any) []string {
 	if sameValue(from, to) {
 		return nil
 	}
 	was, wasObject := from.(map[string]any)
 	is, isObject := to.(map[string]any)
-	switch name := nameOf(at); {
+	switch name := at.Last().Name; {
 	case wasObject && isObject:
 		return changeOfTemplate(was, is)
 	case name == apis.AnnotationRestartedAt:

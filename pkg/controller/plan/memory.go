@@ -140,19 +140,16 @@ func (f Failure) seen(pod Pod, now time.Time) Failure {
 	if !f.ReadyAt.IsZero() && now.Sub(f.ReadyAt) >= steadyAfter {
 		f = Failure{}
 	}
-	readyAt, readySince := f.ReadyAt, f.ReadySince
-	f.ReadyAt, f.ReadySince = time.Time{}, time.Time{}
 	switch {
 	case pod.Finished && f.UID != pod.UID:
 		if f.Template != pod.Template {
 			f.Count = 0
 		}
 		return Failure{UID: pod.UID, At: now, Count: f.Count + 1, Template: pod.Template}
-	case pod.Ready && !pod.Finished: // a finished pod may still have the condition Ready
-		f.ReadyAt, f.ReadySince = readyAt, pod.ReadySince
-		if readyAt.IsZero() || readyAt.After(now) || !readySince.Equal(pod.ReadySince) {
-			f.ReadyAt = now
-		}
+	case !pod.Ready || pod.Finished: // a finished pod may still have the condition Ready
+		f.ReadyAt, f.ReadySince = time.Time{}, time.Time{}
+	case f.ReadyAt.IsZero() || f.ReadyAt.After(now) || !f.ReadySince.Equal(pod.ReadySince):
+		f.ReadyAt, f.ReadySince = now, pod.ReadySince
 	}
 	return f
 }

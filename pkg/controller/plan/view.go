@@ -82,7 +82,7 @@ type Pod struct {
 	// Terminating means that the pod has a deletion timestamp. Grace is the pod's grace period.
 	Terminating bool
 	Grace       time.Duration
-	// ReadySince is the time at which the pod became ready.
+	// ReadySince is the time at which the pod became ready. Plans read it only if Ready is set.
 	Ready      bool
 	ReadySince time.Time
 	// Template is the template hash in the pod's label, or "" if there is no label.

@@ -55,9 +55,7 @@ func trimPod(pod *corev1.Pod) any {
 			p.Deployment, _ = strings.CutSuffix(ref.Name, "-"+hash)
 		}
 	}
-	if ready, since := problem.Ready(pod); ready {
-		p.Ready, p.ReadySince = true, since
-	}
+	p.Ready, p.ReadySince = problem.Ready(pod)
 	p.FailureCode, p.Failure = problem.Lasting(pod)
 	return &Record[plan.Pod]{meta, p}
 }

@@ -274,7 +274,7 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	}
 	t.read, t.tail, t.reported, t.rest = true, -1, false, Line{}
 	go t.supervise(ctx, cancel)
-	t.rest, came, err = copyLines(body, f.Out.linesOf(c), t.known, f.Out)
+	t.rest, came, err = copyLines(body, f.Out.linesOf(c), t.known)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(err, errWrite):
 	case errors.Is(cause, errTurn):
@@ -337,7 +337,7 @@ func (t *tail) flush(c Container) {
 	l := t.follower.Out.linesOf(c)
 	l.add(t.rest)
 	t.rest = Line{}
-	if _, err := l.text.WriteTo(t.follower.Out); err != nil {
+	if err := l.write(); err != nil {
 		t.follower.stop(err)
 	}
 }

@@ -100,15 +100,14 @@ func (l *lines) add(line Line) {
 	l.text.WriteString(line.Text + "\n")
 }
 
-// Write writes whole lines. Any error wraps errWrite.
-func (o *Output) Write(lines []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	n, err := o.Out.Write(lines)
-	if err != nil {
-		err = fmt.Errorf("%w: %w", errWrite, err)
+// write writes the collected lines. Any error wraps errWrite.
+func (l *lines) write() error {
+	l.output.mu.Lock()
+	defer l.output.mu.Unlock()
+	if _, err := l.text.WriteTo(l.output.Out); err != nil {
+		return fmt.Errorf("%w: %w", errWrite, err)
 	}
-	return n, err
+	return nil
 }
 
 // Say prints a message about the logs to ErrOut.

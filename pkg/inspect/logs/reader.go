@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 )
@@ -24,46 +25,50 @@ type Reader struct {
 
 // part is one piece of the output of Once: a heading, a log, or a heading with a log.
 type part struct {
-	of      Container
-	say     string
-	request *Request
-	// from and to are the ends of a pipe for the lines of the log.
-	from *io.PipeReader
-	to   *io.PipeWriter
+	of  Container
+	say string
+	// open opens the log once, and returns the same result each time. A heading has an empty log.
+	open func() (io.ReadCloser, error)
+}
+
+func (p part) close() {
+	if body, err := p.open(); err == nil {
+		_ = body.Close()
+	}
 }
 
 // Once writes the logs of containers one after the other, failing pods last, and opens several in advance. If
 // a log cannot be read, Once records an error and continues. It stops if writing fails or the context ends.
 func (r *Reader) Once(ctx context.Context, containers []Container) []error {
+	ctx, stop := context.WithCancel(ctx)
 	var parts []part
 	for _, c := range failingLast(containers) {
-		parts = append(parts, r.parts(c)...)
+		parts = append(parts, r.parts(ctx, c)...)
 	}
-	ctx, stop := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	defer running.Wait()
+	opened := 0
 	defer func() {
 		stop()
-		for _, p := range parts {
-			p.from.CloseWithError(context.Canceled)
+		for _, p := range parts[:opened] {
+			p.close()
 		}
 	}()
-	running.Go(func() { r.readAhead(ctx, parts, &running) })
 	var failed []error
 	var broken Container
 	reported := map[string]bool{} // namespaces
 	silent := len(parts) > 0
-	for _, p := range parts {
+	for i, p := range parts {
+		for ; opened < min(i+r.Most, len(parts)); opened++ {
+			go parts[opened].open()
+		}
 		if p.of == broken {
-			_ = p.from.Close() // ends its read, which may wait to be written; it never fails
+			p.close()
 			continue
 		}
 		if p.say != "" {
-			silent = false
 			r.Out.sayOf(p.of, "%s", p.say)
 		}
-		n, err := io.Copy(r.Out, p.from)
-		silent = silent && n == 0 && err == nil
+		came, err := r.write(p)
+		silent = silent && p.say == "" && !came && err == nil
 		if err == nil {
 			continue
 		}
@@ -91,67 +96,56 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 
 // parts returns the output for a container: its log or, on request, its previous log. A previous log that
 // explains why the pod is not ready precedes the log. If there is no log, a heading explains why.
-func (r *Reader) parts(c Container) []part {
-	say := func(format string, args ...any) part {
-		p := part{of: c, say: fmt.Sprintf(format, args...)}
-		p.from, p.to = io.Pipe()
-		return p
+func (r *Reader) parts(ctx context.Context, c Container) []part {
+	say := func(format string, args ...any) []part {
+		empty := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("")), nil }
+		return []part{{of: c, say: fmt.Sprintf(format, args...), open: empty}}
 	}
-	current, before := say(""), say("")
-	current.request = &Request{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Tail: r.Tail, Since: r.Since}
-	before.request = &Request{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Tail: r.Tail, Since: r.Since, Previous: true}
+	log := func(say string, previous bool) part {
+		return part{of: c, say: say, open: sync.OnceValues(func() (io.ReadCloser, error) {
+			return r.Open.open(ctx, Request{
+				Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Tail: r.Tail, Since: r.Since, Previous: previous,
+			})
+		})}
+	}
 	switch {
 	case c.previous && (r.Previous || c.last):
-		return []part{before}
+		return []part{log("", true)}
 	case r.Previous:
-		return []part{say("container %s was never restarted, so it has no previous log", c.Name)}
+		return say("container %s was never restarted, so it has no previous log", c.Name)
 	case c.phase == phaseNotStarted && c.reason != "":
-		return []part{say("container %s has not started, so there is no log: %s", c.Name, c.reason)}
+		return say("container %s has not started, so there is no log: %s", c.Name, c.reason)
 	case c.phase == phaseNotStarted:
-		return []part{say("container %s has not started, so there is no log", c.Name)}
+		return say("container %s has not started, so there is no log", c.Name)
 	case c.crashed:
-		before.say = fmt.Sprintf("container %s exited (%s); last lines:", c.Name, c.end)
-		current.say = fmt.Sprintf("container %s restarted:", c.Name)
-		return []part{before, current}
+		return []part{
+			log(fmt.Sprintf("container %s exited (%s); last lines:", c.Name, c.end), true),
+			log(fmt.Sprintf("container %s restarted:", c.Name), false),
+		}
 	}
-	return []part{current}
+	return []part{log("", false)}
 }
 
-// readAhead starts to read the logs in order, at most r.Most at the same time. Each read blocks until
-// Once has written the previous logs.
-func (r *Reader) readAhead(ctx context.Context, parts []part, running *sync.WaitGroup) {
-	slots := make(chan struct{}, r.Most)
-	for _, p := range parts {
-		slots <- struct{}{} // this does not block after the context ends, because reads end with the context
-		running.Go(func() {
-			defer func() { <-slots }()
-			p.to.CloseWithError(r.read(ctx, p))
-		})
-	}
-}
-
-// read writes the log of a part to its pipe.
-func (r *Reader) read(ctx context.Context, p part) error {
-	if p.request == nil {
-		return nil
-	}
-	body, err := r.Open.open(ctx, *p.request)
+// write writes the log of a part. came reports whether any lines were written.
+func (r *Reader) write(p part) (came bool, err error) {
+	body, err := p.open()
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer body.Close()
 	all := r.Out.linesOf(p.of)
-	rest, _, err := copyLines(body, all, &resume{}, p.to)
+	rest, came, err := copyLines(body, all, &resume{})
 	if err == nil && rest.Text != "" {
 		all.add(rest)
-		_, err = all.text.WriteTo(p.to)
+		came = came || all.text.Len() > 0
+		err = all.write()
 	}
-	return err
+	return came, err
 }
 
 // copyLines writes the new lines of a log until the log ends. rest is the incomplete last line. came reports
 // whether any lines were written.
-func copyLines(body io.Reader, all *lines, known *resume, to io.Writer) (rest Line, came bool, err error) {
+func copyLines(body io.Reader, all *lines, known *resume) (rest Line, came bool, err error) {
 	from := newLineReader(body)
 	for {
 		text, err := from.next()
@@ -161,7 +155,7 @@ func copyLines(body io.Reader, all *lines, known *resume, to io.Writer) (rest Li
 		}
 		if all.text.Len() > 0 && (err != nil || from.idle() || all.text.Len() >= batchBytes) {
 			came = true
-			if _, err := all.text.WriteTo(to); err != nil {
+			if err := all.write(); err != nil {
 				return Line{}, came, err
 			}
 		}

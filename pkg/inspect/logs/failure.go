@@ -32,8 +32,7 @@ func AddLastLines(ctx context.Context, core corev1client.PodsGetter, errs []erro
 	ctx, cancel := context.WithTimeout(ctx, logsWithin)
 	defer cancel()
 	for i, err := range errs {
-		var failed *observe.FailedError
-		if errors.As(err, &failed) {
+		if failed, is := errors.AsType[*observe.FailedError](err); is {
 			errs[i] = fmt.Errorf("%w\n%s", err, describeFailure(ctx, Server(core), failed.Observation))
 		}
 	}

@@ -206,9 +206,8 @@ func (t *tail) run(ctx context.Context) {
 			continue
 		}
 		came, yielded, err := t.look(ctx, c, s)
-		var denied *MissingRightError
 		switch {
-		case errors.As(err, &denied) || errors.Is(err, errWrite):
+		case errors.As(err, new(*MissingRightError)), errors.Is(err, errWrite):
 			f.stop(err)
 			return
 		case came:
@@ -217,7 +216,7 @@ func (t *tail) run(ctx context.Context) {
 		if now, _ := t.now(); yielded || now != c || err == nil && (t.progress.done || s == toReadPrevious) {
 			continue
 		}
-		if status := apierrors.APIStatus(nil); errors.As(err, &status) && !notYet(err) && !t.reported {
+		if errors.As(err, new(apierrors.APIStatus)) && !notYet(err) && !t.reported {
 			t.reported = true
 			f.Out.sayOf(c, "the log of container %s cannot be read, trying again: %v", c.Name, err)
 		}

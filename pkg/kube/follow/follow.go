@@ -117,8 +117,7 @@ func Transient(err error) bool {
 	if errors.As(err, &status) {
 		return status.Status().Code >= http.StatusInternalServerError || apierrors.IsTooManyRequests(err)
 	}
-	var failed *url.Error
-	return errors.As(err, &failed) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, new(*url.Error)) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // Sleep waits for a duration. If the context ends first, Sleep returns its cause.

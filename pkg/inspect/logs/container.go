@@ -2,14 +2,15 @@ package logs
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -78,10 +79,7 @@ func Containers(report status.Report, w Wanted) []Container {
 		if w.FullNames {
 			short = pod.Name
 		}
-		for _, c := range containersOf(pod, short, !model.Ready, w) {
-			c.reason = model.Reason
-			all = append(all, c)
-		}
+		all = append(all, containersOf(model, short, !model.Ready, w)...)
 	}
 	return all
 }
@@ -107,14 +105,18 @@ func shortName(object string, pod *corev1.Pod) (short, slot string) {
 }
 
 // containersOf returns the selected containers of a pod in their start order.
-func containersOf(pod *corev1.Pod, short string, failing bool, w Wanted) []Container {
+func containersOf(model problem.Pod, short string, failing bool, w Wanted) []Container {
+	pod := model.Object
 	statuses := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 	main := defaultContainer(pod)
 	var all []Container
 	for _, spec := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-		c := Container{Namespace: pod.Namespace, Pod: pod.Name, uid: pod.UID, Name: spec.Name, node: pod.Spec.NodeName, label: short, failing: failing}
+		c := Container{
+			Namespace: pod.Namespace, Pod: pod.Name, uid: pod.UID, Name: spec.Name, node: pod.Spec.NodeName,
+			label: short, failing: failing, reason: model.Reason,
+		}
 		if i := slices.IndexFunc(statuses, func(s corev1.ContainerStatus) bool { return s.Name == spec.Name }); i >= 0 {
-			c.broken = c.read(statuses[i])
+			c.read(statuses[i])
 		}
 		c.crashed = failing && c.broken && c.previous && c.phase != phaseEnded
 		if len(pod.Spec.InitContainers)+len(pod.Spec.Containers) > 1 {
@@ -143,27 +145,22 @@ func defaultContainer(pod *corev1.Pod) string {
 	return pod.Spec.Containers[0].Name
 }
 
-// read sets the fields about runs from a status, and reports whether the container is broken.
-func (c *Container) read(s corev1.ContainerStatus) (broken bool) {
+// read sets the fields about runs from a status.
+func (c *Container) read(s corev1.ContainerStatus) {
 	last := s.LastTerminationState.Terminated
 	c.run = s.RestartCount
 	switch {
 	case s.State.Running != nil:
 		c.phase = phaseRunning
 	case s.State.Terminated != nil:
-		c.phase, broken = phaseEnded, s.State.Terminated.ExitCode != 0
+		c.phase, c.broken = phaseEnded, s.State.Terminated.ExitCode != 0
 	case last != nil: // the container waits for a restart
-		c.phase, c.last, broken = phaseEnded, true, true
+		c.phase, c.last, c.broken = phaseEnded, true, true
 	}
 	if last != nil && last.ContainerID != "" {
-		c.previous, broken = true, broken || !s.Ready
+		c.previous, c.broken = true, c.broken || !s.Ready
 	}
 	if c.previous && !c.last {
-		c.end = end(last)
+		c.end = fmt.Sprintf("%s, exit code %d", cmp.Or(last.Reason, "Error"), last.ExitCode)
 	}
-	return broken
-}
-
-func end(t *corev1.ContainerStateTerminated) string {
-	return cmp.Or(t.Reason, "Error") + ", exit code " + strconv.Itoa(int(t.ExitCode))
 }

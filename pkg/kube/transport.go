@@ -130,7 +130,10 @@ func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, time
 	if err := checkObject(resp, data); err != nil {
 		return err
 	}
-	body.data = bytes.NewReader(data)
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{bytes.NewReader(data), body}
 	return nil
 }
 
@@ -145,17 +148,13 @@ type boundedBody struct {
 	lines    bool
 	json     bool
 	bounds   jsonBounds
-	passedOn bool          // the body is a log, whose bytes are not held, because callers do not keep them
-	partRead func()        // if set, called after each partBytes of the body
-	end      func()        // stops the timeout and cancels the request
-	data     *bytes.Reader // the whole body after readBody; nil before
+	passedOn bool   // the body is a log, whose bytes are not held, because callers do not keep them
+	partRead func() // if set, called after each partBytes of the body
+	end      func() // stops the timeout and cancels the request
 }
 
 // Read returns an error if the JSON exceeds a limit, or if all bodies together hold more than maxBytes.
 func (b *boundedBody) Read(p []byte) (int, error) {
-	if b.data != nil {
-		return b.data.Read(p)
-	}
 	n, err := b.ReadCloser.Read(p)
 	if b.passedOn {
 		return n, err

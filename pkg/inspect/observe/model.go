@@ -62,7 +62,7 @@ func newModel(from *feeds.Feeds, t Target, x Extent, notify func()) *model {
 
 // look returns a snapshot of the target and a report. It reads only the objects that the report needs.
 func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (status.Snapshot, status.Report, error) {
-	m.partial, m.begun = false, time.Now()
+	m.partial = false
 	if err := m.read(ctx, obj); err != nil {
 		return status.Snapshot{}, status.Report{}, err
 	}

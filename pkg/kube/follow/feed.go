@@ -130,7 +130,7 @@ func (f *Feed[T, V]) Refuse(err error) {
 
 func (f *Feed[T, V]) poll(ctx context.Context, from Source, selected metav1.ListOptions) error {
 	f.mu.Lock()
-	f.polled = true
+	f.polled, f.index = true, nil
 	f.mu.Unlock()
 	for {
 		if err := Sleep(ctx, pollInterval); err != nil {
@@ -193,7 +193,7 @@ func (f *Feed[T, V]) Index(ctx context.Context) (Index[V], error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.index == nil {
-		f.index = &Index[V]{Of: map[types.UID][]V{}, Kinds: sets.New[schema.GroupVersionKind]()}
+		f.index = &Index[V]{Of: map[types.UID][]V{}, Kinds: sets.New[schema.GroupVersionKind](), Polled: f.polled}
 		for _, e := range f.entries {
 			f.index.Of[e.about.UID] = append(f.index.Of[e.about.UID], e.value)
 			if e.about.UID != "" {
@@ -201,7 +201,5 @@ func (f *Feed[T, V]) Index(ctx context.Context) (Index[V], error) {
 			}
 		}
 	}
-	index := *f.index
-	index.Polled = f.polled
-	return index, f.err
+	return *f.index, f.err
 }

@@ -107,9 +107,7 @@ func failingContainer(pods []problem.Pod, p problem.Problem) (container Containe
 // container was restarted. most is the maximum number of bytes to read; zero means no limit. A line without a
 // time is the kubelet's message about the log.
 func lastLines(ctx context.Context, open Open, c Container, lines, most int64) ([]Line, error) {
-	body, err := open.open(ctx, Request{
-		Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Previous: c.last || c.crashed, Tail: lines, Bytes: most,
-	})
+	body, err := open.open(ctx, Request{Container: c, Previous: c.last || c.crashed, Tail: lines, Bytes: most})
 	if err != nil {
 		return nil, err
 	}

@@ -253,7 +253,7 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	if t.read {
 		t.since = cmp.Or(t.known.reopen(), t.since)
 	}
-	request := Request{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Tail: t.tail, Since: t.since, Previous: s == toReadPrevious || c.last}
+	request := Request{Container: c, Tail: t.tail, Since: t.since, Previous: s == toReadPrevious || c.last}
 	request.Follow = !request.Previous
 	if s == toRead && c.run > t.progress.run {
 		t.flush(c)

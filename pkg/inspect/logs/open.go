@@ -14,7 +14,7 @@ import (
 
 // Request selects a log of a container, and a part of that log.
 type Request struct {
-	Namespace, Pod, Container string
+	Container
 	// Previous selects the previous run. Follow means that reading continues until the container exits.
 	Previous, Follow bool
 	// Tail is the number of last lines to read; negative means all lines. Since is the start time, if set.
@@ -30,7 +30,7 @@ type Open func(ctx context.Context, r Request) (io.ReadCloser, error)
 // Server returns a function that opens logs through the API server.
 func Server(core corev1client.PodsGetter) Open {
 	return func(ctx context.Context, r Request) (io.ReadCloser, error) {
-		options := &corev1.PodLogOptions{Container: r.Container, Previous: r.Previous, Follow: r.Follow, Timestamps: true}
+		options := &corev1.PodLogOptions{Container: r.Name, Previous: r.Previous, Follow: r.Follow, Timestamps: true}
 		if r.Tail >= 0 {
 			options.TailLines = &r.Tail
 		}

@@ -103,9 +103,7 @@ func (r *Reader) parts(ctx context.Context, c Container) []part {
 	}
 	log := func(say string, previous bool) part {
 		return part{of: c, say: say, open: sync.OnceValues(func() (io.ReadCloser, error) {
-			return r.Open.open(ctx, Request{
-				Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Tail: r.Tail, Since: r.Since, Previous: previous,
-			})
+			return r.Open.open(ctx, Request{Container: c, Tail: r.Tail, Since: r.Since, Previous: previous})
 		})}
 	}
 	switch {

@@ -21,7 +21,7 @@ import (
 type script map[string]string
 
 func (s script) open(_ context.Context, r Request) (io.ReadCloser, error) {
-	key := r.Pod + "/" + r.Container
+	key := r.Pod + "/" + r.Name
 	if r.Previous {
 		key += " before"
 	}

@@ -162,7 +162,13 @@ func (s *Feeds) Leases(namespace string) *Leases {
 // the feed keeps only the UID.
 func (s *Feeds) Children(gvk schema.GroupVersionKind, namespace, selector string) *Children {
 	k := key[status.Child]{gvk, namespace, metav1.ListOptions{LabelSelector: selector}}
-	objects := func() (follow.Source, error) { return s.objectsOf(gvk, namespace) }
+	objects := func() (follow.Source, error) {
+		mapping, err := s.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+		if err != nil {
+			return follow.Source{}, err
+		}
+		return follow.SourceOf(s.Dynamic.Resource(mapping.Resource).Namespace(namespace)), nil
+	}
 	return feedOf(s, k, objects, func(obj *unstructured.Unstructured) (status.Child, follow.Reference) {
 		controller := controllerOf(obj)
 		if controller.UID == "" {
@@ -178,14 +184,6 @@ func controllerOf(obj metav1.Object) follow.Reference {
 		return follow.Reference{}
 	}
 	return follow.Reference{UID: ref.UID, Kind: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)}
-}
-
-func (s *Feeds) objectsOf(gvk schema.GroupVersionKind, namespace string) (follow.Source, error) {
-	mapping, err := s.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	if err != nil {
-		return follow.Source{}, err
-	}
-	return follow.SourceOf(s.Dynamic.Resource(mapping.Resource).Namespace(namespace)), nil
 }
 
 // trimPod removes large fields that a report does not use.

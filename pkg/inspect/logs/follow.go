@@ -202,7 +202,7 @@ func (t *tail) run(ctx context.Context) {
 			t.flush(c)
 			return
 		case toWait:
-			t.sleep(ctx, 0)
+			t.sleep(ctx, nil)
 			continue
 		}
 		came, yielded, err := t.look(ctx, c, s)
@@ -220,17 +220,13 @@ func (t *tail) run(ctx context.Context) {
 			t.reported = true
 			f.Out.sayOf(c, "the log of container %s cannot be read, trying again: %v", c.Name, err)
 		}
-		t.sleep(ctx, pause)
+		t.sleep(ctx, time.After(pause))
 		pause = min(2*pause, longestPause)
 	}
 }
 
-// sleep waits for a change or the end of the context. If atMost is not zero, it waits no longer than atMost.
-func (t *tail) sleep(ctx context.Context, atMost time.Duration) {
-	var over <-chan time.Time
-	if atMost > 0 {
-		over = time.After(atMost)
-	}
+// sleep waits for a change or the end of the context, but not after over fires.
+func (t *tail) sleep(ctx context.Context, over <-chan time.Time) {
 	select {
 	case <-t.changed:
 	case <-over:
@@ -310,7 +306,6 @@ func (t *tail) supervise(ctx context.Context, cancel context.CancelCauseFunc) {
 	ticker := time.NewTicker(turn)
 	defer ticker.Stop()
 	gone := t.gone
-	var over <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -321,9 +316,7 @@ func (t *tail) supervise(ctx context.Context, cancel context.CancelCauseFunc) {
 			}
 		case <-gone:
 			gone = nil
-			over = time.After(drain)
-		case <-over:
-			cancel(nil)
+			time.AfterFunc(drain, func() { cancel(nil) })
 		}
 	}
 }

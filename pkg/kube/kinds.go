@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // KindNamed returns the kind with this name, as in kubectl: plural, singular, short name,
@@ -29,7 +30,7 @@ func (c *Clients) KindNamed(ctx context.Context, word string) (kinds.Kind, error
 		gvk, err = c.Mapper.KindFor(short.WithVersion(""))
 	}
 	if meta.IsNoMatchError(err) {
-		return kinds.Kind{}, missingType(word)
+		return kinds.Kind{}, missingType(word, &outcome.UnknownTypeError{Type: word})
 	}
 	if err != nil {
 		return kinds.Kind{}, fmt.Errorf("find the type %s: %w", word, err)

@@ -42,24 +42,20 @@ const unknownType = "the server doesn't have a resource type "
 // resource.Builder or, if the type is still in the discovery cache, from the server.
 func ExplainType(err error) error {
 	if word, is := strings.CutPrefix(err.Error(), unknownType); is {
-		return missingType(strings.NewReplacer(`" in group "`, ".", `"`, "").Replace(word))
+		word = strings.NewReplacer(`" in group "`, ".", `"`, "").Replace(word)
+		return missingType(word, &outcome.UnknownTypeError{Type: word})
 	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || !apierrors.IsNotFound(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return err
 	}
-	for _, kind := range kinds.Shipped() {
-		if details := status.Status().Details; details.Group == kind.Resource.Group && details.Kind == kind.Resource.Resource {
-			return &outcome.NotServedError{CRD: kind.CRD(), Shipped: true, Err: err}
-		}
-	}
-	return err
+	details := status.Status().Details
+	return missingType(details.Kind+"."+details.Group, err)
 }
 
-// missingType returns the error for a type that the server lacks. This is a NotServedError if the
-// type ships with this program, and otherwise an UnknownTypeError.
-func missingType(word string) error {
-	err := &outcome.UnknownTypeError{Type: word}
+// missingType returns the error for a type that the server lacks. If the type ships with this program,
+// the error is a NotServedError that wraps err.
+func missingType(word string, err error) error {
 	for _, kind := range kinds.Shipped() {
 		if slices.Contains(TypeNames(kind), word) {
 			return &outcome.NotServedError{CRD: kind.CRD(), Shipped: true, Err: err}

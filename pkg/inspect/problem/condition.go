@@ -14,16 +14,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
-const (
-	// stalled is the kstatus condition for a failure that needs intervention
-	// (sigs.k8s.io/cli-utils/pkg/kstatus).
-	stalled  = "Stalled"
-	degraded = "Degraded"
-	// deadlineExceeded is the reason in the condition Progressing of a Deployment that has passed its
-	// progressDeadlineSeconds.
-	deadlineExceeded = "ProgressDeadlineExceeded"
-)
-
 // Reported returns the failures in the conditions of an object. whose is the name of a child, or ""
 // for the object itself. If the last pod creation in the events failed, and no condition reports
 // rejected pods, Reported adds this failure.
@@ -36,14 +26,15 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []c
 		case c.Type == apis.ConditionReplicaFailure && c.Status == metav1.ConditionTrue:
 			refused = true
 			f.refusal(c.Reason, c.Message, namespace)
-		case c.Status == metav1.ConditionTrue && (c.Type == stalled || whose == "" && words.Condition(c) == words.Failed):
+		case c.Status == metav1.ConditionTrue && (c.Type == "Stalled" || whose == "" && words.Condition(c) == words.Failed):
+			// Stalled is the condition of kstatus for a failure that needs intervention.
 			f.Code, f.Message = CodeReportedFailure, cmp.Or(Joined(c.Reason, c.Message), ConditionSays(c))
-		case c.Status == metav1.ConditionTrue && c.Type == degraded && whose == "":
+		case c.Status == metav1.ConditionTrue && c.Type == "Degraded" && whose == "":
 			// The object may recover by itself, for example when its pods have started.
 			f.Code, f.Message, f.Fatal = CodeReportedFailure, ConditionSays(c), false
-		case c.Type == apis.ConditionProgressing && c.Status == metav1.ConditionFalse && c.Reason == deadlineExceeded:
-			// This condition does not name the cause, so Fold sorts it after other fatal problems.
-			f.Code, f.Message, f.Fatal = CodeDeadlineExceeded, Joined(c.Reason, c.Message), true
+		case c.Type == apis.ConditionProgressing && c.Status == metav1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded":
+			// This condition of a Deployment does not name the cause, so Fold sorts it after other fatal problems.
+			f.Code, f.Message = CodeDeadlineExceeded, Joined(c.Reason, c.Message)
 		default:
 			continue
 		}
@@ -64,9 +55,9 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []c
 func refusedLast(events []corev1.Event) (corev1.Event, bool) {
 	for _, e := range slices.Backward(events) {
 		switch e.Reason {
-		case eventFailedCreate:
+		case "FailedCreate":
 			return e, true
-		case eventCreated:
+		case "SuccessfulCreate":
 			return corev1.Event{}, false
 		}
 	}

@@ -76,9 +76,9 @@ func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
 		return false
 	}
 	switch w.Reason {
-	case errImagePull, imagePullBackOff, "RegistryUnavailable", "ImageInspectError", "SignatureValidationFailed":
+	case "ErrImagePull", "ImagePullBackOff", "RegistryUnavailable", "ImageInspectError", "SignatureValidationFailed":
 		// The kubelet soon retries a pull that it has throttled, so this failure is not fatal.
-		f.Code, f.Fatal = CodeImagePullFailed, !strings.Contains(w.Message, pullLimit)
+		f.Code, f.Fatal = CodeImagePullFailed, !strings.Contains(w.Message, "pull QPS exceeded")
 		f.Message = Joined(fmt.Sprintf("%s cannot pull its image %s", c.title(), c.image), f.pullWords(w.Message))
 		f.Hint = "check the image name and imagePullSecrets: " + f.describe(pod)
 	case "ErrImageNeverPull":
@@ -110,11 +110,11 @@ func (f *Finding) pullWords(message string) string {
 		_, message, _ = strings.Cut(rest, `": `)
 	}
 	for _, e := range slices.Backward(f.Events) {
-		if _, words, found := strings.Cut(e.Message, `": `); message == "" && found && e.Reason == eventFailed && strings.HasPrefix(e.Message, "Failed to pull image ") {
+		if _, words, found := strings.Cut(e.Message, `": `); message == "" && found && e.Reason == "Failed" && strings.HasPrefix(e.Message, "Failed to pull image ") {
 			message = words
 		}
 	}
-	message = strings.TrimPrefix(message, errImagePull+": ")
+	message = strings.TrimPrefix(message, "ErrImagePull: ")
 	if rest, found := strings.CutPrefix(message, "rpc error: code = "); found {
 		_, message, _ = strings.Cut(rest, " desc = ")
 	}
@@ -124,7 +124,7 @@ func (f *Finding) pullWords(message string) string {
 // crashing sets the finding if a container is in crash backoff, has terminated, or has run only for
 // a short time since its last crash.
 func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
-	backingOff := c.State.Waiting != nil && c.State.Waiting.Reason == crashLoopBackOff
+	backingOff := c.State.Waiting != nil && c.State.Waiting.Reason == "CrashLoopBackOff"
 	last := c.State.Terminated
 	if last == nil {
 		last = c.LastTerminationState.Terminated
@@ -133,7 +133,7 @@ func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	case backingOff:
 	case last == nil, c.init && last.ExitCode == 0:
 		return false
-	case last.Reason == endUnseen || last.Reason == endUnknown:
+	case last.Reason == "Unknown" || last.Reason == "ContainerStatusUnknown":
 		return false // its node restarted
 	case c.State.Running != nil && (c.RestartCount == 0 || c.recovered(last, now)):
 		return false
@@ -144,12 +144,12 @@ func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	case last == nil:
 		f.Message = fmt.Sprintf("%s crashes: %s", c.title(), restarts(c.RestartCount))
 		return true
-	case last.Reason == startError:
+	case last.Reason == "StartError":
 		// The container has never run, so this is not a crash.
 		f.Code, f.Hint = CodeStartFailed, f.describe(pod)
 		f.Message = fmt.Sprintf("%s cannot start: %s", c.title(), cmp.Or(last.Message, last.Reason))
 		return true
-	case last.Reason == oomKilled:
+	case last.Reason == "OOMKilled":
 		f.Code, what = CodeOutOfMemory, "runs out of memory:"
 		f.Hint = "raise its memory limit in the pod template, or reduce its memory use"
 	}

@@ -1,6 +1,9 @@
 // Package problem explains why pods are not ready and why an object has no pods. It finds problems
 // in a pod, its events, and its node, and in the conditions of an object. Each problem has a code, a
 // message, and a hint.
+//
+// The reasons and messages that the rules match are mostly those of the kubelet and the node controller
+// (k8s.io/kubernetes/pkg/kubelet and pkg/util/node). They are not part of an API, but have been stable for years.
 package problem
 
 import (
@@ -14,27 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
-)
-
-// Reasons and messages that these rules match, mostly from the kubelet and the node controller
-// (k8s.io/kubernetes/pkg/kubelet and pkg/util/node). They are not part of an API, but have been
-// stable for years.
-const (
-	errImagePull      = "ErrImagePull"
-	imagePullBackOff  = "ImagePullBackOff"
-	pullLimit         = "pull QPS exceeded"
-	crashLoopBackOff  = "CrashLoopBackOff"
-	startError        = "StartError"
-	endUnseen         = "Unknown"
-	endUnknown        = "ContainerStatusUnknown"
-	oomKilled         = "OOMKilled"
-	nodeLost          = "NodeLost"
-	eventFailed       = "Failed"
-	eventUnhealthy    = "Unhealthy"
-	eventScaleUp      = "TriggeredScaleUp"
-	eventSandbox      = "FailedCreatePodSandBox"
-	eventFailedCreate = "FailedCreate"
-	eventCreated      = "SuccessfulCreate"
 )
 
 // EventKilling is the reason of the event for a container that the kubelet stops.
@@ -152,7 +134,7 @@ func (f *Finding) unscheduled(pod *corev1.Pod) bool {
 		if strings.Contains(c.Message, "Insufficient ") || strings.Contains(c.Message, "Too many pods") {
 			f.Hint += "; free resources, or request less in the pod template"
 		}
-		f.Fatal = !slices.ContainsFunc(f.Events, func(e corev1.Event) bool { return e.Reason == eventScaleUp })
+		f.Fatal = !slices.ContainsFunc(f.Events, func(e corev1.Event) bool { return e.Reason == "TriggeredScaleUp" })
 		return true
 	}
 	return false
@@ -183,7 +165,7 @@ func nodeTrouble(pod *corev1.Pod, in Context) string {
 			}
 		}
 	}
-	if pod.Status.Reason == nodeLost {
+	if pod.Status.Reason == "NodeLost" {
 		return cmp.Or(pod.Status.Message, fmt.Sprintf("its node %s does not respond", name))
 	}
 	return ""
@@ -201,7 +183,7 @@ func (f *Finding) unmounted(pod *corev1.Pod) bool {
 		switch e.Reason {
 		case "FailedMount", "FailedAttachVolume", "FailedMapVolume":
 			f.Code, f.Message = CodeVolumeNotMounted, "cannot mount a volume: "+e.Message
-		case eventSandbox, "NetworkNotReady":
+		case "FailedCreatePodSandBox", "NetworkNotReady":
 			f.Code, f.Message = CodeSandboxFailed, "cannot create the pod sandbox: "+e.Message
 		default:
 			continue

@@ -56,7 +56,7 @@ func (f *Finding) unhealthy(pod *corev1.Pod) bool {
 			continue
 		}
 		for _, e := range slices.Backward(f.Events) {
-			if e.Reason != eventUnhealthy || LastSeen(e).Before(c.State.Running.StartedAt.Time) || !about(e, c) {
+			if e.Reason != "Unhealthy" || LastSeen(e).Before(c.State.Running.StartedAt.Time) || !about(e, c) {
 				continue
 			}
 			f.Code, f.Container = CodeProbeFailed, c.Name

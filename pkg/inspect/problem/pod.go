@@ -73,12 +73,18 @@ func Active(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && !Fini
 
 // Ready reports whether a pod is ready. since is the time of the last change, or zero if it is unknown.
 func Ready(pod *corev1.Pod) (ready bool, since time.Time) {
+	c := conditionOf(pod, corev1.PodReady)
+	return c.Status == corev1.ConditionTrue, c.LastTransitionTime.Time
+}
+
+// conditionOf returns the condition of a type, or an empty condition if the pod has none.
+func conditionOf(pod *corev1.Pod, is corev1.PodConditionType) corev1.PodCondition {
 	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue, c.LastTransitionTime.Time
+		if c.Type == is {
+			return c
 		}
 	}
-	return false, time.Time{}
+	return corev1.PodCondition{}
 }
 
 // terminating sets the finding if a pod still exists some time after its deletion timestamp, which
@@ -120,24 +126,22 @@ func (f *Finding) showLogs(flags ...string) string { return f.commands.Line(f.lo
 
 // unscheduled sets the finding if a pod has a scheduling gate or fits no node.
 func (f *Finding) unscheduled(pod *corev1.Pod) bool {
-	for _, c := range pod.Status.Conditions {
-		if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse {
-			continue
-		}
-		f.Since = c.LastTransitionTime.Time
-		if c.Reason == corev1.PodReasonSchedulingGated {
-			f.Code, f.Message = CodeSchedulingGated, "its scheduling gates have not been removed"
-			return true
-		}
-		f.Code, f.Message = CodeUnschedulable, "no node fits: "+c.Message
-		f.Hint = f.commands.Line(commandline.Kubectl("get", "nodes"))
-		if strings.Contains(c.Message, "Insufficient ") || strings.Contains(c.Message, "Too many pods") {
-			f.Hint += "; free resources, or request less in the pod template"
-		}
-		f.Fatal = !slices.ContainsFunc(f.Events, func(e corev1.Event) bool { return e.Reason == "TriggeredScaleUp" })
+	c := conditionOf(pod, corev1.PodScheduled)
+	if c.Status != corev1.ConditionFalse {
+		return false
+	}
+	f.Since = c.LastTransitionTime.Time
+	if c.Reason == corev1.PodReasonSchedulingGated {
+		f.Code, f.Message = CodeSchedulingGated, "its scheduling gates have not been removed"
 		return true
 	}
-	return false
+	f.Code, f.Message = CodeUnschedulable, "no node fits: "+c.Message
+	f.Hint = f.commands.Line(commandline.Kubectl("get", "nodes"))
+	if strings.Contains(c.Message, "Insufficient ") || strings.Contains(c.Message, "Too many pods") {
+		f.Hint += "; free resources, or request less in the pod template"
+	}
+	f.Fatal = !slices.ContainsFunc(f.Events, func(e corev1.Event) bool { return e.Reason == "TriggeredScaleUp" })
+	return true
 }
 
 // lost sets the finding if the node of a pod is gone or does not respond.
@@ -236,12 +240,8 @@ func (f *Finding) incomplete(pod *corev1.Pod) bool {
 }
 
 func (f *Finding) gated(pod *corev1.Pod) bool {
-	met := map[corev1.PodConditionType]bool{}
-	for _, c := range pod.Status.Conditions {
-		met[c.Type] = met[c.Type] || c.Status == corev1.ConditionTrue
-	}
 	for _, gate := range pod.Spec.ReadinessGates {
-		if !met[gate.ConditionType] {
+		if conditionOf(pod, gate.ConditionType).Status != corev1.ConditionTrue {
 			f.Code, f.Message = CodeReadinessGate, fmt.Sprintf("its readiness gate %s is not True", gate.ConditionType)
 			return true
 		}

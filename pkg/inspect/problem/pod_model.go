@@ -67,12 +67,10 @@ func NewPod(pod *corev1.Pod) *Pod {
 		p.Status, p.Reason = pod.Status.Reason, pod.Status.Message
 	}
 	p.Ready, _ = Ready(pod)
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			p.Reason = c.Message
-			if c.Reason == corev1.PodReasonSchedulingGated {
-				p.Status = c.Reason
-			}
+	if c := conditionOf(pod, corev1.PodScheduled); c.Status == corev1.ConditionFalse {
+		p.Reason = c.Message
+		if c.Reason == corev1.PodReasonSchedulingGated {
+			p.Status = c.Reason
 		}
 	}
 	if pod.DeletionTimestamp != nil {

@@ -58,9 +58,14 @@ func (c container) title() string {
 	return "container " + c.Name
 }
 
-// badContainer sets the finding for the first container that cannot start or crashes.
+// badContainer sets the finding for the first container that cannot start or crashes. In a ready pod, it
+// checks only running containers, which may have crashed a moment ago.
 func (f *Finding) badContainer(pod *corev1.Pod, now time.Time) bool {
+	ready, _ := Ready(pod)
 	for _, c := range containersOf(pod) {
+		if ready && c.State.Running == nil {
+			continue
+		}
 		if f.waiting(pod, c) || f.crashing(pod, c, now) {
 			f.Container = c.Name
 			return true
@@ -176,17 +181,6 @@ func (c container) recovered(last *corev1.ContainerStateTerminated, now time.Tim
 		return runs >= trial
 	}
 	return runs >= min(max(2*ran, longTrial), calm)
-}
-
-// crashedLately sets the finding if a container of a ready pod restarted recently.
-func (f *Finding) crashedLately(pod *corev1.Pod, now time.Time) bool {
-	for _, c := range containersOf(pod) {
-		if c.State.Running != nil && f.crashing(pod, c, now) {
-			f.Container = c.Name
-			return true
-		}
-	}
-	return false
 }
 
 func restarts(n int32) string {

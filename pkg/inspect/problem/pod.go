@@ -54,8 +54,7 @@ func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 		f.Code, f.Message = CodePodEnded, "ended: "+ended
 		found = true
 	case ready:
-		// A container of a ready pod may have crashed or failed a probe a moment ago.
-		found = f.crashedLately(pod, in.Now) || f.stopping(pod)
+		found = f.badContainer(pod, in.Now) || f.stopping(pod)
 	default:
 		found = f.unscheduled(pod) || f.lost(pod, in) || f.badContainer(pod, in.Now) || f.unmounted(pod) ||
 			f.unhealthy(pod) || f.incomplete(pod)

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 )
 
 // Writer is an object or a tool that resets the replica count after a user changes it.
@@ -39,10 +40,7 @@ func Writers(o autoscalingv2.CrossVersionObjectReference, controller *metav1.Own
 		if !scales(h, o) {
 			continue
 		}
-		low := int32(1)
-		if h.Spec.MinReplicas != nil {
-			low = *h.Spec.MinReplicas
-		}
+		low := ptr.Deref(h.Spec.MinReplicas, 1)
 		w := Writer{By: "HorizontalPodAutoscaler/" + h.Name, Min: &low, Max: &h.Spec.MaxReplicas}
 		w.Message = fmt.Sprintf("%s keeps its replica count between %d and %d", w.By, low, h.Spec.MaxReplicas)
 		if ref := metav1.GetControllerOfNoCopy(h); ref != nil {

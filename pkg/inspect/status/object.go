@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
@@ -231,9 +232,7 @@ func (o Object) above(children []Child) int32 {
 // count, each of these children is a unit. Otherwise, it uses the count of /scale, which settled children
 // can raise to at most the desired count. In this case, all units are ready, or none are.
 func (o Object) inUnits(children []Child) (current, ready int32) {
-	if o.ScaleCount != nil {
-		current = *o.ScaleCount
-	}
+	current = ptr.Deref(o.ScaleCount, 0)
 	top := o.above(children)
 	done := problem.Count(children, func(c Child) bool {
 		_, unsettled := c.unsettled()

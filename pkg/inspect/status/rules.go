@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
@@ -119,10 +120,7 @@ func shortfall(o Object, counts string) *ruling {
 		// Current and Ready include the pods of all groups, but Desired is the count of one group.
 		desired = max(o.Current, o.Desired)
 	}
-	wanted := desired
-	if o.UpdatedWanted != nil {
-		wanted = *o.UpdatedWanted
-	}
+	wanted := ptr.Deref(o.UpdatedWanted, desired)
 	switch {
 	case o.Current < desired:
 		return off(problem.CodePodsMissing, "%s, %d not yet created", counts, desired-o.Current)
@@ -342,11 +340,7 @@ func controllerReports(v *view) *ruling {
 
 func readyCount(o Object) string {
 	if o.Several {
-		all := o.Current
-		if o.Total != nil {
-			all = max(all, *o.Total)
-		}
-		return fmt.Sprintf("%d of %d pods ready in total", o.Ready, all)
+		return fmt.Sprintf("%d of %d pods ready in total", o.Ready, max(o.Current, ptr.Deref(o.Total, 0)))
 	}
 	if o.Desired == 0 && o.Current == 0 && o.Count != "" && !o.NoCount {
 		return "scaled to zero"

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
@@ -50,12 +51,8 @@ func (c Child) unsettled() (string, bool) {
 	ready := func(n int32, what string) string {
 		return fmt.Sprintf("%s: %d of %d pods %s", name, n, *c.Desired, what)
 	}
-	wanted := *c.Desired
-	if c.UpdatedWanted != nil {
-		wanted = *c.UpdatedWanted
-	}
 	switch {
-	case c.Updated != nil && *c.Updated < wanted:
+	case c.Updated != nil && *c.Updated < ptr.Deref(c.UpdatedWanted, *c.Desired):
 		return ready(*c.Updated, "updated"), true
 	case c.Ready != nil && *c.Ready < *c.Desired:
 		return ready(*c.Ready, "ready"), true

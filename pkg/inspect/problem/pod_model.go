@@ -148,10 +148,7 @@ func ending(t *corev1.ContainerStateTerminated) string {
 }
 
 func exit(t *corev1.ContainerStateTerminated) string {
-	if t.Message != "" {
-		return t.Message
-	}
-	return fmt.Sprintf("exit code %d", t.ExitCode)
+	return cmp.Or(t.Message, fmt.Sprintf("exit code %d", t.ExitCode))
 }
 
 // Active reports whether the pod has not finished and is not being deleted.

@@ -114,12 +114,15 @@ func (o Object) declaresNothing() bool  { return o.Word.Ready == nil }
 // Rules returns the names of the rules that apply to an object, in order.
 func Rules(o Object) []string {
 	var names []string
-	for _, r := range slices.Concat(rules(), amendments()) {
-		if r.applies(o) {
-			names = append(names, r.name)
-		}
+	for _, r := range o.only(slices.Concat(rules(), amendments())) {
+		names = append(names, r.name)
 	}
 	return names
+}
+
+// only returns the rules that apply to the object.
+func (o Object) only(all []rule) []rule {
+	return slices.DeleteFunc(all, func(r rule) bool { return !r.applies(o) })
 }
 
 // judge returns the verdict on an object. r is the report on the object, without the verdict.
@@ -128,8 +131,8 @@ func judge(e Snapshot, r Report) ruling {
 	if !e.Object.declaredReady() {
 		v.shortfall = shortfall(e.Object, v.counts)
 	}
-	for _, rule := range rules() {
-		if given := v.by(rule); given != nil {
+	for _, rule := range e.Object.only(rules()) {
+		if given := rule.verdict(v); given != nil {
 			v.given = *given
 			break
 		}
@@ -137,19 +140,12 @@ func judge(e Snapshot, r Report) ruling {
 	if !e.Object.Deleted.IsZero() {
 		return v.given
 	}
-	for _, amendment := range amendments() {
-		if given := v.by(amendment); given != nil {
+	for _, amendment := range e.Object.only(amendments()) {
+		if given := amendment.verdict(v); given != nil {
 			v.given = *given
 		}
 	}
 	return v.given
-}
-
-func (v *view) by(r rule) *ruling {
-	if !r.applies(v.Object) {
-		return nil
-	}
-	return r.verdict(v)
 }
 
 // progressing returns the verdict Progressing. The first problem replaces the code and extends the reason.

@@ -235,8 +235,7 @@ func (o Object) inUnits(children []Child) (current, ready int32) {
 	current = ptr.Deref(o.ScaleCount, 0)
 	top := o.above(children)
 	done := problem.Count(children, func(c Child) bool {
-		_, unsettled := c.unsettled()
-		return c.Controller == o.UID && *c.Desired > 0 && !unsettled
+		return c.Controller == o.UID && *c.Desired > 0 && c.unsettled() == ""
 	})
 	switch {
 	case top > 0 && top == o.Desired:

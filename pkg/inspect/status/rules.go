@@ -158,7 +158,7 @@ func childNotReady(v *view) *ruling {
 		if !v.Object.BuiltIn && v.gaveUp(c) {
 			return v.progressing(problem.CodeChildNotReady, "%s/%s has failed", c.Kind, c.Name)
 		}
-		if why, unsettled := c.unsettled(); unsettled {
+		if why := c.unsettled(); why != "" {
 			return v.progressing(problem.CodeChildNotReady, "%s", why)
 		}
 	}

@@ -36,32 +36,32 @@ func workloads(children []Child) []Child {
 	return slices.DeleteFunc(slices.Clone(children), func(c Child) bool { return c.Desired == nil })
 }
 
-// unsettled reports whether a child is not ready, and describes why.
-func (c Child) unsettled() (string, bool) {
+// unsettled describes why a child is not ready, or returns "" if it is ready.
+func (c Child) unsettled() string {
 	name := c.Kind + "/" + c.Name
 	if c.Tracked && c.ObservedGeneration < c.Generation {
-		return fmt.Sprintf("%s: its controller has not seen the last change (generation %d, observed %d)", name, c.Generation, c.ObservedGeneration), true
+		return fmt.Sprintf("%s: its controller has not seen the last change (generation %d, observed %d)", name, c.Generation, c.ObservedGeneration)
 	}
 	if not := meta.FindStatusCondition(c.Conditions, apis.ConditionReady); not != nil && not.Status == metav1.ConditionFalse {
-		return fmt.Sprintf("%s: %s", name, problem.ConditionSays(*not)), true
+		return fmt.Sprintf("%s: %s", name, problem.ConditionSays(*not))
 	}
 	if c.Desired == nil {
-		return "", false
+		return ""
 	}
 	ready := func(n int32, what string) string {
 		return fmt.Sprintf("%s: %d of %d pods %s", name, n, *c.Desired, what)
 	}
 	switch {
 	case c.Updated != nil && *c.Updated < ptr.Deref(c.UpdatedWanted, *c.Desired):
-		return ready(*c.Updated, "updated"), true
+		return ready(*c.Updated, "updated")
 	case c.Ready != nil && *c.Ready < *c.Desired:
-		return ready(*c.Ready, "ready"), true
+		return ready(*c.Ready, "ready")
 	case c.Available != nil && *c.Available < *c.Desired:
-		return ready(*c.Available, "available"), true
+		return ready(*c.Available, "available")
 	case c.Current != nil && *c.Current > *c.Desired:
-		return fmt.Sprintf("%s: %s, %d too many", name, problem.Quantity(*c.Current, "pod"), *c.Current-*c.Desired), true
+		return fmt.Sprintf("%s: %s, %d too many", name, problem.Quantity(*c.Current, "pod"), *c.Current-*c.Desired)
 	}
-	return "", false
+	return ""
 }
 
 // Node is an object in the tree of a report. The root is the object of the report. Below the root

@@ -88,20 +88,17 @@ func (o *commonOptions) choosePlace(err error, command commandline.Command) erro
 	}
 	var lines []string
 	for _, c := range unknown.Candidates {
-		flag := "--image-path"
+		flag, about := "--image-path", ""
 		switch {
 		case c.Form == podtemplate.Template:
-			flag = "--template-path"
-			lines = append(lines, fmt.Sprintf("  %s: a pod template", c.Path))
+			flag, about = "--template-path", ": a pod template"
 		case c.Form == podtemplate.Parts:
-			lines = append(lines, fmt.Sprintf("  %s: an object with %s", c.Path, strings.Join(c.Fields, ", ")))
-			continue // no flag selects such an object
+			flag, about = "", ": an object with "+strings.Join(c.Fields, ", ") // no flag selects such an object
 		case c.Value != "":
-			lines = append(lines, fmt.Sprintf("  %s (now %s)", c.Path, c.Value))
-		default:
-			lines = append(lines, fmt.Sprintf("  %s", c.Path))
+			about = " (now " + c.Value + ")"
 		}
-		if !c.Pattern {
+		lines = append(lines, "  "+c.Path.String()+about)
+		if flag != "" && !c.Pattern {
 			lines = append(lines, "    "+o.line(command.With(flag, c.Path.String())))
 		}
 	}

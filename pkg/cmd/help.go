@@ -10,24 +10,20 @@ import (
 // addHelpCommand adds cobra's help command, and makes the command return an error for an unknown argument.
 func addHelpCommand(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
-	for _, help := range root.Commands() {
-		if help.Name() != "help" {
-			continue
-		}
-		help.Long, help.Run = "", nil
-		help.Example = `  # What "scale" does
+	help, _, _ := root.Find([]string{"help"}) // cannot fail, because the command was just added
+	help.Long, help.Run = "", nil
+	help.Example = `  # What "scale" does
   kubectl imoocpod help scale`
-		help.RunE = func(help *cobra.Command, args []string) error {
-			cmd, rest, err := help.Root().Find(args)
-			if err != nil {
-				return usageErrorf("%w", err)
-			}
-			if cmd.HasSubCommands() && len(rest) > 0 {
-				return knownVerb(cmd, rest)
-			}
-			cmd.InitDefaultHelpFlag()
-			return cmd.Help()
+	help.RunE = func(help *cobra.Command, args []string) error {
+		cmd, rest, err := help.Root().Find(args)
+		if err != nil {
+			return usageErrorf("%w", err)
 		}
+		if cmd.HasSubCommands() && len(rest) > 0 {
+			return knownVerb(cmd, rest)
+		}
+		cmd.InitDefaultHelpFlag()
+		return cmd.Help()
 	}
 }
 

@@ -132,11 +132,6 @@ func (o *kindsNewOptions) run(ctx context.Context) error {
 
 // says reports whether a CRD has at least the wanted annotations and spec.
 func says(there, wanted *unstructured.Unstructured) bool {
-	notes := there.GetAnnotations()
-	for key, value := range wanted.GetAnnotations() {
-		if notes[key] != value {
-			return false
-		}
-	}
-	return equality.Semantic.DeepDerivative(wanted.Object["spec"], there.Object["spec"])
+	return equality.Semantic.DeepDerivative(wanted.GetAnnotations(), there.GetAnnotations()) &&
+		equality.Semantic.DeepDerivative(wanted.Object["spec"], there.Object["spec"])
 }

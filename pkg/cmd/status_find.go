@@ -92,10 +92,8 @@ func (o *statusOptions) sources(ctx context.Context) ([]observe.Source, []error)
 // hasStatus reports whether objects of a kind can have replicas. It is true for any custom resource,
 // because only the objects show whether they have replicas.
 func hasStatus(kind kinds.Kind) bool {
-	if !kind.BuiltIn() || slices.Contains([]string{"apps", "batch"}, kind.Resource.Group) {
-		return true
-	}
-	return kind.Resource.Group == "" && kind.Resource.Resource == "replicationcontrollers"
+	return !kind.BuiltIn() || slices.Contains([]string{"apps", "batch"}, kind.Resource.Group) ||
+		kind.CRD() == "replicationcontrollers"
 }
 
 func noStatus(what string) error {

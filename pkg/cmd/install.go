@@ -151,7 +151,7 @@ func (o *installOptions) run(ctx context.Context) error {
 // isRelease reports whether a version is a release, which has a published image. The versions that "git
 // describe" prints for later commits are not releases.
 func isRelease(version string) bool {
-	return version != "v0.0.0-dev" && regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`).MatchString(version)
+	return regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`).MatchString(version)
 }
 
 func (o *installOptions) awaitController(ctx context.Context) error {

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/util/workqueue"
@@ -203,26 +204,20 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) (
 		errs[i] = kube.Explain(targets[i].Kind, errs[i])
 	})
 	var reports []status.Report
-	for i := range all {
-		if errs[i] == nil {
+	var failed []error
+	seen := sets.New[string]()
+	for i, err := range errs {
+		switch {
+		case err == nil:
 			reports = append(reports, all[i])
+		case apierrors.IsForbidden(err) && seen.Has(err.Error()):
+			// The error for a forbidden list names no object, so it is the same for all objects.
+		default:
+			failed = append(failed, err)
+			seen.Insert(err.Error())
 		}
 	}
-	return reports, withoutRepeats(errs)
-}
-
-// withoutRepeats removes nil errors and repeated Forbidden errors. The error for a forbidden list names no
-// object, so it is the same for all objects.
-func withoutRepeats(errs []error) []error {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(errs, func(err error) bool {
-		if err == nil {
-			return true
-		}
-		repeated := apierrors.IsForbidden(err) && seen[err.Error()]
-		seen[err.Error()] = true
-		return repeated
-	})
+	return reports, failed
 }
 
 // verdicts returns errors with exit codes for the objects that are neither ready nor parked.

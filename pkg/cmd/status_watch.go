@@ -71,10 +71,7 @@ func (o *statusOptions) runWait(ctx context.Context) error {
 // runWatch shows the objects and every change, until all named objects are gone or the context ends.
 func (o *statusOptions) runWatch(ctx context.Context) error {
 	sources, errs := o.sources(ctx)
-	switch {
-	case len(errs) > 0 && o.targets.untyped():
-		return errs[0] // the error is the same for all kinds
-	case len(errs) > 0:
+	if len(errs) > 0 {
 		return outcome.Join(errs)
 	}
 	ctx, fail := context.WithCancelCause(ctx)

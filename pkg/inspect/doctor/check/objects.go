@@ -41,14 +41,13 @@ const longPause = 24 * time.Hour
 // commands that end long pauses.
 func Paused(reports []status.Report, namespace string, now time.Time, commands commandline.Context) []Result {
 	c := Result{Name: "pauses", State: Passed}
-	paused, long := 0, 0
+	paused := 0
 	for _, r := range reports {
 		if r.Pause == nil {
 			continue
 		}
 		paused++
 		if r.Pause.Forever || r.Pause.Until.Sub(now) > longPause {
-			long++
 			c.Fix = append(c.Fix, commands.Line(commandline.Plugin("resume", r.Metadata.Type+"/"+r.Metadata.Name).In(r.Metadata.Namespace)))
 		}
 	}
@@ -56,7 +55,7 @@ func Paused(reports []status.Report, namespace string, now time.Time, commands c
 		return nil
 	}
 	c.Message = problem.Quantity(paused, "object") + " paused"
-	if long > 0 {
+	if long := len(c.Fix); long > 0 {
 		c.Message += fmt.Sprintf(", %d of them forever or for more than a day", long)
 	}
 	c.Message += ": " + commands.Line(inNamespace(commandline.Plugin("status", "--only="+status.OnlyPaused), namespace))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
@@ -19,10 +20,7 @@ type Right authorizationv1.ResourceAttributes
 func (r Right) String() string { return r.Verb + " " + r.resource() }
 
 func (r Right) resource() string {
-	s := r.Resource
-	if r.Group != "" {
-		s += "." + r.Group
-	}
+	s := schema.GroupResource{Group: r.Group, Resource: r.Resource}.String()
 	if r.Subresource != "" {
 		s += "/" + r.Subresource
 	}

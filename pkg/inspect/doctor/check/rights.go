@@ -76,9 +76,7 @@ func (a Asker) Rights(verb VerbRights, answers map[Right]*bool) Result {
 			c.State = Optional
 		}
 		c.Message = a.User + " has no permission to " + strings.Join(words, ", ")
-		for _, command := range grant(verb.Verb, missing, a.User) {
-			c.Fix = append(c.Fix, a.Commands.Line(command))
-		}
+		c.Fix = a.grant(verb.Verb, missing)
 	}
 	return c
 }
@@ -94,7 +92,7 @@ func subject(user string) string {
 // grant returns the commands that grant the missing rights. A role from "kubectl create role" allows
 // each of its verbs on each of its resources, so each namespace, name, and set of verbs needs its own role
 // and binding.
-func grant(what string, missing []Right, user string) []commandline.Command {
+func (a Asker) grant(what string, missing []Right) []string {
 	verbsOf := map[Right][]string{} // by the right without its verb
 	for _, r := range missing {
 		verb := r.Verb
@@ -110,13 +108,13 @@ func grant(what string, missing []Right, user string) []commandline.Command {
 	byText := func(a, b Right) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Verb, b.Verb))
 	}
-	var commands []commandline.Command
+	var commands []string
 	for i, key := range slices.SortedFunc(maps.Keys(resourcesOf), byText) {
 		role := "role"
 		if key.Namespace == "" {
 			role = "clusterrole"
 		}
-		name := nameFor("imoocpod-"+what, user)
+		name := nameFor("imoocpod-"+what, a.User)
 		if i > 0 {
 			name += fmt.Sprintf("-%d", i+1)
 		}
@@ -125,8 +123,8 @@ func grant(what string, missing []Right, user string) []commandline.Command {
 		if key.Name != "" {
 			create = create.With("--resource-name=" + key.Name)
 		}
-		bind := commandline.Kubectl("create", role+"binding", name, "--"+role+"="+name, subject(user))
-		commands = append(commands, create.In(key.Namespace), bind.In(key.Namespace))
+		bind := commandline.Kubectl("create", role+"binding", name, "--"+role+"="+name, subject(a.User))
+		commands = append(commands, a.Commands.Line(create.In(key.Namespace)), a.Commands.Line(bind.In(key.Namespace)))
 	}
 	return commands
 }

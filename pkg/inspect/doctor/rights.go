@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -68,7 +67,9 @@ func (d *Doctor) roles(ctx context.Context) sets.Set[string] {
 func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, error) {
 	editor, viewer, revisions := check.Editor, check.Viewer, "controllerrevisions.apps"
 	if len(served) == 0 {
-		served, editor, viewer, revisions = []kinds.Kind{deployments()}, "", "", "replicasets.apps"
+		deployments := appsv1.SchemeGroupVersion.WithResource("deployments")
+		served = []kinds.Kind{{Resource: deployments, ReplicasPath: []string{"spec", "replicas"}}}
+		editor, viewer, revisions = "", "", "replicasets.apps"
 	}
 	var objects, scales []string
 	for _, k := range served {
@@ -104,11 +105,6 @@ func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, er
 		{Verb: "uninstall", Rights: crds("get delete watch"), Setup: true},
 		{Verb: "run-controller", Role: check.Controller, Rights: loop, Setup: true},
 	}, err
-}
-
-// deployments returns the kind Deployment. It replaces the shipped kinds if none of them are served.
-func deployments() kinds.Kind {
-	return kinds.Kind{Resource: appsv1.SchemeGroupVersion.WithResource("deployments"), ReplicasPath: []string{"spec", "replicas"}}
 }
 
 // rightsTo returns a right for each verb and each resource, such as "pods/log" or "deployments/scale.apps".
@@ -163,17 +159,16 @@ func rightsOf(namespace string, rule rbacv1.PolicyRule) []check.Right {
 // ask asks the server about each right, with several requests at the same time. An answer is nil if
 // the server does not answer.
 func (d *Doctor) ask(ctx context.Context, needed []check.VerbRights) map[check.Right]*bool {
-	answers := map[check.Right]*bool{}
+	rights := sets.New[check.Right]()
 	for _, verb := range needed {
-		for _, right := range verb.Rights {
-			answers[right] = nil
-		}
+		rights.Insert(verb.Rights...)
 	}
-	all := slices.Collect(maps.Keys(answers))
+	all := rights.UnsortedList()
 	allowed := make([]*bool, len(all))
 	workqueue.ParallelizeUntil(ctx, askers, len(all), func(i int) {
 		allowed[i] = d.Allowed(ctx, authorizationv1.ResourceAttributes(all[i]))
 	})
+	answers := map[check.Right]*bool{}
 	for i, right := range all {
 		answers[right] = allowed[i]
 	}

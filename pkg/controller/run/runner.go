@@ -192,12 +192,8 @@ func (o *RateLimit) apply(config *rest.Config) *rest.Config {
 	if o.Qps == 0 {
 		return config
 	}
-	burst := o.Burst
-	if burst == 0 {
-		burst = max(1, int(2*o.Qps))
-	}
 	config = rest.CopyConfig(config)
-	config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(o.Qps, burst)
+	config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(o.Qps, cmp.Or(o.Burst, max(1, int(2*o.Qps))))
 	return config
 }
 

@@ -183,9 +183,9 @@ func (o *Options) mayHave(ctx context.Context, kind kinds.Kind, namespace string
 }
 
 func (o *Options) nameOf(s controller.State) string {
-	kind := s.Of.String()
-	if o.several || o.AllNamespaces {
-		return kind + "/" + s.Name + " in namespace " + s.Namespace
+	name := s.Of.String() + "/" + s.Name
+	if o.Log.qualified {
+		name += " in namespace " + s.Namespace
 	}
-	return kind + "/" + s.Name
+	return name
 }

@@ -53,7 +53,6 @@ type Options struct {
 	Output        string // for a dry run
 
 	Matches labels.Selector // the parsed selector
-	several bool            // there are several namespaces
 	mu      sync.Mutex
 	plans   []controller.State // of a dry run, from all namespaces
 	metrics *metrics.Metrics
@@ -75,8 +74,7 @@ func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) 
 	if o.clients, err = c.Connect(); err != nil {
 		return err
 	}
-	o.several = len(namespaces) > 1
-	o.Log.qualified = o.several || o.AllNamespaces
+	o.Log.qualified = len(namespaces) > 1 || o.AllNamespaces
 	if err := o.logStart(c, config.Host, namespaces); err != nil {
 		return err
 	}

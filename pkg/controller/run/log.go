@@ -142,11 +142,10 @@ func nameInLine(line report.Line) string {
 	if line.Kind == kinds.ImoocPod().CRD() {
 		return line.Name
 	}
-	singular := line.Kind // the singular of a kind that is not shipped is unknown here
 	for _, kind := range kinds.Shipped() {
 		if kind.CRD() == line.Kind {
-			singular = kind.Singular
+			return kind.Singular + "/" + line.Name
 		}
 	}
-	return singular + "/" + line.Name
+	return line.Kind + "/" + line.Name // the singular of a kind that is not shipped is unknown here
 }

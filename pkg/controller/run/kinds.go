@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -119,16 +118,15 @@ func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, c
 	return named, crds, nil
 }
 
-// scope sets Declared and Kinds in a scope. Kinds stays empty if Declared is set or no flag lists kinds.
-func (k *Kinds) scope(scope *leaserecord.Scope) {
-	scope.Declared = k.Declared
+// listed returns the CRDs of the kinds that flags list. It returns nil if Declared is set or no flag lists kinds.
+func (k *Kinds) listed() (crds []string) {
 	if len(k.Words)+len(k.Files) == 0 || k.Declared {
-		return
+		return nil
 	}
 	for _, kind := range k.known {
-		scope.Kinds = append(scope.Kinds, kind.CRD())
+		crds = append(crds, kind.CRD())
 	}
-	scope.Kinds = append(scope.Kinds, k.named...)
+	return append(crds, k.named...)
 }
 
 // String lists the kinds for the log.

@@ -196,9 +196,9 @@ func (o *RateLimit) apply(config *rest.Config) *rest.Config {
 }
 
 func (o *Options) scope(namespace string) leaserecord.Scope {
-	scope := leaserecord.Scope{Namespace: namespace, Selector: o.Matches.String()}
-	o.Kinds.scope(&scope)
-	return scope
+	return leaserecord.Scope{
+		Namespace: namespace, Selector: o.Matches.String(), Declared: o.Kinds.Declared, Kinds: o.Kinds.listed(),
+	}
 }
 
 func (o *Options) logFor(namespace string) func(string, ...any) {

@@ -141,29 +141,16 @@ func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace stri
 // runLoop runs a loop until the context is canceled or, with --once or --dry-run, until it is done.
 // If resumed is set, missing permissions or a failing server at the start do not end the loop.
 func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace string, resumed bool) error {
-	loop, err := o.newLoop(config, namespace, resumed)
-	if err != nil {
-		return err
-	}
-	o.health.set(namespace, loopHealth{synced: loop.Synced, stuck: loop.Stuck})
-	defer o.health.waits(namespace, "waiting for the lease")
-	if o.Ends() {
-		return o.runUntilConverged(ctx, loop, namespace)
-	}
-	return loop.Run(ctx)
-}
-
-func (o *Options) newLoop(config *rest.Config, namespace string, resumed bool) (*controller.Controller, error) {
 	config = o.RateLimit.apply(config)
 	dynamic, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	core, err := corev1client.NewForConfig(kube.WithProtobuf(config))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return controller.New(controller.Options{
+	loop := controller.New(controller.Options{
 		Dynamic:   dynamic,
 		Core:      core,
 		Kinds:     o.Kinds.known,
@@ -176,7 +163,13 @@ func (o *Options) newLoop(config *rest.Config, namespace string, resumed bool) (
 		Metrics:   o.metrics,
 		Install:   o.clients.CommandContext().Line(commandline.Plugin("install")),
 		Log:       o.Log.line,
-	}), nil
+	})
+	o.health.set(namespace, loopHealth{synced: loop.Synced, stuck: loop.Stuck})
+	defer o.health.waits(namespace, "waiting for the lease")
+	if o.Ends() {
+		return o.runUntilConverged(ctx, loop, namespace)
+	}
+	return loop.Run(ctx)
 }
 
 // RateLimit limits the requests of a loop.

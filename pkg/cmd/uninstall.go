@@ -162,10 +162,7 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) 
 	var refusals []error
 	for i, kind := range kinds.Shipped() {
 		list, err := follow.List(ctx, client.Resource(kind.Resource), metav1.ListOptions{})
-		switch {
-		case kube.NotServed(err):
-			continue
-		case err != nil:
+		if err != nil && !kube.NotServed(err) {
 			return fmt.Errorf("count the objects that would be deleted: %w", err)
 		}
 		if found[i] = list; len(list) > 0 && !o.deleteObjects {

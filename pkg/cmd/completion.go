@@ -58,13 +58,12 @@ kubectl-imoocpod, the program called without kubectl.`,
   # Complete "kubectl-imoocpod …" in this bash
   source <(kubectl imoocpod completion bash)`,
 	}
-	withDescriptions := true
 	o.words = []completionWord{
 		{"install", "create the link " + completionProgram + " next to the plugin", o.install},
 		{"uninstall", "remove the link", o.uninstall},
 		{"bash", "print the script for bash", func(w io.Writer) error { return bashCompletion(cmd.Root(), w) }},
 		{"zsh", "print the script for zsh", func(w io.Writer) error { return cmd.Root().GenZshCompletion(w) }},
-		{"fish", "print the script for fish", func(w io.Writer) error { return cmd.Root().GenFishCompletion(w, withDescriptions) }},
+		{"fish", "print the script for fish", func(w io.Writer) error { return cmd.Root().GenFishCompletion(w, true) }},
 		{"powershell", "print the script for powershell", func(w io.Writer) error { return cmd.Root().GenPowerShellCompletionWithDesc(w) }},
 	}
 	for _, w := range o.words {
@@ -92,13 +91,12 @@ func (o *completionOptions) complete(args []string) error {
 	if len(args) != 1 {
 		return usageErrorf("expected one of install, uninstall, bash, zsh, fish and powershell, got %d arguments", len(args))
 	}
-	for _, w := range o.words {
-		if w.word == args[0] {
-			o.do = w.do
-			return nil
-		}
+	i := slices.IndexFunc(o.words, func(w completionWord) bool { return w.word == args[0] })
+	if i < 0 {
+		return usageErrorf("unknown shell %q: must be bash, zsh, fish or powershell", args[0])
 	}
-	return usageErrorf("unknown shell %q: must be bash, zsh, fish or powershell", args[0])
+	o.do = o.words[i].do
+	return nil
 }
 
 func (o *completionOptions) run(context.Context) error { return o.do(o.common.streams.Out) }

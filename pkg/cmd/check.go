@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
@@ -61,11 +60,8 @@ func (o *checkOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	namespace := c.namespace
-	if o.allNamespaces {
-		namespace = metav1.NamespaceAll
-	}
-	checks, err := (&doctor.Doctor{Clients: c.Clients, Namespace: namespace, Version: o.common.version}).Run(ctx)
+	d := &doctor.Doctor{Clients: c.Clients, Namespace: c.scope(o.allNamespaces), Version: o.common.version}
+	checks, err := d.Run(ctx)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,14 @@ const (
 	toWrite everyKind = "write"
 )
 
+// scope returns the namespace to search: the namespace of the command, or all namespaces.
+func (c *cluster) scope(allNamespaces bool) string {
+	if allNamespaces {
+		return metav1.NamespaceAll
+	}
+	return c.namespace
+}
+
 // untyped reports whether the flags select objects of all kinds.
 func (f *targetFlags) untyped() bool {
 	return f.without != noKind && len(f.args) == 0 && !f.fromFiles()
@@ -62,10 +70,7 @@ func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.
 	}
 	byKind, errs := make([][]observe.Target, len(all)), make([]error, len(all))
 	workqueue.ParallelizeUntil(ctx, maxParallel, len(all), func(i int) {
-		of := observe.Named(all[i], c.namespace, "")
-		if f.allNamespaces {
-			of.Namespace = metav1.NamespaceAll
-		}
+		of := observe.Named(all[i], c.scope(f.allNamespaces), "")
 		list, err := follow.List(ctx, of.Resource(c.Dynamic), metav1.ListOptions{LabelSelector: f.selector})
 		if errs[i] = err; kube.NotServed(err) || apierrors.IsMethodNotSupported(err) {
 			errs[i] = nil

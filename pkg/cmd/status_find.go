@@ -78,10 +78,7 @@ func (o *statusOptions) sources(ctx context.Context) ([]observe.Source, []error)
 			all = append(all, kind)
 		}
 	}
-	namespace := o.cluster.namespace
-	if o.targets.allNamespaces {
-		namespace = ""
-	}
+	namespace := o.cluster.scope(o.targets.allNamespaces)
 	sources := make([]observe.Source, len(all))
 	for i, kind := range all {
 		sources[i] = observe.Source{Target: observe.Named(kind, namespace, ""), Selector: o.targets.selector}

@@ -124,27 +124,20 @@ func (o *logsOptions) containers(ctx context.Context, c *cluster, t observe.Targ
 		return nil, err
 	}
 	report := status.NewReport(snapshot)
-	all := logs.Containers(report, o.wanted)
-	if len(all) > 0 {
-		return all, nil
-	}
-	found := o.ofAnyName(report)
+	all, found := logs.Containers(report, o.wanted), o.ofAnyName(report)
 	switch {
-	case len(report.Pods) == 0:
-		out.Say("%s has no pods", t)
+	case len(all) > 0:
+		return all, nil
 	case o.wanted.Container != "" && len(found) > 0:
 		names := sets.New[string]()
 		for _, container := range found {
 			names.Insert(container.Name)
 		}
 		return nil, fmt.Errorf("no pod of %s has a container %q; choose one of: %s", t, o.wanted.Container, strings.Join(sets.List(names), ", "))
-	case o.wanted.Slot != "":
+	case o.wanted.Slot != "" && len(report.Pods) > 0:
 		return nil, fmt.Errorf("%s has no pod whose name ends in -%s", t, o.wanted.Slot)
-	case t.Kind.IsPod():
-		out.Say("%s is ready", t)
-	default:
-		out.Say("all pods of %s are ready", t)
 	}
+	o.sayNone(t, report, out, "")
 	return nil, nil
 }
 
@@ -184,8 +177,8 @@ func (o *logsOptions) followTarget(ctx context.Context, from *observe.Follower, 
 		if s.Report.Verdict == status.Deleted {
 			return nil
 		}
-		if !looked {
-			o.sayNone(t, s.Report, f.Out)
+		if !looked && len(logs.Containers(s.Report, o.wanted)) == 0 {
+			o.sayNone(t, s.Report, f.Out, " yet")
 		}
 		looked = true
 		f.See(ctx, s.Report) // the context shown ends before the logs are drained
@@ -193,16 +186,15 @@ func (o *logsOptions) followTarget(ctx context.Context, from *observe.Follower, 
 	}})
 }
 
-// sayNone prints why there is no log to follow yet. If there is a log, it prints nothing.
-func (o *logsOptions) sayNone(t observe.Target, r status.Report, out *logs.Output) {
+// sayNone prints why there is no log of a target. The parameter yet is " yet" if a log may still come.
+func (o *logsOptions) sayNone(t observe.Target, r status.Report, out *logs.Output, yet string) {
 	switch {
 	case len(r.Pods) == 0:
-		out.Say("%s has no pods yet", t)
-	case len(logs.Containers(r, o.wanted)) > 0:
+		out.Say("%s has no pods%s", t, yet)
 	case o.wanted.Container != "" && len(o.ofAnyName(r)) > 0:
-		out.Say("no pod of %s has a container %q yet", t, o.wanted.Container)
+		out.Say("no pod of %s has a container %q%s", t, o.wanted.Container, yet)
 	case o.wanted.Slot != "":
-		out.Say("%s has no pod whose name ends in -%s yet", t, o.wanted.Slot)
+		out.Say("%s has no pod whose name ends in -%s%s", t, o.wanted.Slot, yet)
 	case t.Kind.IsPod():
 		out.Say("%s is ready", t)
 	default:

@@ -219,9 +219,9 @@ func (c *cluster) names(ctx context.Context, kindWord, prefix string, named []st
 	if err != nil {
 		return nil
 	}
-	t := observe.Target{Kind: kind, Namespace: c.namespace}
+	client := observe.Named(kind, c.namespace, "").Resource(c.Dynamic)
 	// Resource version 0 allows the server to answer from its cache.
-	list, err := t.Resource(c.Dynamic).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	list, err := client.List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return nil
 	}
@@ -229,7 +229,7 @@ func (c *cluster) names(ctx context.Context, kindWord, prefix string, named []st
 	for i := range list.Items {
 		name := prefix + list.Items[i].GetName()
 		if !slices.Contains(named, name) {
-			words = append(words, cobra.CompletionWithDesc(name, doing(t.Kind, &list.Items[i])))
+			words = append(words, cobra.CompletionWithDesc(name, doing(kind, &list.Items[i])))
 		}
 	}
 	return words

@@ -9,6 +9,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -65,10 +66,6 @@ func (d *Doctor) declarations(ctx context.Context) ([]check.Result, error) {
 
 // inUse reports whether objects of a kind exist. It returns false if they cannot be listed.
 func (d *Doctor) inUse(ctx context.Context, kind kinds.Kind) bool {
-	in := d.Namespace
-	if kind.Clusterwide {
-		in = metav1.NamespaceAll
-	}
-	list, err := d.Dynamic.Resource(kind.Resource).Namespace(in).List(ctx, metav1.ListOptions{Limit: 1})
+	list, err := observe.Named(kind, d.Namespace, "").Resource(d.Dynamic).List(ctx, metav1.ListOptions{Limit: 1})
 	return err == nil && len(list.Items) > 0
 }

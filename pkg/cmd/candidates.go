@@ -55,8 +55,7 @@ func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, c
 		if c.Pattern && verb != "create" {
 			continue // the list element does not exist, so only create can set its field
 		}
-		command := commandline.Plugin(verb, t.Kind.CRD()+"/"+t.Name).In(t.Namespace)
-		lines = append(lines, "    "+o.line(command.With(count...).With("--replicas-path", c.Path.String())))
+		lines = append(lines, "    "+o.line(commandOn(verb, t).With(count...).With("--replicas-path", c.Path.String())))
 	}
 	once := "PATH"
 	if first := unknown.Candidates[0].Path.String(); len(unknown.Candidates) == 1 && !strings.Contains(first, "[") {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -29,19 +28,14 @@ type Kind struct {
 	Mapping      Mapping                     // how "run-controller" reconciles the kind; empty for other kinds
 }
 
-// KindOf returns the kind of a REST mapping.
-func KindOf(m *meta.RESTMapping) Kind {
+// KindOf returns the kind of a resource, with what this program knows about the shipped kinds.
+func KindOf(resource schema.GroupVersionResource, kind string, clusterwide bool) Kind {
 	for _, shipped := range Shipped() {
-		if m.Resource == shipped.Resource {
+		if resource == shipped.Resource {
 			return shipped
 		}
 	}
-	return Kind{
-		Resource:    m.Resource,
-		Kind:        m.GroupVersionKind.Kind,
-		Singular:    strings.ToLower(m.GroupVersionKind.Kind),
-		Clusterwide: m.Scope.Name() == meta.RESTScopeNameRoot,
-	}
+	return Kind{Resource: resource, Kind: kind, Singular: strings.ToLower(kind), Clusterwide: clusterwide}
 }
 
 // Shipped reports whether the kind ships with this program.

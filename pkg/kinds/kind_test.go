@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -71,23 +70,23 @@ func TestKindOf(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		group, resource, kind string
-		scope                 meta.RESTScope
+		clusterwide           bool
 		name                  string
 		shipped, builtIn, pod bool
 	}{
-		{"", "pods", "Pod", meta.RESTScopeNamespace, "pod", false, true, true},
-		{"", "nodes", "Node", meta.RESTScopeRoot, "node", false, true, false},
-		{"apps", "deployments", "Deployment", meta.RESTScopeNamespace, "deployment.apps", false, true, false},
-		{"apiextensions.k8s.io", "customresourcedefinitions", "CustomResourceDefinition", meta.RESTScopeRoot, "customresourcedefinition.apiextensions.k8s.io", false, true, false},
-		{"example.com", "pods", "Pod", meta.RESTScopeNamespace, "pod.example.com", false, false, false},
-		{ImoocPod().Resource.Group, "imoocpods", "ImoocPod", meta.RESTScopeNamespace, "imoocpod." + ImoocPod().Resource.Group, true, false, false},
+		{"", "pods", "Pod", false, "pod", false, true, true},
+		{"", "nodes", "Node", true, "node", false, true, false},
+		{"apps", "deployments", "Deployment", false, "deployment.apps", false, true, false},
+		{"apiextensions.k8s.io", "customresourcedefinitions", "CustomResourceDefinition", true, "customresourcedefinition.apiextensions.k8s.io", false, true, false},
+		{"example.com", "pods", "Pod", false, "pod.example.com", false, false, false},
+		{ImoocPod().Resource.Group, "imoocpods", "ImoocPod", false, "imoocpod." + ImoocPod().Resource.Group, true, false, false},
 	} {
 		version := schema.GroupVersion{Group: test.group, Version: "v1"}
 		if test.shipped {
 			version.Version = ImoocPod().Resource.Version
 		}
-		kind := KindOf(&meta.RESTMapping{Resource: version.WithResource(test.resource), GroupVersionKind: version.WithKind(test.kind), Scope: test.scope})
-		if kind.String() != test.name || kind.Clusterwide != (test.scope == meta.RESTScopeRoot) || kind.GroupVersionKind() != version.WithKind(test.kind) {
+		kind := KindOf(version.WithResource(test.resource), test.kind, test.clusterwide)
+		if kind.String() != test.name || kind.Clusterwide != test.clusterwide || kind.GroupVersionKind() != version.WithKind(test.kind) {
 			t.Errorf("%s.%s is %+v", test.resource, test.group, kind)
 		}
 		if kind.Shipped() != test.shipped || kind.BuiltIn() != test.builtIn || kind.IsPod() != test.pod || kind.Reconciled() != test.shipped {

@@ -51,7 +51,8 @@ func (c *Clients) Serves(kind kinds.Kind) bool {
 
 // KindOf returns the kind of a mapping, with the declaration in the CRD. It ignores an invalid declaration.
 func (c *Clients) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.Kind, error) {
-	kind, err := c.Finder.Declare(ctx, kinds.KindOf(mapping))
+	clusterwide := mapping.Scope.Name() == meta.RESTScopeNameRoot
+	kind, err := c.Finder.Declare(ctx, kinds.KindOf(mapping.Resource, mapping.GroupVersionKind.Kind, clusterwide))
 	if errors.As(err, new(*kinds.DeclarationError)) {
 		// The commands "kinds" and "check" report the error.
 		klog.FromContext(ctx).V(1).Info("Ignoring the annotations of a CRD", "kind", kind, "err", err)

@@ -62,7 +62,7 @@ func (s *server) clients() *kube.Clients {
 func kindOf(apiVersion, kind string) kinds.Kind {
 	gvk := schema.FromAPIVersionAndKind(apiVersion, kind)
 	resource, _ := meta.UnsafeGuessKindToResource(gvk)
-	return kinds.KindOf(&meta.RESTMapping{Resource: resource, GroupVersionKind: gvk, Scope: meta.RESTScopeNamespace})
+	return kinds.KindOf(resource, kind, false)
 }
 
 func deployments() kinds.Kind { return kindOf("apps/v1", "Deployment") }

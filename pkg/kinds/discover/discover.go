@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -34,7 +32,7 @@ func (f *Finder) Kinds() ([]kinds.Kind, error) {
 			continue
 		}
 		for _, r := range list.APIResources {
-			kind := kinds.KindOf(mapping(gv, r))
+			kind := kinds.KindOf(gv.WithResource(r.Name), r.Kind, !r.Namespaced)
 			if !slices.Contains(r.Verbs, "patch") || strings.Contains(r.Name, "/") {
 				continue
 			}
@@ -53,14 +51,6 @@ func (f *Finder) Kinds() ([]kinds.Kind, error) {
 func (f *Finder) Scales(kind kinds.Kind) bool {
 	served, err := f.serves(kind, "scale")
 	return err == nil && served
-}
-
-func mapping(gv schema.GroupVersion, r metav1.APIResource) *meta.RESTMapping {
-	m := &meta.RESTMapping{Resource: gv.WithResource(r.Name), GroupVersionKind: gv.WithKind(r.Kind), Scope: meta.RESTScopeRoot}
-	if r.Namespaced {
-		m.Scope = meta.RESTScopeNamespace
-	}
-	return m
 }
 
 // ParkedCounts returns the paths of fields that may contain the count of a parked object: the given path, the

@@ -80,9 +80,9 @@ func crdOf(annotations, subresources, spec string) string {
 
 // set returns the kind Set, as discovery describes it.
 func set() kinds.Kind {
-	return kinds.KindOf(mapping(schema.GroupVersion{Group: "example.com", Version: "v1"}, metav1.APIResource{Name: "sets", Kind: "Set", Namespaced: true}))
+	return kinds.KindOf(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "sets"}, "Set", false)
 }
 
 func deployment() kinds.Kind {
-	return kinds.KindOf(mapping(schema.GroupVersion{Group: "apps", Version: "v1"}, metav1.APIResource{Name: "deployments", Kind: "Deployment", Namespaced: true}))
+	return kinds.KindOf(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, "Deployment", false)
 }

@@ -7,23 +7,17 @@ import (
 	"strings"
 )
 
-// Command is a command for users to paste, without the flags that select the cluster.
-type Command struct {
-	tool  string
-	words []string
-}
+// Command contains the words of a command for users to paste, without the flags that select the cluster.
+type Command []string
 
 // Plugin returns a command of this plugin. The words are its arguments and flags.
-func Plugin(words ...string) Command { return Command{tool: "kubectl imoocpod", words: words} }
+func Plugin(words ...string) Command { return slices.Concat(Command{"kubectl", "imoocpod"}, words) }
 
 // Kubectl returns a command of kubectl itself.
-func Kubectl(words ...string) Command { return Command{tool: "kubectl", words: words} }
+func Kubectl(words ...string) Command { return slices.Concat(Command{"kubectl"}, words) }
 
 // With returns the command with additional words at its end.
-func (c Command) With(words ...string) Command {
-	c.words = slices.Concat(c.words, words)
-	return c
-}
+func (c Command) With(words ...string) Command { return slices.Concat(c, words) }
 
 // WithSome returns the command with at most ten of the names. A longer command would be truncated,
 // and would lose the namespace and the cluster at its end.
@@ -43,13 +37,13 @@ type Context []string
 
 // Line formats the command as one line, quoted for a shell. The flags in c come before any "--".
 func (c Context) Line(cmd Command) string {
-	at := slices.Index(cmd.words, "--")
+	at := slices.Index(cmd, "--")
 	if at < 0 {
-		at = len(cmd.words)
+		at = len(cmd)
 	}
-	words := []string{cmd.tool}
-	for _, word := range slices.Concat(cmd.words[:at], c, cmd.words[at:]) {
-		words = append(words, quoted(word))
+	words := slices.Concat(cmd[:at], Command(c), cmd[at:])
+	for i, word := range words {
+		words[i] = quoted(word)
 	}
 	return strings.Join(words, " ")
 }

@@ -10,7 +10,7 @@ import (
 // hintedError is an error with a hint about the next step. The hint is not part of the message. main prints
 // the hint on a separate line.
 type hintedError struct {
-	err error
+	error
 	// hint returns the hint. A command in it has the flags for the same cluster.
 	hint func(commandline.Context) string
 }
@@ -32,23 +32,19 @@ func WithAdvice(err error, text string) error {
 	return &hintedError{err, func(commandline.Context) string { return text }}
 }
 
-func (e *hintedError) Error() string { return e.err.Error() }
-
-func (e *hintedError) Unwrap() error { return e.err }
+func (e *hintedError) Unwrap() error { return e.error }
 
 // WithoutHints returns the error without its hints.
 func WithoutHints(err error) error { return &unhintedError{err} }
 
 // unhintedError has no Unwrap method, so that HintLines does not find the hints of the wrapped error.
-type unhintedError struct{ err error }
-
-func (e *unhintedError) Error() string { return e.err.Error() }
+type unhintedError struct{ error }
 
 // Is reports whether the wrapped error is the target.
-func (e *unhintedError) Is(target error) bool { return errors.Is(e.err, target) }
+func (e *unhintedError) Is(target error) bool { return errors.Is(e.error, target) }
 
 // As finds the target in the wrapped error.
-func (e *unhintedError) As(target any) bool { return errors.As(e.err, target) }
+func (e *unhintedError) As(target any) bool { return errors.As(e.error, target) }
 
 // HintLines formats the hints in an error and its wrapped errors, in the order in which they were added, each
 // after a line break.

@@ -110,20 +110,16 @@ func New(kind kinds.Kind, source kinds.Source, count *fieldpath.Path) (Facts, er
 		return builtInFacts(kind), nil
 	}
 	f.fromSchema(source, count)
-	profile, err := readProfile(kind.CRD())
+	said, err := readProfile(kind.CRD())
 	if err != nil {
 		return f, err
 	}
-	if len(profile) > 0 {
+	if len(said) > 0 {
 		f.From = append(f.From, "profile")
 	}
 	_, declared := source.Annotations[annotationReadyWhen]
 	f.profiled = !declared
-	said := map[string]string{}
 	for _, key := range statusAnnotations() {
-		if word := profile[key]; word != "" {
-			said[key] = word
-		}
 		if word, is := source.Annotations[key]; is {
 			said[key] = word
 			f.From = append(f.From, "annotation "+key)

@@ -16,17 +16,16 @@ import (
 //go:embed profiles/*.yaml
 var profiles embed.FS
 
-// readProfile returns the profile of a CRD as a map of annotations, or nil if the CRD has none.
+// readProfile returns the profile of a CRD as a map of annotations, which is empty if the CRD has none.
 func readProfile(crd string) (map[string]string, error) {
+	words, said := map[string]string{}, map[string]string{}
 	data, err := profiles.ReadFile("profiles/" + crd + ".yaml")
 	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // most kinds have none
+		return said, nil //nolint:nilerr // most kinds have none
 	}
-	words := map[string]string{}
 	if err := yaml.UnmarshalStrict(data, &words); err != nil {
 		return nil, fmt.Errorf("profile of %s: %w", crd, err)
 	}
-	said := map[string]string{}
 	for key, word := range words {
 		said[apis.Prefix+key] = strings.TrimSpace(word)
 	}

@@ -42,7 +42,12 @@ nothing and lists them. See docs/undo.md.`,
 }
 
 func (o *setImageOptions) complete(args []string) error {
-	args, o.set.words = splitImages(args)
+	// The images start at the first CONTAINER=IMAGE. Without one, the last argument is the only image.
+	at := slices.IndexFunc(args, func(arg string) bool { return strings.Contains(arg, "=") })
+	if at < 0 {
+		at = max(0, len(args)-1)
+	}
+	args, o.set.words = args[:at], args[at:]
 	for _, arg := range args {
 		if strings.Contains(arg, ":") { // no name of an object contains a colon
 			return usageErrorf("%q is not an object; with several images, each must be CONTAINER=IMAGE", arg)
@@ -67,16 +72,6 @@ func (o *setImageOptions) complete(args []string) error {
 		return usageErrorf("--image-path takes one IMAGE, without the name of a container")
 	}
 	return nil
-}
-
-// splitImages splits the arguments into objects and images. The images start at the first CONTAINER=IMAGE.
-// Without one, the last argument is the only image.
-func splitImages(args []string) (objects, images []string) {
-	at := slices.IndexFunc(args, func(arg string) bool { return strings.Contains(arg, "=") })
-	if at < 0 {
-		at = max(0, len(args)-1)
-	}
-	return args[:at], args[at:]
 }
 
 func (o *setImageOptions) want(c *changer, t *observe.Target) (template.Wanted, error) {

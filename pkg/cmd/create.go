@@ -141,8 +141,12 @@ func (o *createOptions) planned(c *changer, t observe.Target, request *unstructu
 
 // create creates an object and returns the change. A client-side dry run sends no request.
 func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Target, request *unstructured.Unstructured) (*change, error) {
-	if err := o.addReason(c, request); err != nil {
-		return nil, err
+	if o.change.reason != "" {
+		for _, mark := range template.Annotations(o.change.reason, c.user()) {
+			if err := mark.Apply(request.Object); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if o.change.dryRun.client() {
 		return &change{WaitTarget: observe.WaitTarget{Target: *t}, object: request}, nil
@@ -161,19 +165,6 @@ func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Targe
 	made.revert = func(ctx context.Context) (string, error) { return "deleted", edit.Delete(ctx, objects, done) }
 	made.back = new(commandOn("delete", t))
 	return made, nil
-}
-
-// addReason records the user and the reason in annotations of an object, if a reason was given.
-func (o *createOptions) addReason(c *changer, obj *unstructured.Unstructured) error {
-	if o.change.reason == "" {
-		return nil
-	}
-	for _, edit := range template.Annotations(o.change.reason, c.user()) {
-		if err := edit.Apply(obj.Object); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (o *createOptions) createFiles(ctx context.Context, c *changer) error {

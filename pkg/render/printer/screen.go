@@ -30,15 +30,14 @@ type Screen struct {
 	rollouts map[types.UID]rollout
 }
 
-// See adds or updates an object, and reports whether it did. If the screen does not have the object yet,
-// See ignores its deletion.
-func (s *Screen) See(r status.Report, now time.Time) bool {
+// See adds or updates an object. If the screen does not have the object yet, See ignores its deletion.
+func (s *Screen) See(r status.Report, now time.Time) {
 	i := slices.IndexFunc(s.Reports, func(o status.Report) bool { return sameObject(o, r) })
 	switch {
 	case i >= 0:
 		s.Reports[i] = r
 	case r.Verdict == status.Deleted:
-		return false
+		return
 	default:
 		s.Reports = append(s.Reports, r)
 	}
@@ -46,7 +45,6 @@ func (s *Screen) See(r status.Report, now time.Time) bool {
 		s.rollouts = map[types.UID]rollout{}
 	}
 	s.rollouts[r.Metadata.UID] = s.rollouts[r.Metadata.UID].see(r, now)
-	return true
 }
 
 // Forget removes an object from the screen.

@@ -63,9 +63,7 @@ func (p *Progress) Print(write func() error) error {
 	defer p.mu.Unlock()
 	p.clear()
 	err := write()
-	if p.seen && !p.over {
-		p.tell()
-	}
+	p.tell()
 	return err
 }
 

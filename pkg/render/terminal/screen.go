@@ -105,11 +105,9 @@ func (l *Screen) leave() {
 func (l *Screen) Show(r status.Report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.screen.See(r, time.Now()) {
-		return
-	}
+	l.screen.See(r, time.Now())
 	l.drawn = frameKey{}
-	if l.stop == nil && !l.over {
+	if len(l.screen.Reports) > 0 && l.stop == nil && !l.over {
 		l.begin()
 	}
 }

@@ -58,7 +58,8 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	silent := len(parts) > 0
 	for i, p := range parts {
 		for ; opened < min(i+r.Most, len(parts)); opened++ {
-			go parts[opened].open()
+			next := parts[opened]
+			go func() { _, _ = next.open() }() // the loop reads the error when it comes to this part
 		}
 		if p.of == broken {
 			p.close()

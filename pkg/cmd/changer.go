@@ -141,8 +141,7 @@ func (f *changeFlags) run(ctx context.Context, on *cluster, do func(context.Cont
 	return c.make(ctx, all, errs)
 }
 
-// planned is a pending change of one object. If target is nil, there is nothing to do. make
-// returns a nil change if there is nothing to report.
+// planned is a pending change of one object. make returns a nil change if there is nothing to report.
 type planned struct {
 	target *observe.Target
 	make   func(context.Context) (*change, error)
@@ -192,9 +191,6 @@ func (c *changer) ask(what string, yes bool) (bool, error) {
 func (c *changer) make(ctx context.Context, all []planned, errs []error) error {
 	var changes []*change
 	for _, p := range all {
-		if p.target == nil {
-			continue
-		}
 		made, err := p.make(ctx)
 		if err == nil && made != nil {
 			err = c.report(made)

@@ -16,6 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
@@ -91,28 +92,27 @@ func (o *parkOptions) run(ctx context.Context, on *cluster) error {
 	if len(targets)+len(errs) == 0 {
 		return errNothingFound
 	}
+	var all []planned
 	var counts []printer.CountChange
-	all, failed := each(targets, func(t *observe.Target) (planned, error) {
+	for i := range targets {
+		t := &targets[i]
+		var now replicas.ParkPlan
 		plan, err := o.plan(ctx, c, t)
-		if err != nil {
-			return planned{}, err
+		if err == nil {
+			now, err = plan(t.Object)
 		}
-		now, err := plan(t.Object)
-		if o.change.targets.untyped() && errors.Is(err, replicas.ErrNotPods) {
+		switch {
+		case o.change.targets.untyped() && errors.Is(err, replicas.ErrNotPods):
 			c.tell("%v", err)
-			return planned{}, nil
-		}
-		if err != nil {
-			return planned{}, err
-		}
-		if now.Kept != "" {
+		case err != nil:
+			errs = append(errs, kube.Explain(t.Kind, err))
+		case now.Kept != "":
 			c.tell("%s: %s", t, now.Kept)
-			return planned{}, nil
+		default:
+			counts = append(counts, printer.CountChange{Namespace: t.Namespace, Name: t.String(), Before: &now.Before, After: &now.After})
+			all = append(all, planned{t, func(ctx context.Context) (*change, error) { return o.park(ctx, c, t, plan, now.After) }})
 		}
-		counts = append(counts, printer.CountChange{Namespace: t.Namespace, Name: t.String(), Before: &now.Before, After: &now.After})
-		return planned{t, func(ctx context.Context) (*change, error) { return o.park(ctx, c, t, plan, now.After) }}, nil
-	})
-	errs = append(errs, failed...)
+	}
 	if agreed, err := c.confirm(counts, o.yes); err != nil || !agreed {
 		return outcome.Join(append(errs, err))
 	}

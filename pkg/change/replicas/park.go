@@ -22,6 +22,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -78,7 +79,7 @@ func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (
 		return ParkPlan{Kept: "not parked"}, err
 	}
 	if !slices.Contains(counts, path.String()) {
-		err := fmt.Errorf("%w: %s was parked with %d replicas by %s, which is not known to be the field of its count; if it is, pass it with --replicas-path", outcome.ErrRefused, t, p.Replicas, escape.Cell(path.String()))
+		err := fmt.Errorf("%w: %s was parked with %s by %s, which is not known to be the field of its count; if it is, pass it with --replicas-path", outcome.ErrRefused, t, problem.Quantity(p.Replicas, "replica"), escape.Cell(path.String()))
 		return ParkPlan{}, outcome.WithHint(err, "to forget it", forget(t))
 	}
 	return ParkPlan{After: p.Replicas, By: p.By, path: *path}, nil
@@ -105,7 +106,7 @@ func parked(t observe.Target, obj *unstructured.Unstructured) (*apis.ParkedCount
 	if err != nil {
 		what = "has changed since: " + escape.Line(err.Error())
 	}
-	err = fmt.Errorf("%w: %s was parked with %d replicas and %s", outcome.ErrOverwritten, t, p.Replicas, what)
+	err = fmt.Errorf("%w: %s was parked with %s and %s", outcome.ErrOverwritten, t, problem.Quantity(p.Replicas, "replica"), what)
 	return nil, nil, wayBack(err, t, *p)
 }
 

@@ -25,8 +25,8 @@ func perNode(v View) slotSet {
 	affinity, tolerations := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: spec}), DaemonTolerations(spec)
 	tolerates := func(node *corev1.Node, effect corev1.TaintEffect) bool {
 		relevant := func(taint *corev1.Taint) bool { return taint.Effect == effect }
-		_, untolerated := scheduling.FindMatchingUntoleratedTaint(logr.Discard(), node.Spec.Taints, tolerations, relevant, true)
-		return !untolerated
+		_, found := scheduling.FindMatchingUntoleratedTaint(logr.Discard(), node.Spec.Taints, tolerations, relevant, true)
+		return !found
 	}
 	nodes := make(map[slots.Slot]string, len(v.Nodes))
 	kept := map[slots.Slot]bool{}

@@ -270,7 +270,9 @@ const maxBatch = 128
 // success, so the number of parallel calls doubles in the time of one call. It starts no call after the
 // first error, after ctx is done, or if proceed, which gets the number of calls so far, returns false. It waits
 // for the calls in flight, and returns the number of calls and the first error.
-func SlowStart[T any](ctx context.Context, items []T, proceed func(begun int) bool, do func(context.Context, T) error) (begun int, err error) {
+func SlowStart[T any](
+	ctx context.Context, items []T, proceed func(begun int) bool, do func(context.Context, T) error,
+) (begun int, err error) {
 	results := make(chan error)
 	size, running := 1, 0
 	for {

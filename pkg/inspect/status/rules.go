@@ -340,7 +340,7 @@ func controllerReports(v *view) *ruling {
 
 func readyCount(o Object) string {
 	if o.Several {
-		return fmt.Sprintf("%d of %d pods ready in total", o.Ready, max(o.Current, ptr.Deref(o.Total, 0)))
+		return fmt.Sprintf("%d of %d pods ready in total", o.Ready, max(o.Current, ptr.Deref(o.Total, o.Current)))
 	}
 	if o.Desired == 0 && o.Current == 0 && o.Count != "" && !o.NoCount {
 		return "scaled to zero"

@@ -26,15 +26,6 @@ func (l line) width() int {
 
 func (l line) add(color, text string) line { return append(l, piece{color, text}) }
 
-// dimmed returns the line in a dim color, for outdated information.
-func (l line) dimmed() line {
-	pieces := make(line, len(l))
-	for i, p := range l {
-		pieces[i] = piece{dim, p.text}
-	}
-	return pieces
-}
-
 func (l line) pad(width int) line { return l.add("", strings.Repeat(" ", max(0, width-l.width()))) }
 
 // columns appends cells to a line that is two columns wide. Two spaces follow each cell. Cells with a width

@@ -93,7 +93,10 @@ func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
 	}
 	lines := []line{{{yellow, "connection lost " + age(s.Lost, now) + " ago, reconnecting; last known state:"}}}
 	for _, l := range f.fit(max(height-1, 0)) {
-		lines = append(lines, l.dimmed())
+		for i := range l {
+			l[i].color = dim
+		}
+		lines = append(lines, l)
 	}
 	return f.render(lines, height)
 }
@@ -217,7 +220,11 @@ func podBar(r status.Report, rollout string, most, width int, style Style) line 
 		return plain(text)
 	}
 	_, color := style.verdictStyle(r.Verdict)
-	full, empty := style.bar(width, ready, c.Desired)
+	filled := width
+	if c.Desired > 0 {
+		filled = min(width, width*int(ready)/int(c.Desired))
+	}
+	full, empty := strings.Repeat(style.sign("━", "#"), filled), strings.Repeat(style.sign("─", "-"), width-filled)
 	return line{{color, full}, {dim, empty}, {"", "  " + text}}
 }
 

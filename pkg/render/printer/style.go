@@ -1,10 +1,6 @@
 package printer
 
-import (
-	"strings"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
-)
+import "github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 
 // Style selects the colors and the characters of the output.
 type Style struct {
@@ -43,14 +39,6 @@ func (s Style) Hue(n uint32, text string) string {
 	// These colors are readable on dark and light backgrounds. Red is reserved for problems.
 	hues := [...]string{cyan, yellow, green, "34", "35", "96", "93", "92", "94", "95"}
 	return s.paint(hues[n%uint32(len(hues))], text)
-}
-
-func (s Style) bar(width int, done, all int32) (full, empty string) {
-	filled := width
-	if all > 0 {
-		filled = min(width, width*int(done)/int(all))
-	}
-	return strings.Repeat(s.sign("━", "#"), filled), strings.Repeat(s.sign("─", "-"), width-filled)
 }
 
 func (s Style) verdictStyle(v status.Verdict) (sign, color string) {

@@ -3,6 +3,7 @@ package printer
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,14 +25,8 @@ func Report(w io.Writer, r status.Report, now time.Time) error {
 	if r.Hint != "" {
 		p.line("hint: %s", r.Hint)
 	}
-	if len(r.Unread) > 0 && !r.Verdict.Settled() {
-		p.line("note: no permission to read %s; the reason may be incomplete", strings.Join(r.Unread, ", "))
-	}
-	for _, revert := range r.Reverts {
-		p.line("note: %s", revert.Message)
-	}
-	for _, b := range r.Budgets {
-		p.line("note: PodDisruptionBudget/%s", b)
+	for _, note := range slices.Concat(unread(r), guards(r)) {
+		p.line("note: %s", note)
 	}
 	p.line("%s", counts(r.Replicas))
 	tables := [][][]string{problemRows(r, now), podRows(r.Pods, now), conditionRows(r.Conditions, now)}
@@ -55,6 +50,27 @@ func lastLogLine(r status.Report) string {
 		}
 	}
 	return ""
+}
+
+// unread returns a note about types of objects that could not be read, if this may hide a reason.
+func unread(r status.Report) []string {
+	if len(r.Unread) == 0 || r.Verdict.Settled() {
+		return nil
+	}
+	return []string{"no permission to read " + strings.Join(r.Unread, ", ") + "; the reason may be incomplete"}
+}
+
+// guards returns notes about writers that may revert the count, and budgets that may prevent the removal
+// of pods.
+func guards(r status.Report) []string {
+	var notes []string
+	for _, revert := range r.Reverts {
+		notes = append(notes, revert.Message)
+	}
+	for _, b := range r.Budgets {
+		notes = append(notes, "PodDisruptionBudget/"+b.String())
+	}
+	return notes
 }
 
 func desired(c status.Replicas) string {

@@ -58,8 +58,8 @@ func sameObject(a, b status.Report) bool {
 
 type detail struct {
 	// alike is the maximum number of pods with the same status that are shown individually.
-	alike                            int
-	conditions, guards, events, hint bool
+	alike                           int
+	conditions, notes, events, hint bool
 	// reason is the maximum number of lines for a reason or a hint.
 	reason int
 }
@@ -67,9 +67,9 @@ type detail struct {
 // details returns the levels of detail, from the highest to the lowest.
 func details() []detail {
 	return []detail{
-		{alike: few, conditions: true, guards: true, events: true, hint: true, reason: 4},
-		{alike: few, guards: true, events: true, hint: true, reason: 4},
-		{alike: few, guards: true, hint: true, reason: 3},
+		{alike: few, conditions: true, notes: true, events: true, hint: true, reason: 4},
+		{alike: few, notes: true, events: true, hint: true, reason: 4},
+		{alike: few, notes: true, hint: true, reason: 3},
 		{alike: 3, hint: true, reason: 2},
 		{alike: 1, hint: true, reason: 2},
 		{alike: 0, hint: true, reason: 1},
@@ -177,8 +177,10 @@ func (f frame) object(r status.Report, d detail) []line {
 	}
 	all = append(all, append(plain("  "), podBar(r, text, 40, f.width-2, f.style)...))
 	all = append(all, f.tree(r, d)...)
-	if d.guards {
-		all = append(all, f.guards(r)...)
+	if d.notes {
+		for _, note := range slices.Concat(guards(r), unread(r)) {
+			all = append(all, f.paragraph("", "note: ", note, 2)...)
+		}
 	}
 	if d.conditions && len(r.Conditions) > 0 {
 		all = append(all, f.conditions(r.Conditions)...)
@@ -226,26 +228,6 @@ func podBar(r status.Report, rollout string, most, width int, style Style) line 
 	}
 	full, empty := strings.Repeat(style.sign("━", "#"), filled), strings.Repeat(style.sign("─", "-"), width-filled)
 	return line{{color, full}, {dim, empty}, {"", "  " + text}}
-}
-
-// guards returns notes about writers that may revert the count, budgets that may prevent the removal
-// of pods, and types of objects that could not be read.
-func (f frame) guards(r status.Report) []line {
-	var texts []string
-	for _, revert := range r.Reverts {
-		texts = append(texts, revert.Message)
-	}
-	for _, b := range r.Budgets {
-		texts = append(texts, "PodDisruptionBudget/"+b.String())
-	}
-	if len(r.Unread) > 0 && !r.Verdict.Settled() {
-		texts = append(texts, "no permission to read "+strings.Join(r.Unread, ", ")+"; the reason may be incomplete")
-	}
-	var all []line
-	for _, text := range texts {
-		all = append(all, f.paragraph("", "note: ", text, 2)...)
-	}
-	return all
 }
 
 func (f frame) conditions(conditions []metav1.Condition) []line {

@@ -50,14 +50,13 @@ type waited struct {
 // state identifies a line about an object. For each generation and verdict, a problem is printed only
 // once, because its message and counts change often in a crash loop.
 type state struct {
-	generation              int64
 	verdict                 status.Verdict
 	code                    problem.Code
 	desired, current, ready int32
 }
 
 func (w waited) state() state {
-	s := state{generation: w.Metadata.Generation, verdict: w.Verdict, code: w.ReasonCode}
+	s := state{verdict: w.Verdict, code: w.ReasonCode}
 	if len(w.Problems) == 0 {
 		s.desired, s.current, s.ready = w.Replicas.Desired, w.Replicas.Current, w.Replicas.Ready
 	}

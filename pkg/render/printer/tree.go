@@ -145,9 +145,7 @@ func (f frame) others(v status.Verdict, hidden, shown int, what string) line {
 func (t podTree) byThemselves(k kindOfPod, n int) int {
 	most := t.detail.alike
 	switch {
-	case t.AllPods:
-		return n
-	case n <= most || n == 1 && k.rank < 3:
+	case t.AllPods || n <= most || n == 1 && k.rank < 3:
 		return n
 	case k.rank == 3:
 		return 0 // ready pods of a large group are not shown individually

@@ -247,16 +247,13 @@ func (f frame) conditions(conditions []metav1.Condition) []line {
 const lastEvents = 4
 
 func (f frame) events(events []problem.Event) []line {
+	color := ""
 	warnings := slices.DeleteFunc(slices.Clone(events), func(e problem.Event) bool { return e.Type == "Normal" })
 	if len(warnings) > 0 {
-		events = warnings
+		events, color = warnings, yellow
 	}
 	all := []line{nil}
 	for _, e := range events[max(0, len(events)-lastEvents):] {
-		color := ""
-		if e.Type != "Normal" {
-			color = yellow
-		}
 		l := line{{dim, "  " + age(e.Last.Time, f.now) + " "}}.pad(8).add(color, e.Reason+" ").add("", e.Object+": ")
 		all = append(all, l.add(dim, trimmed(e.Message)))
 	}

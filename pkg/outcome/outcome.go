@@ -92,8 +92,6 @@ type NotServedError struct {
 	Err     error
 }
 
-func (e *NotServedError) Error() string {
-	return fmt.Sprintf("the server does not serve %s", e.CRD)
-}
+func (e *NotServedError) Error() string { return "the server does not serve " + e.CRD }
 
 func (e *NotServedError) Unwrap() error { return e.Err }

@@ -68,22 +68,22 @@ func (e *DeclarationError) Error() string {
 // Declared returns the kind that a CRD declares, or a DeclarationError. Without a plan annotation,
 // Reconciled returns false for the kind.
 func Declared(crd *unstructured.Unstructured) (Kind, error) {
-	d := declaration{crd: crd, annotations: map[string]string{}}
-	for key, value := range crd.GetAnnotations() {
-		if strings.HasPrefix(key, declares) {
-			d.annotations[key] = value
-		}
+	text := func(path ...string) string {
+		text, _, _ := unstructured.NestedString(crd.Object, path...)
+		return text
 	}
-	kind := Kind{Kind: d.text("spec", "names", "kind")}
-	kind.Singular = cmp.Or(d.text("spec", "names", "singular"), strings.ToLower(kind.Kind))
-	kind.Clusterwide = d.text("spec", "scope") == "Cluster"
-	kind.Resource = schema.GroupVersionResource{Group: d.text("spec", "group"), Resource: d.text("spec", "names", "plural")}
-	d.version = CRDVersion(crd, "storage", true) // objects in this version need no conversion
-	kind.Resource.Version, _ = d.version["name"].(string)
-	if _, declared := d.annotations[AnnotationPlan]; !declared {
+	kind := Kind{Kind: text("spec", "names", "kind"), Clusterwide: text("spec", "scope") == "Cluster"}
+	kind.Singular = cmp.Or(text("spec", "names", "singular"), strings.ToLower(kind.Kind))
+	kind.Resource = schema.GroupVersionResource{Group: text("spec", "group"), Resource: text("spec", "names", "plural")}
+	version := CRDVersion(crd, "storage", true) // objects in this version need no conversion
+	kind.Resource.Version, _ = version["name"].(string)
+	annotations := crd.GetAnnotations() // a copy
+	if _, declared := annotations[AnnotationPlan]; !declared {
 		return kind, nil
 	}
-	d.schema = fieldpath.Object(d.version, "schema", "openAPIV3Schema")
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return !strings.HasPrefix(key, declares) })
+	d := declaration{version: version, annotations: annotations}
+	d.schema = fieldpath.Object(version, "schema", "openAPIV3Schema")
 	d.read(&kind)
 	if len(d.problems) > 0 {
 		slices.Sort(d.problems)
@@ -99,10 +99,9 @@ func CRDResource() schema.GroupVersionResource {
 
 // Established reports whether the server serves the kind of a CRD.
 func Established(crd *unstructured.Unstructured) bool {
-	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
-	return slices.ContainsFunc(conditions, func(c any) bool {
-		condition, _ := c.(map[string]any)
-		return condition["type"] == "Established" && condition["status"] == "True"
+	conditions := fieldpath.Objects(fieldpath.Object(crd.Object, "status")["conditions"])
+	return slices.ContainsFunc(conditions, func(c map[string]any) bool {
+		return c["type"] == "Established" && c["status"] == "True"
 	})
 }
 
@@ -118,7 +117,6 @@ func CRDVersion(crd *unstructured.Unstructured, field string, value any) map[str
 
 // declaration is the state of parsing the declaration of a CRD.
 type declaration struct {
-	crd         *unstructured.Unstructured
 	version     map[string]any
 	schema      map[string]any
 	annotations map[string]string // the annotations that have not been read yet
@@ -400,9 +398,4 @@ func (d *declaration) take(key string) string {
 
 func (d *declaration) problem(format string, args ...any) {
 	d.problems = append(d.problems, fmt.Sprintf(format, args...))
-}
-
-func (d *declaration) text(path ...string) string {
-	text, _, _ := unstructured.NestedString(d.crd.Object, path...)
-	return text
 }

@@ -173,18 +173,14 @@ func pauseEdits(until, by, reason string) []fieldpath.Edit {
 // editPause makes the edits, and fails if another object now has the name of the target. If edits is nil, the
 // object already has the wanted state. back is the command that reverts the edits: a verb and its flags.
 func editPause(ctx context.Context, c *changer, t *observe.Target, edits []fieldpath.Edit, until observe.Condition, back ...string) (*change, error) {
-	done := edit.Written{Object: t.Object}
-	if edits != nil {
-		var err error
-		done, err = c.edit(ctx, t, func(obj *unstructured.Unstructured) (edit.Plan, error) {
-			if obj.GetUID() != t.Object.GetUID() {
-				return edit.Plan{}, fmt.Errorf("%w: another object has the name of %s now", outcome.ErrPrecondition, t)
-			}
-			return edit.Plan{Edits: edits}, nil
-		})
-		if err != nil {
-			return nil, err
+	done, err := c.edit(ctx, t, func(obj *unstructured.Unstructured) (edit.Plan, error) {
+		if obj.GetUID() != t.Object.GetUID() {
+			return edit.Plan{}, fmt.Errorf("%w: another object has the name of %s now", outcome.ErrPrecondition, t)
 		}
+		return edit.Plan{Edits: edits}, nil // without edits, nothing is written
+	})
+	if err != nil {
+		return nil, err
 	}
 	made := c.edited(t, done, until, "it is as it was", nil)
 	made.unchanged = edits == nil
@@ -212,7 +208,9 @@ func setSwitch(ctx context.Context, c *changer, t *observe.Target, path []string
 	field := "." + strings.Join(path, ".")
 	if now, _, _ := unstructured.NestedBool(t.Object.Object, path...); now == on {
 		made, err := editPause(ctx, c, t, nil, until, back...)
-		made.said = fmt.Sprintf("%s is already %t", field, on)
+		if err == nil {
+			made.said = fmt.Sprintf("%s is already %t", field, on)
+		}
 		return made, err
 	}
 	c.tell("%s: %s", t, c.flags.dryRun.mark(fmt.Sprintf("setting %s to %t", field, on)))
@@ -251,15 +249,12 @@ func (l pauseLength) String() string {
 	return text
 }
 
-// until describes the end, the length, and the reason of a pause. It omits who paused the object, because
-// the user of this command did.
+// until describes the end, the length, and the reason of a pause.
 func (l pauseLength) until(p apis.Pause, now time.Time) string {
 	text := "paused forever"
 	if !l.Forever {
 		text = fmt.Sprintf("paused until %s (%s)", apis.Clock(p.Until, now), l)
 	}
-	if p.Reason != "" {
-		text += ": " + strings.Join(strings.Fields(p.Reason), " ")
-	}
-	return text
+	p.By = "" // the user of this command
+	return text + p.Note()
 }

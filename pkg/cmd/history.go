@@ -153,12 +153,9 @@ func historyRows(t *observe.Target, h revision.History) []printer.Revision {
 
 func (o *historyOptions) showDiff(out io.Writer, t *observe.Target, h revision.History) error {
 	from, to := o.diff[0], o.diff[1]
-	was, err := h.Pick(from)
-	if err != nil {
-		return fmt.Errorf("%s: %w", t, err)
-	}
-	is, err := h.Pick(to)
-	if err != nil {
+	was, noFrom := h.Pick(from)
+	is, noTo := h.Pick(to)
+	if err := cmp.Or(noFrom, noTo); err != nil {
 		return fmt.Errorf("%s: %w", t, err)
 	}
 	return printer.DiffYAML(out, fmt.Sprintf("%s revision %d", t, from), fmt.Sprintf("%s revision %d", t, to), revision.Object(was.Fields), revision.Object(is.Fields))

@@ -106,8 +106,13 @@ func parked(t observe.Target, obj *unstructured.Unstructured) (*apis.ParkedCount
 	if err != nil {
 		what = "has changed since: " + escape.Line(err.Error())
 	}
+	back := scaleTo(t, strconv.Itoa(int(p.Replicas)))
+	if p.Path != ".spec.replicas" {
+		back = back.With("--replicas-path", escape.Line(p.Path))
+	}
 	err = fmt.Errorf("%w: %s was parked with %s and %s", outcome.ErrOverwritten, t, problem.Quantity(p.Replicas, "replica"), what)
-	return nil, nil, wayBack(err, t, *p)
+	err = outcome.WithHint(err, "to keep the count as it is", forget(t))
+	return nil, nil, outcome.WithHint(err, "to set it back after that", back)
 }
 
 func countAt(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
@@ -121,15 +126,6 @@ func countAt(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Pa
 		return 0, fmt.Errorf("%s: %s is %d, which is no count", t, path, n)
 	}
 	return int32(n), nil
-}
-
-// wayBack adds hints to an error: the commands that end the parking of an object.
-func wayBack(err error, t observe.Target, p apis.ParkedCount) error {
-	back := scaleTo(t, strconv.Itoa(int(p.Replicas)))
-	if p.Path != ".spec.replicas" {
-		back = back.With("--replicas-path", escape.Line(p.Path))
-	}
-	return outcome.WithHint(outcome.WithHint(err, "to keep the count as it is", forget(t)), "to set it back after that", back)
 }
 
 func forget(t observe.Target) commandline.Command {

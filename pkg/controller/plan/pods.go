@@ -81,6 +81,9 @@ func (p *Actions) restoreLabels(v View) {
 // cannot remove, and pods from the kind's previous strategy, which stay.
 func relevant(v View, s slotSet) []Pod {
 	ignored := func(p Pod) bool { return v.stuckTerminating(p) || s.ofOtherPlan(p.Slot) }
+	if !slices.ContainsFunc(v.Pods, ignored) {
+		return v.Pods
+	}
 	return slices.DeleteFunc(slices.Clone(v.Pods), ignored)
 }
 

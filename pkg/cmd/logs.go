@@ -124,10 +124,10 @@ func (o *logsOptions) containers(ctx context.Context, c *cluster, t observe.Targ
 		return nil, err
 	}
 	report := status.NewReport(snapshot)
-	all, found := logs.Containers(report, o.wanted), o.ofAnyName(report)
-	switch {
-	case len(all) > 0:
+	if all := logs.Containers(report, o.wanted); len(all) > 0 {
 		return all, nil
+	}
+	switch found := o.ofAnyName(report); {
 	case o.wanted.Container != "" && len(found) > 0:
 		names := sets.New[string]()
 		for _, container := range found {

@@ -249,12 +249,13 @@ func (l pauseLength) String() string {
 	return text
 }
 
-// until describes the end, the length, and the reason of a pause.
+// until describes the end, the length, and the reason of a pause. The user of this command set the pause, so
+// the text does not name the user.
 func (l pauseLength) until(p apis.Pause, now time.Time) string {
 	text := "paused forever"
 	if !l.Forever {
 		text = fmt.Sprintf("paused until %s (%s)", apis.Clock(p.Until, now), l)
 	}
-	p.By = "" // the user of this command
+	p.By = ""
 	return text + p.Note()
 }

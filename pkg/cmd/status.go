@@ -211,7 +211,7 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) (
 		case err == nil:
 			reports = append(reports, all[i])
 		case apierrors.IsForbidden(err) && seen.Has(err.Error()):
-			// The error for a forbidden list names no object, so it is the same for all objects.
+			// The error for a forbidden list names no object, so all objects get the same error.
 		default:
 			failed = append(failed, err)
 			seen.Insert(err.Error())

@@ -39,8 +39,8 @@ func newQueue(
 }
 
 // wake adds an object to the queue, and records the reason for the log. later means that the object might
-// not have changed, so it comes after the changed objects. The object is delayed if its last reconcile was
-// recent and read many pods or nodes.
+// not have changed. The queue returns such objects after the changed objects. If the last reconcile of the object
+// was recent and read many pods or nodes, wake delays the object.
 func (c *Controller) wake(k memory.Key, later bool, why string) {
 	c.memory.Because(k, later, why)
 	c.queue.AddAfter(k, c.memory.Rest(k, time.Now()))

@@ -148,7 +148,7 @@ type boundedBody struct {
 	lines    bool
 	json     bool
 	bounds   jsonBounds
-	passedOn bool   // the body is a log, whose bytes are not held, because callers do not keep them
+	passedOn bool   // the body is a log: its bytes do not count, because callers do not keep the bytes
 	partRead func() // if set, called after each partBytes of the body
 	end      func() // stops the timeout and cancels the request
 }

@@ -118,7 +118,7 @@ func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, c
 	return named, crds, nil
 }
 
-// listed returns the CRDs of the kinds that flags list. It returns nil if Declared is set or no flag lists kinds.
+// listed returns the CRDs of the kinds that flags list, or nil if Declared is set or no flag lists kinds.
 func (k *Kinds) listed() (crds []string) {
 	if len(k.Words)+len(k.Files) == 0 || k.Declared {
 		return nil

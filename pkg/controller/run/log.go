@@ -21,7 +21,7 @@ import (
 // Log writes the messages of a loop as lines for people or as records for log collectors.
 type Log struct {
 	Format string // human, text, or json
-	// qualified means that lines for people include the namespace, because there are several.
+	// qualified means that lines for people include the namespace, because there may be several namespaces.
 	qualified bool
 
 	outputs []*output

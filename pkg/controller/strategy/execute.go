@@ -112,7 +112,7 @@ func batch(operations []plan.Operation) int {
 	return n
 }
 
-// proceed reports whether another operation of a batch may start, after those that have begun.
+// proceed reports whether another operation of a batch may start. begun is the number of operations that have started.
 func (w *Work) proceed(begun int) bool {
 	return (begun < sliceLeast || w.Clock.Now().Before(w.end)) && w.Current()
 }
@@ -268,8 +268,8 @@ const maxBatch = 128
 
 // SlowStart calls do for each item in parallel. It starts with one call and allows one more after every
 // success, so the number of parallel calls doubles in the time of one call. It starts no call after the
-// first error, after ctx is done, or if proceed, which gets the number of calls so far, returns false. It waits
-// for the calls in flight, and returns the number of calls and the first error.
+// first error, after ctx is done, or if proceed returns false. The argument of proceed is the number of calls so
+// far. SlowStart waits for the calls in flight, and returns the number of calls and the first error.
 func SlowStart[T any](
 	ctx context.Context, items []T, proceed func(begun int) bool, do func(context.Context, T) error,
 ) (begun int, err error) {

@@ -43,7 +43,7 @@ func revisionOf(u *unstructured.Unstructured) plan.Revision {
 }
 
 func revisionNumber(u *unstructured.Unstructured) int64 {
-	number, _, _ := unstructured.NestedInt64(u.Object, "revision") // 0 if it is not a number
+	number, _, _ := unstructured.NestedInt64(u.Object, "revision") // 0 if the field is not a number
 	return number
 }
 

@@ -225,7 +225,7 @@ func (t *tail) run(ctx context.Context) {
 	}
 }
 
-// sleep waits for a change or the end of the context, but not after over fires.
+// sleep waits until something changes, the context ends, or over fires.
 func (t *tail) sleep(ctx context.Context, over <-chan time.Time) {
 	select {
 	case <-t.changed:

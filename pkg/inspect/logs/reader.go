@@ -27,7 +27,7 @@ type Reader struct {
 type part struct {
 	of  Container
 	say string
-	// open opens the log once, and returns the same result each time. A heading has an empty log.
+	// open opens the log at the first call, and returns the same result at later calls. A heading has an empty log.
 	open func() (io.ReadCloser, error)
 }
 
@@ -59,7 +59,7 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	for i, p := range parts {
 		for ; opened < min(i+r.Most, len(parts)); opened++ {
 			next := parts[opened]
-			go func() { _, _ = next.open() }() // the loop reads the error when it comes to this part
+			go func() { _, _ = next.open() }() // write reads the error
 		}
 		if p.of == broken {
 			p.close()

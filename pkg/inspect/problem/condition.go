@@ -27,13 +27,13 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []c
 			refused = true
 			f.refusal(c.Reason, c.Message, namespace)
 		case c.Status == metav1.ConditionTrue && (c.Type == "Stalled" || whose == "" && words.Condition(c) == words.Failed):
-			// Stalled is the condition of kstatus for a failure that needs intervention.
+			// kstatus defines the condition Stalled for a failure that needs intervention.
 			f.Code, f.Message = CodeReportedFailure, cmp.Or(Joined(c.Reason, c.Message), ConditionSays(c))
 		case c.Status == metav1.ConditionTrue && c.Type == "Degraded" && whose == "":
 			// The object may recover by itself, for example when its pods have started.
 			f.Code, f.Message, f.Fatal = CodeReportedFailure, ConditionSays(c), false
 		case c.Type == apis.ConditionProgressing && c.Status == metav1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded":
-			// This condition of a Deployment does not name the cause, so Fold sorts it after other fatal problems.
+			// A Deployment does not name the cause here, so Fold sorts this problem after other fatal problems.
 			f.Code, f.Message = CodeDeadlineExceeded, Joined(c.Reason, c.Message)
 		default:
 			continue

@@ -2,8 +2,8 @@
 // in a pod, its events, and its node, and in the conditions of an object. Each problem has a code, a
 // message, and a hint.
 //
-// The reasons and messages that the rules match are mostly those of the kubelet and the node controller
-// (k8s.io/kubernetes/pkg/kubelet and pkg/util/node). They are not part of an API, but have been stable for years.
+// Most rules match reasons and messages of the kubelet and the node controller (k8s.io/kubernetes/pkg/kubelet
+// and pkg/util/node). No API guarantees these texts, but the texts have been stable for years.
 package problem
 
 import (
@@ -77,9 +77,9 @@ func Ready(pod *corev1.Pod) (ready bool, since time.Time) {
 }
 
 // conditionOf returns the condition of a type, or an empty condition if the pod has none.
-func conditionOf(pod *corev1.Pod, is corev1.PodConditionType) corev1.PodCondition {
+func conditionOf(pod *corev1.Pod, conditionType corev1.PodConditionType) corev1.PodCondition {
 	for _, c := range pod.Status.Conditions {
-		if c.Type == is {
+		if c.Type == conditionType {
 			return c
 		}
 	}

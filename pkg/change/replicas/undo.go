@@ -49,18 +49,16 @@ func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.P
 // has set the count since, the error is an outcome.ErrOverwritten. If no valid earlier count is recorded,
 // the error is an outcome.ErrPrecondition.
 func Undone(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
-	text, found := obj.GetAnnotations()[apis.AnnotationLastScale]
-	if !found {
-		return 0, nothingToUndo(t, "it remembers no earlier one. \"scale\" records it if it has the permission to patch the object, and not only its /scale")
-	}
 	var last lastScale
-	if err := json.Unmarshal([]byte(text), &last); err != nil {
+	text, found := obj.GetAnnotations()[apis.AnnotationLastScale]
+	switch err := json.Unmarshal([]byte(text), &last); {
+	case !found:
+		return 0, nothingToUndo(t, "it remembers no earlier one. \"scale\" records it if it has the permission to patch the object, and not only its /scale")
+	case err != nil:
 		return 0, nothingToUndo(t, "the annotation "+apis.AnnotationLastScale+" is invalid: "+escape.Line(err.Error()))
-	}
-	if last.From == nil || last.To == nil || *last.From < 0 || *last.To < 0 {
+	case last.From == nil || last.To == nil || *last.From < 0 || *last.To < 0:
 		return 0, nothingToUndo(t, "the annotation "+apis.AnnotationLastScale+" is invalid: it needs two counts")
-	}
-	if last.Path != path.String() {
+	case last.Path != path.String():
 		return 0, nothingToUndo(t, fmt.Sprintf("the last change was of %s, and not of %s", escape.Cell(last.Path), path))
 	}
 	now, err := countAt(t, obj, path)

@@ -110,31 +110,25 @@ func readVictims(ctx context.Context, pods corev1client.PodsGetter, t observe.Ta
 	return victims, nil
 }
 
-// notReplaced returns an error if one of the pods is terminating and has been replaced, because removing
-// its slot would delete the replacement.
-func notReplaced(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) error {
-	for _, pod := range victims {
-		if pod.DeletionTimestamp == nil {
-			continue
-		}
-		slot, _ := slots.OfPod(pod, obj.GetName(), obj.GetUID())
-		by := slots.PodName(obj.GetName(), obj.GetUID(), pod.UID, slot)
-		_, err := pods.Pods(t.Namespace).Get(ctx, by, metav1.GetOptions{})
-		if err == nil {
-			return fmt.Errorf("%w: pod %s is terminating, and the controller has replaced it by pod %s", outcome.ErrPrecondition, pod.Name, by)
-		}
-		if !apierrors.IsNotFound(err) {
-			return err
-		}
+// notReplaced returns an error if a pod is terminating and has been replaced, because removing its slot would
+// delete the replacement.
+func notReplaced(ctx context.Context, pods corev1client.PodInterface, obj *unstructured.Unstructured, pod *corev1.Pod, slot slots.Slot) error {
+	if pod.DeletionTimestamp == nil {
+		return nil
 	}
-	return nil
+	by := slots.PodName(obj.GetName(), obj.GetUID(), pod.UID, slot)
+	_, err := pods.Get(ctx, by, metav1.GetOptions{})
+	if err == nil {
+		return fmt.Errorf("%w: pod %s is terminating, and the controller has replaced it by pod %s", outcome.ErrPrecondition, pod.Name, by)
+	}
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 // chooseBySlot returns the edit that adds the slots of the pods to the removed slots.
 func chooseBySlot(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error) {
-	if err := notReplaced(ctx, pods, t, obj, victims); err != nil {
-		return fieldpath.Edit{}, err
-	}
 	removed, n, err := slotsOf(t, obj)
 	if err != nil {
 		return fieldpath.Edit{}, err
@@ -142,6 +136,9 @@ func chooseBySlot(ctx context.Context, pods corev1client.PodsGetter, t observe.T
 	var given []slots.Slot
 	for _, pod := range victims {
 		slot, _ := slots.OfPod(pod, obj.GetName(), obj.GetUID())
+		if err := notReplaced(ctx, pods.Pods(t.Namespace), obj, pod, slot); err != nil {
+			return fieldpath.Edit{}, err
+		}
 		switch {
 		case slot == slots.None:
 			return fieldpath.Edit{}, fmt.Errorf("cannot remove pod %s: its name belongs to no slot of %s, and the controller is about to replace it", pod.Name, t)

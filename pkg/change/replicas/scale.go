@@ -131,7 +131,11 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 		} else {
 			err = set()
 		}
-		if !apierrors.IsNotFound(err) || !t.Kind.Shipped() || !exists(ctx, objects, t) {
+		if !apierrors.IsNotFound(err) || !t.Kind.Shipped() {
+			return done, err
+		}
+		// The server returns NotFound for both a missing object and a missing subresource.
+		if _, missing := objects.Get(ctx, t.Name, metav1.GetOptions{}); missing != nil {
 			return done, err
 		}
 		// The CRD was not installed by this program, and has no /scale.
@@ -228,13 +232,6 @@ func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 	}
 	now, err := countAt(t, obj, *field.Path)
 	return int64(now), err
-}
-
-// exists reports whether the object can be read. The server returns NotFound for both a missing object
-// and a missing subresource.
-func exists(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target) bool {
-	_, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
-	return err == nil
 }
 
 // beside returns additional edits for the patch that sets a count, and a note about them.

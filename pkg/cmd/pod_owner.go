@@ -30,23 +30,20 @@ func (c *cluster) podOwners(ctx context.Context, targets []observe.Target, doing
 			continue
 		}
 		owner, err := c.topOwner(ctx, t)
+		same := func(other observe.Target) bool {
+			return other.Kind.Resource == owner.Kind.Resource && other.Namespace == owner.Namespace && other.Name == owner.Name
+		}
 		switch {
 		case err != nil:
 			errs = append(errs, err)
-			continue
 		case owner.Kind.IsPod():
 			errs = append(errs, fmt.Errorf("%s has no owner with replicas: %s", t, c.line(instead.With(t.Name).In(t.Namespace))))
-			continue
+		case !slices.ContainsFunc(all, same):
+			if err := escape.PrintLine(c.streams.ErrOut, "%s belongs to %s; %s %[2]s", t, owner, doing); err != nil {
+				errs = append(errs, err)
+			}
+			all = append(all, owner)
 		}
-		if slices.ContainsFunc(all, func(other observe.Target) bool {
-			return other.Kind.Resource == owner.Kind.Resource && other.Namespace == owner.Namespace && other.Name == owner.Name
-		}) {
-			continue
-		}
-		if err := escape.PrintLine(c.streams.ErrOut, "%s belongs to %s; %s %[2]s", t, owner, doing); err != nil {
-			errs = append(errs, err)
-		}
-		all = append(all, owner)
 	}
 	return all, errs
 }

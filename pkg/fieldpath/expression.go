@@ -21,14 +21,18 @@ type Expression struct {
 
 // ParseExpression parses EXPRESSION[=VALUE].
 func ParseExpression(word string) (Expression, error) {
-	path, value := cutValue(word)
-	if _, err := ParseJSONPath(path); err != nil {
+	e := Expression{text: word, Path: word}
+	// The value follows the first = that is not part of ==.
+	if at := strings.Index(strings.ReplaceAll(word, "==", "__"), "="); at >= 0 {
+		e.Path, e.value = word[:at], new(strings.Trim(word[at+1:], "'\""))
+	}
+	if _, err := ParseJSONPath(e.Path); err != nil {
 		return Expression{}, err
 	}
-	if value != nil && *value == "" {
+	if e.value != nil && *e.value == "" {
 		return Expression{}, errors.New("jsonpath needs a value after the equal sign, as in jsonpath={.status.readyReplicas}=3")
 	}
-	return Expression{word, path, value}, nil
+	return e, nil
 }
 
 // Plain reports whether the cost of the expression is linear in the size of the object. Each
@@ -107,13 +111,4 @@ func ParseJSONPath(expression string) (*jsonpath.JSONPath, error) {
 		return nil, fmt.Errorf("read %q: %w", expression, err)
 	}
 	return path, nil
-}
-
-// cutValue cuts EXPRESSION=VALUE at the first = that is not part of ==. Without such an =, value is nil.
-func cutValue(word string) (expression string, value *string) {
-	at := strings.Index(strings.ReplaceAll(word, "==", "__"), "=")
-	if at < 0 {
-		return word, nil
-	}
-	return word[:at], new(strings.Trim(word[at+1:], "'\""))
 }

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
@@ -77,26 +79,21 @@ func (n Node) children(yield func(Node) bool) {
 	}
 	named, extra := fieldpath.Object(n.Schema, "properties"), fieldpath.Object(n.Schema, "additionalProperties")
 	values, _ := n.Value.(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(named)) {
-		schema, _ := named[name].(map[string]any)
+	known := sets.KeySet(named)
+	names := sets.List(known)
+	if extra != nil || n.Open() {
+		names = append(names, sets.List(sets.KeySet(values).Difference(known))...)
+	}
+	for _, name := range names {
+		schema := extra
+		if known.Has(name) {
+			schema = fieldpath.Object(named, name)
+		}
 		if !yield(n.child(fieldpath.Step{Name: name}, schema, values[name])) {
 			return
 		}
 	}
-	if extra == nil && !n.Open() {
-		return
-	}
-	others := false
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if _, is := named[name]; is {
-			continue
-		}
-		others = true
-		if !yield(n.child(fieldpath.Step{Name: name}, extra, values[name])) {
-			return
-		}
-	}
-	if !others && extra != nil {
+	if extra != nil && len(names) == len(named) {
 		n.Pattern = true
 		yield(n.child(fieldpath.Step{Name: Unknown}, extra, nil))
 	}

@@ -12,31 +12,28 @@ import (
 // Group returns the path of the count for a named group of pods. The name is the key of a list element,
 // or the name of a field. Group returns an error unless exactly one count matches.
 func Group(fields []Field, name string) (fieldpath.Path, error) {
-	var found []fieldpath.Path
-	var groups []string
+	var found fieldpath.Path
+	var paths, groups []string
 	for _, c := range fields {
 		words := groupsOf(c.Path)
 		if c.Pattern || len(words) == 0 {
 			continue
 		}
 		if slices.Contains(words, name) {
-			found = append(found, c.Path)
+			found = c.Path
+			paths = append(paths, c.Path.String())
 		}
 		groups = append(groups, words[len(words)-1])
 	}
-	switch len(found) {
+	switch len(paths) {
 	case 1:
-		return found[0], nil
+		return found, nil
 	case 0:
 		slices.Sort(groups)
 		if groups = slices.Compact(groups); len(groups) == 0 {
 			return fieldpath.Path{}, fmt.Errorf("no group %q: the spec has no groups with a count", name)
 		}
 		return fieldpath.Path{}, fmt.Errorf("no group %q: the groups are %s", name, strings.Join(groups, ", "))
-	}
-	var paths []string
-	for _, path := range found {
-		paths = append(paths, path.String())
 	}
 	return fieldpath.Path{}, fmt.Errorf("group %q has several counts; choose one with --replicas-path: %s", name, strings.Join(paths, ", "))
 }

@@ -35,9 +35,6 @@ func RevisionData(kind Kind, obj *unstructured.Unstructured) map[string]any {
 	return data
 }
 
-// defaultHistoryLimit is the default of Deployments and other built-in workloads.
-const defaultHistoryLimit = 10
-
 // RevisionHistoryLimit returns how many revisions without pods to keep for an object:
 // .spec.revisionHistoryLimit, the annotation of the CRD, or 10, in this order. It ignores invalid
 // values, which a schema may allow.
@@ -48,5 +45,5 @@ func RevisionHistoryLimit(kind Kind, obj *unstructured.Unstructured) int {
 	if limit := kind.Mapping.HistoryLimit; limit != nil {
 		return int(*limit)
 	}
-	return defaultHistoryLimit
+	return 10 // the default of Deployments and other built-in workloads
 }

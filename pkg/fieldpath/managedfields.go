@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
@@ -24,10 +25,7 @@ func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.T
 		if depth == 0 {
 			continue
 		}
-		var t time.Time
-		if entry.Time != nil {
-			t = entry.Time.Time
-		}
+		t := ptr.Deref(entry.Time, metav1.Time{}).Time
 		if depth > closest || depth == closest && t.After(at) {
 			manager, at, closest = entry.Manager, t, depth
 		}

@@ -231,15 +231,16 @@ func podBar(r status.Report, rollout string, most, width int, style Style) line 
 }
 
 func (f frame) conditions(conditions []metav1.Condition) []line {
-	all := []line{nil}
-	name, status := 0, len(metav1.ConditionFalse)
-	for _, c := range conditions {
-		name, status = max(name, plain(c.Type).width()), max(status, len(c.Status))
+	cells := func(c metav1.Condition) []piece {
+		return []piece{{"", c.Type}, {"", string(c.Status)}, {dim, age(c.LastTransitionTime.Time, f.now)}, {"", c.Reason}}
 	}
+	widths := make([]int, 4)
 	for _, c := range conditions {
-		l := plain("  "+c.Type).pad(name+4).add("", string(c.Status)).pad(name + status + 6)
-		l = l.add(dim, age(c.LastTransitionTime.Time, f.now)).pad(name + status + 12)
-		all = append(all, l.add("", c.Reason+"  ").add(dim, trimmed(c.Message)))
+		widen(widths, cells(c))
+	}
+	all := []line{nil}
+	for _, c := range conditions {
+		all = append(all, plain("  ").columns(cells(c), widths, f.style).add(dim, trimmed(c.Message)))
 	}
 	return all
 }

@@ -212,13 +212,13 @@ func TestScreenShowsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A condition that is Unknown and an event without a time do not run into the next column.
+// A condition that is Unknown, an age of years and days, and an event without a time do not run into the next column.
 func TestScreenColumns(t *testing.T) {
 	t.Parallel()
 	f := frame{now: screenTime()}
-	ready := metav1.Condition{Type: "Ready", Status: metav1.ConditionUnknown, LastTransitionTime: metav1.NewTime(screenTime().Add(-time.Hour)), Reason: "Lost"}
+	ready := metav1.Condition{Type: "Ready", Status: metav1.ConditionUnknown, LastTransitionTime: metav1.NewTime(screenTime().AddDate(-2, 0, -99)), Reason: "Lost"}
 	for i, l := range append(f.conditions([]metav1.Condition{ready}), f.events([]problem.Event{{Reason: "Old", Object: "Pod/a", Message: "it"}})...) {
-		if got, want := l.render(80, Style{}), []string{"", "  Ready  Unknown  60m   Lost", "", "  <unknown> Old Pod/a: it"}[i]; strings.TrimRight(got, " ") != want {
+		if got, want := l.render(80, Style{}), []string{"", "  Ready  Unknown  2y100d  Lost", "", "  <unknown> Old Pod/a: it"}[i]; strings.TrimRight(got, " ") != want {
 			t.Errorf("line %d is %q, want %q", i, got, want)
 		}
 	}

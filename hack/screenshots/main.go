@@ -40,10 +40,8 @@ func shots() []shot {
 	return []shot{
 		{name: "status-not-reconciled", cols: 90, rows: 8, command: "kubectl imoocpod status foo", words: "hint:",
 			first: []string{"kubectl imoocpod install", "kubectl imoocpod create foo --replicas 3"}},
-		{name: "status-ready", cols: 90, rows: 13, command: "kubectl imoocpod status foo --wait", words: "no errors while creating pods",
-			first: []string{"kubectl imoocpod run-controller &", "kubectl imoocpod wait foo"}},
 		{name: "status-failed", cols: 120, rows: 20, command: "kubectl imoocpod status foo", words: "exceeded quota",
-			first: []string{"kubectl create quota few --hard=pods=47", "kubectl imoocpod scale foo --replicas 50 --timeout 2m --fail-after 1s"}},
+			first: []string{"kubectl imoocpod run-controller &", "kubectl imoocpod wait foo", "kubectl create quota few --hard=pods=47", "kubectl imoocpod scale foo --replicas 50 --timeout 2m --fail-after 1s"}},
 		{name: "check", cols: 130, rows: 30, command: "kubectl imoocpod check", words: "checks failed"},
 	}
 }

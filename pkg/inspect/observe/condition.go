@@ -172,7 +172,15 @@ func left(old []problem.Pod, s Observation) int32 {
 
 // Gone returns the condition that an object no longer exists.
 func Gone() Condition {
-	return Condition{What: "to be gone", Done: "gone", Absent: true, Met: func(s Observation) (bool, error) { return s.Object == nil, nil }}
+	return Condition{What: "to be gone", Done: "gone", Absent: true,
+		Met: func(s Observation) (bool, error) { return s.Object == nil, nil },
+		Now: func(s Observation) string {
+			if s.Object.GetDeletionTimestamp() == nil {
+				return "it is not being deleted"
+			}
+			return s.State()
+		},
+	}
 }
 
 // Created returns the condition that an object exists.

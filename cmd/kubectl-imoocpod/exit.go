@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,12 +49,8 @@ func report(w io.Writer, err error, command *cobra.Command, interrupted bool) in
 	for _, err := range all {
 		codes = append(codes, reportOne(w, err, command, interrupted))
 	}
-	for _, code := range precedence() {
-		if slices.Contains(codes, code) {
-			return code
-		}
-	}
-	return exitError
+	order := precedence()
+	return slices.MinFunc(codes, func(a, b int) int { return cmp.Compare(slices.Index(order, a), slices.Index(order, b)) })
 }
 
 // precedence returns the exit codes, highest precedence first.

@@ -122,7 +122,7 @@ func (o *waitOptions) run(ctx context.Context, c *cluster) error {
 	return outcome.Join(append(errs, c.awaitAll(ctx, *o.print.OutputFormat, o.limits, all)...))
 }
 
-// printReached prints an object whose wait is over. obj is nil if the object does not exist.
+// printReached prints an object that meets the conditions. obj is nil if the object does not exist.
 func (o *waitOptions) printReached(w io.Writer, t observe.Target, obj *unstructured.Unstructured) error {
 	met := "condition met"
 	if o.targets.allNamespaces && t.Namespace != "" {

@@ -17,7 +17,7 @@ const (
 	StrategyNodes      Strategy = "nodes"      // runs one pod on every eligible node
 )
 
-// strategyRules contains the rules for CRDs of a strategy. pkg/controller/strategy implements the strategies.
+// strategyRules describes the CRDs and the rights of a strategy. pkg/controller/strategy implements the strategies.
 type strategyRules struct {
 	name     Strategy
 	keeps    string                       // the end of the description of a scaffolded CRD, after the name of the kind

@@ -193,7 +193,7 @@ func (c *cluster) startComponent(ctx context.Context, name string) error {
 	server, path := c.core.RESTClient(), "/readyz"
 	switch name {
 	case etcd:
-		// The health check of etcd is a GET request, too, so the client suits both servers.
+		// etcd's health check is a GET request, too, so a Kubernetes client can send it.
 		client, err := corev1client.NewForConfig(&rest.Config{Host: c.layout.etcdURL(), QPS: -1, Timeout: requestTimeout})
 		if err != nil {
 			return fmt.Errorf("make a client of etcd: %w", err)

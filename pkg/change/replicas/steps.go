@@ -54,13 +54,13 @@ func (s Step) of(change int64) int64 {
 
 const maxSteps = 1000
 
-// Steps returns the counts after each step from one count to another. The last step may be smaller than
-// the other steps. If both counts are equal, the result is this count, because its pods must still become
+// Steps returns the count after each step from one count to another. The last step may be smaller than
+// the other steps. If both counts are equal, the result is this count, because the pods must still become
 // ready. More than maxSteps steps are an error, because anyone with access to /scale can set a huge count.
 func Steps(from, to int32, step Step) ([]int32, error) {
 	distance := max(int64(to)-int64(from), int64(from)-int64(to))
 	size := step.of(distance)
-	if n := distance / size; n > maxSteps {
+	if n := (distance + size - 1) / size; n > maxSteps {
 		return nil, fmt.Errorf("%w: from %d to %d takes %d steps: use a larger --step", outcome.ErrRefused, from, to, n)
 	}
 	direction := int64(cmp.Compare(to, from))

@@ -105,7 +105,7 @@ func (h *Health) New(s Source, handler cache.ResourceEventHandler) *Informer {
 			opts.LabelSelector = s.Selector
 			w, err := s.Watch(ctx, opts)
 			if !ptr.Deref(opts.SendInitialEvents, false) || !apierrors.IsInvalid(err) {
-				observe(ctx, err) // otherwise, the server is older than 1.32, and the informer falls back to a list
+				observe(ctx, err) // otherwise, the server cannot stream lists, and the informer falls back to a list
 			}
 			return w, err
 		},

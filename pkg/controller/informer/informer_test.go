@@ -78,8 +78,7 @@ func TestHealthForgets(t *testing.T) {
 	}
 }
 
-// If a server is older than 1.32 and cannot stream lists, the informer falls back to a list, and
-// logs nothing.
+// If a server cannot stream lists, the informer falls back to a list, and logs nothing.
 func TestServerThatCannotStreamLists(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)

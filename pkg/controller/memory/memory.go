@@ -189,7 +189,7 @@ const (
 type reconciles struct {
 	number  int64    // of the last reconcile
 	reasons []string // for the next reconcile
-	later   bool     // every reason is of an object that might not have changed
+	later   bool     // all reasons were recorded with later set
 	// running means that the last reconcile has not ended. began is when the last reconcile started.
 	// items is the number of pods and nodes that it read.
 	running bool
@@ -209,8 +209,7 @@ func (m *Memory) Because(k Key, later bool, why string) {
 	}
 }
 
-// Later reports whether the next reconcile of an object has reasons, and the object might not have
-// changed according to all of them.
+// Later reports whether the next reconcile of an object has reasons that were all recorded with later set.
 func (m *Memory) Later(k Key) (later bool) {
 	m.update(k, func(e *entry) { later = e.later })
 	return later

@@ -22,11 +22,11 @@ import (
 type planRow struct {
 	Name string
 	Owner
-	// Pods and Nodes are texts for the functions pods and node.
+	// Pods and Nodes are inputs of the functions pods and node.
 	Pods        string
 	Nodes       []string
 	Deployments []deploymentRow
-	// Revisions is a text for the function revisions. If it is set, only revisions are planned, and
+	// Revisions is an input of the function revisions. If it is set, only revisions are planned, and
 	// TemplateHash is a letter for the function templateOf. Running lists such letters, one per pod.
 	Revisions *string
 	Running   string
@@ -36,7 +36,7 @@ type planRow struct {
 	// After is the time since an earlier plan.
 	After metav1.Duration
 
-	// Plan is a text from the function deeds.
+	// Plan is an output of the function deeds.
 	Plan    string
 	Recheck metav1.Duration
 	// Failure is the condition ReplicaFailure, or "" if it is not true.

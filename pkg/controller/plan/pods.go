@@ -186,7 +186,7 @@ func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, reche
 		}
 		switch {
 		case pod.Finished && pod.Terminating:
-			// The name becomes free when the pod is gone.
+			// Wait until the pod is gone and its name is free.
 		case pod.Finished:
 			// Unwanted slots have no failures, so their finished pods are deleted immediately.
 			if wait := m.Failures[pod.Slot].left(v.Now); !v.outdated(pod) && wait > 0 {

@@ -130,8 +130,8 @@ func TestRefusedStatusCounts(t *testing.T) {
 	}
 }
 
-// The controller corrects a status that someone else wrote. Two writers that disagree each write at most
-// once a second.
+// The controller corrects a status that someone else wrote. If two writers disagree, each writes at
+// most once a second.
 func TestForeignStatusIsCorrected(t *testing.T) {
 	v := view(1, "0")
 	first := Pods(v)

@@ -16,7 +16,7 @@ import (
 // Doctor checks a cluster.
 type Doctor struct {
 	*kube.Clients
-	Namespace string // where the user works; empty for all namespaces
+	Namespace string // the namespace to check; empty for all
 	Version   string // the version of this program
 
 	user     string              // the user name on the server, or "you" if it is unknown

@@ -261,8 +261,8 @@ func within(path string) fieldpath.Path {
 	return fieldpath.Fields(names...).Parent()
 }
 
-// otherCounts sets OtherCounts and Several. If sharded is true, a number of shards next to the count means
-// several groups of pods.
+// otherCounts sets OtherCounts and Several. If sharded is true, a shard count next to the count means several
+// groups of pods.
 func (f *Facts) otherCounts(root map[string]any, count *fieldpath.Path, sharded bool) {
 	f.Several = slices.ContainsFunc(count.Steps, func(s fieldpath.Step) bool { return s.Kind != fieldpath.Field })
 	for _, c := range candidates.Fields(root, nil) {

@@ -168,7 +168,7 @@ func (s *server) changeAnything(t *testing.T, random *rand.Rand) {
 			s.remove(all[random.IntN(len(all))])
 		}
 		for _, pod := range s.List("pods", "ns") {
-			if pod.GetDeletionTimestamp() != nil { // the garbage collector deletes it
+			if pod.GetDeletionTimestamp() != nil { // deleted by the garbage collector
 				s.remove(pod)
 			}
 		}

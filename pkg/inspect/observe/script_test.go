@@ -33,7 +33,7 @@ type script struct {
 
 // step is a write, and the expected verdict after the write.
 type step struct {
-	// At is the time since the begin of the script.
+	// At is the time since the start of the script.
 	At metav1.Duration
 	// Write maps names to contents. A user writes "spec" and "count", and the operator writes "status". Any other
 	// name is the kind and the name of a pod or a job, such as Pod/web-0. The content null removes this object. In any

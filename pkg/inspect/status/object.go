@@ -133,7 +133,7 @@ type Word struct {
 // Pause is a state in which the controller waits for a user or for the end of the pause.
 type Pause struct {
 	Code problem.Code
-	// Why describes what is paused. Hint describes how to end the pause.
+	// Why is the reason for the pause. Hint describes how to end the pause.
 	Why, Hint string
 	// Command replaces Hint if a command ends the pause.
 	Command *commandline.Command

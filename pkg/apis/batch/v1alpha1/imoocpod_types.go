@@ -9,10 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ImoocPod keeps a number of identical pods running. Each pod has a slot, a number
-// from 0 to replicas-1. When the count goes down, the pods in the highest slots are
-// deleted first. The annotation imoocpod.dev/removed-slots lists slots that stay
-// empty: pods are in the next higher ones.
+// ImoocPod keeps a number of identical pods running. Each pod has a slot, usually
+// a number from 0 to replicas-1. When the count goes down, the pods in the highest
+// slots are deleted first. The annotation imoocpod.dev/removed-slots lists slots that
+// stay empty; pods use the next higher slots.
 //
 // +kubebuilder:resource:path=imoocpods,singular=imoocpod,shortName=imp
 // +kubebuilder:metadata:annotations="imoocpod.dev/plan=pods";"imoocpod.dev/template-path=.spec.template";"imoocpod.dev/name-label=app"

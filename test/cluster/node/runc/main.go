@@ -1,6 +1,6 @@
-// Command runc wraps a runc without libseccomp, which is not a Go module. Such a
-// runc rejects seccomp profiles. So the command removes the seccomp profile of a
-// container, and executes runc.real in the same directory.
+// Command runc wraps runc.real, which is built without the C library libseccomp and
+// rejects seccomp profiles. The command removes the seccomp profile of a container,
+// and executes runc.real in the same directory.
 package main
 
 import (

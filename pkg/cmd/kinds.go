@@ -86,7 +86,7 @@ func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) 
 		return printer.Kinds(w, rows, *o.print.OutputFormat == "wide")
 	}
 	name := func(k *printer.Kind) string { return strings.TrimSuffix(k.Resource+"."+k.Group, ".") }
-	return listWriter(o.print, single, table, name, func(w io.Writer, p printers.ResourcePrinter, rows []*printer.Kind) error {
+	return listWriter(o.print, false, table, name, func(w io.Writer, p printers.ResourcePrinter, rows []*printer.Kind) error {
 		return printModels(w, p, rows, single, map[string]any{"apiVersion": "imoocpod.dev/v1alpha1", "kind": "KindList"})
 	})
 }

@@ -30,12 +30,12 @@ func newKindsRBACCommand(common commonOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rbac (KIND | PLURAL.GROUP | --filename=FILE)",
 		Short: "Print the permissions that \"run-controller\" needs for a kind",
-		Long: `Print ClusterRoles with exactly the permissions that
-"run-controller --kinds=PLURAL.GROUP" needs for a kind: one role for the namespaces in which it works, and one for
-cluster-scoped resources. Comments show how to bind them.
+		Long: `Print ClusterRoles with exactly the permissions that "run-controller" with
+--kinds=PLURAL.GROUP needs for a kind: one role for the namespaces in which it works,
+and one for cluster-scoped resources. Comments show how to bind them.
 
-The kind is built in or declared by its CRD. The command reads the
-CRD from the cluster or, with --filename, from a file.`,
+The kind is built in or declared by its CRD. The command reads the CRD from the
+cluster or, with --filename, from a file.`,
 		Example: `  # Print the permissions of a controller for ImoocPods
   kubectl imoocpod kinds rbac imoocpods
 

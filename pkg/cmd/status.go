@@ -228,7 +228,7 @@ func verdicts(reports []status.Report) []error {
 		switch r.Verdict {
 		case status.Ready, status.Parked:
 		case status.Paused:
-			errs = append(errs, fmt.Errorf("%s is %w: %s", what, outcome.ErrPaused, r.Reason))
+			errs = append(errs, fmt.Errorf("%s is %w: %s", what, outcome.ErrPaused, escape.Line(r.Reason)))
 		case status.Failed:
 			errs = append(errs, fmt.Errorf("%s has %w: %s", what, outcome.ErrFailed, escape.Line(r.Reason)))
 		default:

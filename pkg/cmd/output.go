@@ -89,8 +89,8 @@ func listFormats(flags *genericclioptions.PrintFlags) []string {
 // custom columns, because cli-runtime has none.
 func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.ResourcePrinter, error) {
 	format := *flags.OutputFormat
-	if spec, is := strings.CutPrefix(format, "custom-columns"); is {
-		c, err := printer.ParseCustomColumns(strings.TrimPrefix(spec, "="))
+	if name, spec, _ := strings.Cut(format, "="); name == "custom-columns" {
+		c, err := printer.ParseCustomColumns(spec)
 		if err != nil {
 			return nil, err
 		}

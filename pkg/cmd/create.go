@@ -180,6 +180,7 @@ func (o *createOptions) createFiles(ctx context.Context, c *changer) error {
 			errs = append(errs, err)
 			continue
 		}
+		kind.Resource = info.Mapping.Resource // the file may have another version than the declaration
 		obj, _ := info.Object.(*unstructured.Unstructured)
 		all = append(all, o.planned(c, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name}, obj))
 	}

@@ -226,12 +226,12 @@ func (f *targetFlags) match(ctx context.Context, c *cluster) ([]observe.Target, 
 	found := make([]observe.Target, 0, len(infos))
 	for _, info := range infos {
 		obj, _ := info.Object.(*unstructured.Unstructured)
-		if f.fromFiles() {
-			obj = nil // the file may differ from the server
-		}
 		kind, err := c.KindOf(ctx, info.Mapping)
 		if err != nil {
 			return found, []error{err}
+		}
+		if f.fromFiles() || kind.Resource != info.Mapping.Resource {
+			obj = nil // the file may differ from the server, and the declared version from the version of the object
 		}
 		found = append(found, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name, Object: obj})
 	}

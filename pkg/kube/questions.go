@@ -26,7 +26,8 @@ func (c *Clients) ServerVersion(ctx context.Context) (*version.Info, error) {
 	return info, nil
 }
 
-// NoNamespace returns the namespace of the command, or "" if it is unknown or the default namespace. missing is true only if the server reports that the namespace does not exist.
+// NoNamespace returns the namespace of the command, or "" if it is unknown or the default namespace. missing
+// is true only if the server reports that the namespace does not exist.
 func (c *Clients) NoNamespace(ctx context.Context) (namespace string, missing bool) {
 	namespace, _, err := c.Namespace()
 	if err != nil || namespace == metav1.NamespaceDefault {

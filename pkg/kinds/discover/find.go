@@ -133,8 +133,9 @@ func (f *Finder) serves(kind kinds.Kind, subresource string) (bool, error) {
 	return served.Has(kind.Resource.Resource + "/" + subresource), nil
 }
 
-// Declare returns the kind with the declaration in its CRD, if the user can read CRDs. If the declaration
-// is invalid, Declare returns the unchanged kind and a DeclarationError.
+// Declare returns the kind with the declaration in its CRD, if the user can read CRDs. The version of a declared
+// kind is the storage version, because its schema has the declared paths. If the declaration is invalid,
+// Declare returns the unchanged kind and a DeclarationError.
 func (f *Finder) Declare(ctx context.Context, kind kinds.Kind) (kinds.Kind, error) {
 	if kind.Reconciled() || kind.BuiltIn() {
 		return kind, nil
@@ -145,7 +146,7 @@ func (f *Finder) Declare(ctx context.Context, kind kinds.Kind) (kinds.Kind, erro
 	}
 	declared, err := kinds.Declared(crd)
 	if err == nil && declared.Reconciled() {
-		kind.ReplicasPath, kind.Mapping = declared.ReplicasPath, declared.Mapping
+		return declared, nil
 	}
 	return kind, err
 }

@@ -205,6 +205,11 @@ func TestDeclare(t *testing.T) {
 	if kind, err := f.Declare(t.Context(), set()); err != nil || !kind.Reconciled() || kind.Path().String() != ".spec.size" {
 		t.Errorf("what declares a plan: %+v, %v", kind, err)
 	}
+	other := set()
+	other.Resource.Version = "v2"
+	if kind, err := s.finder().Declare(t.Context(), other); err != nil || kind.Resource != set().Resource {
+		t.Errorf("in another version than the declaration: %+v, %v", kind, err)
+	}
 	plain := newServer(t, crd("{}", "{}")).finder()
 	if kind, err := plain.Declare(t.Context(), set()); err != nil || kind.Reconciled() {
 		t.Errorf("what declares nothing: %+v, %v", kind, err)

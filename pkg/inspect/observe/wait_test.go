@@ -105,7 +105,7 @@ func TestWaitTimesOut(t *testing.T) {
 		"not ready":       {Limits{Timeout: time.Minute}, web(), Ready(), 0, time.Minute, "to be ready", notReady},
 		"not there":       {Limits{Timeout: time.Minute}, missing, Created(), 0, time.Minute, "to be created", "it does not exist"},
 		"one look":        {Limits{Once: true}, web(), Ready(), 0, 0, "to be ready", notReady},
-		"one look of two": {Limits{Once: true, Timeout: time.Minute}, web(), Gone(), 0, 0, "to be gone", notReady},
+		"one look of two": {Limits{Once: true, Timeout: time.Minute}, web(), Gone(), 0, 0, "to be gone", "it is not being deleted"},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)

@@ -61,16 +61,25 @@ func byGarbageCollector(finalizer string) bool {
 // objections returns the conditions that show that the object is not ready.
 func objections(o Object) []metav1.Condition {
 	conditions := o.newest()
-	ready := meta.IsStatusConditionTrue(conditions, apis.ConditionReady)
-	return slices.DeleteFunc(conditions, func(c metav1.Condition) bool { return words.Condition(c) < words.Working || o.excuses(c, ready) })
+	settled := o.settled(conditions)
+	return slices.DeleteFunc(conditions, func(c metav1.Condition) bool { return words.Condition(c) < words.Working || o.excuses(c, settled) })
+}
+
+// settled reports whether the object is ready or complete as a whole, according to its conditions and its phase.
+func (o Object) settled(conditions []metav1.Condition) bool {
+	done := func(c metav1.Condition) bool {
+		return words.Condition(metav1.Condition{Type: c.Type, Status: c.Status}) == words.Done
+	}
+	return meta.IsStatusConditionTrue(conditions, apis.ConditionReady) || slices.ContainsFunc(conditions, done) ||
+		slices.ContainsFunc(o.Claims, func(c words.Claim) bool { return !c.Part && c.Meaning == words.Done })
 }
 
 // excuses reports whether a condition can be ignored. If the object has a count, Progressing is
-// ignored. If the count is zero, Available is ignored, too. If the condition Ready is true, an unmet
-// condition of a part is ignored, because the object might not use that part.
-func (o Object) excuses(c metav1.Condition, ready bool) bool {
+// ignored. If the count is zero, Available is ignored, too. If the object is settled, an unmet condition
+// of a part is ignored, because the object might no longer use that part.
+func (o Object) excuses(c metav1.Condition, settled bool) bool {
 	counted := !o.NoCount && (c.Type == availableCondition && o.Desired == 0 || c.Type == apis.ConditionProgressing)
-	return counted || c.Status != metav1.ConditionTrue && !words.Overall(c.Type) && ready
+	return counted || c.Status != metav1.ConditionTrue && !words.Overall(c.Type) && settled
 }
 
 // claim returns the most serious claim in the conditions and other fields of the object.
@@ -78,13 +87,13 @@ func (o Object) claim() words.Claim {
 	var all []words.Claim
 	conditions := o.newest()
 	waits := slices.ContainsFunc(conditions, words.Waits)
-	ready := meta.IsStatusConditionTrue(conditions, apis.ConditionReady)
+	settled := o.settled(conditions)
 	for _, c := range conditions {
 		meaning := words.Condition(c)
-		if waits && c.Status != metav1.ConditionTrue {
-			meaning = min(meaning, words.Working)
+		if c.Status != metav1.ConditionTrue && (waits || o.Pause != nil && !words.Overall(c.Type)) {
+			meaning = min(meaning, words.Working) // a paused object may lack a part
 		}
-		if !o.excuses(c, ready) {
+		if !o.excuses(c, settled) {
 			all = append(all, words.Claim{Text: problem.ConditionSays(c), Meaning: meaning})
 		}
 	}

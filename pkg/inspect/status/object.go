@@ -248,10 +248,18 @@ func (o Object) inUnits(children []Child) (current, ready int32) {
 	return current, 0
 }
 
-// newest returns the conditions that are not older than the observed generation.
+// newest returns the conditions that are not older than the observed generation. If the type of a true
+// condition is the phase, the conditions are a history of phases, so earlier work is over.
 func (o Object) newest() []metav1.Condition {
+	var since *metav1.Time
+	for _, c := range o.Conditions {
+		if c.Status == metav1.ConditionTrue && strings.EqualFold(c.Type, o.Word.Phase) {
+			since = &c.LastTransitionTime
+		}
+	}
 	return slices.DeleteFunc(slices.Clone(o.Conditions), func(c metav1.Condition) bool {
-		return c.ObservedGeneration > 0 && c.ObservedGeneration < o.ObservedGeneration
+		over := since != nil && words.Condition(c) == words.Working && c.Status == metav1.ConditionTrue && c.LastTransitionTime.Before(since)
+		return over || c.ObservedGeneration > 0 && c.ObservedGeneration < o.ObservedGeneration
 	})
 }
 

@@ -41,6 +41,7 @@ func Conditions(list any) []metav1.Condition {
 //     and the reason or the message names a fault, and Working otherwise.
 //   - A type such as Reconciling, Paused, or FetchFailed means Working, Paused, or Broken if the
 //     condition is true, and Nothing otherwise.
+//   - A type such as Ready means Paused if the condition is false because of a pause.
 //   - For Progressing and Running, the reason decides: a Deployment has Progressing=True both
 //     while it is progressing and when it is complete. operator-sdk uses Running in the same way.
 func Condition(c metav1.Condition) Meaning {
@@ -66,6 +67,8 @@ func Condition(c metav1.Condition) Meaning {
 		return meaning
 	case slices.Contains(last, "active"):
 		return Nothing // an idle object may be ready
+	case c.Status == metav1.ConditionFalse && Overall(c.Reason) && worst(Split(c.Reason)) == Paused:
+		return Paused
 	case c.Status == metav1.ConditionFalse && blames(c) && !Waits(c):
 		return Broken
 	}

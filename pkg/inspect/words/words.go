@@ -30,18 +30,18 @@ var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // nothing c
 			synced insync synchronized uptodate reconciled applied deployed installed provisioned established resolved released
 			programmed accepted admitted bound attached connected joined issued published promoted provided valid compliant`,
 		Done:   `complete completed done finished succeeded success successful successfully passed`,
-		Paused: `paused pause suspended suspend hibernated stopped`,
+		Paused: `paused pause suspended suspend hibernated hibernation stopped`,
 		Working: `pending waiting queued progressing progress inprogress processing reconciling creating provisioning initializing
 			bootstrapping starting preparing scheduling deploying installing configuring building applying syncing
 			synchronizing updating upgrading migrating scaling scalingup scalingdown expanding resizing rolling rollingout
 			rollingupdate restarting rebooting recovering repairing restoring rebalancing replacing rotating issuing validating
-			registering finalizing promoting cleaning stopping pausing suspending resuming deleting terminating
+			registering finalizing promoting cleaning canceling stopping pausing suspending resuming deleting terminating
 			draining uninstalling removing retrying notready unready unavailable unknown outofsync unsynced outdated stale partial
 			partially warn yellow missing noncompliant violation violated`,
 		Broken: `unhealthy red warning crash crashing crashed crashloop crashloopbackoff failing faulty faulted denied forbidden
 			unauthorized timeout timedout expired critical corrupt corrupted lost bad conflict conflicted halted misconfigured incompatible
 			fallback unable`,
-		Failed: `failed fail fails failure failures error errors errored err invalid rejected degraded stalled aborted abort
+		Failed: `failed fail fails failure failures error errors errored err invalid rejected degraded stalled aborted abort canceled
 			unrecoverable irrecoverable irreconcilable fatal broken terminal`,
 	} {
 		for word := range strings.FieldsSeq(words) {
@@ -51,11 +51,12 @@ var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // nothing c
 	return all
 }()
 
-// phrases replaces phrases such as "in progress" with single words that have the right meaning.
+// phrases replaces phrases such as "in progress" with single words that have the right meaning, and British
+// spellings with American ones.
 var phrases = strings.NewReplacer( //nolint:gochecknoglobals // nothing changes it
 	" up to date ", " uptodate ", " in progress ", " inprogress ", " in sync ", " insync ", " out of sync ", " outofsync ",
 	" non compliant ", " noncompliant ", " timed out ", " timedout ", " could not ", " cannot ", " can not ", " cannot ", " not found ", " notfound ", " no such ", " notfound ", " no valid ", " invalid ", " not valid ", " invalid ",
-	" requires approval ", " suspended ", " waiting for approval ", " suspended ", " pending approval ", " suspended ")
+	" requires approval ", " suspended ", " waiting for approval ", " suspended ", " pending approval ", " suspended ", " cancell", " cancel")
 
 // fillers returns words that do not change the meaning of other words.
 func fillers() []string {

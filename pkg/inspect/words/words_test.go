@@ -22,7 +22,7 @@ func TestOf(t *testing.T) {
 		"Suspended": Paused, "RequiresApproval": Paused,
 		"Pending": Working, "ScalingUp": Working, "Scaling Up": Working, "in-progress": Working, "NotReady": Working, "DEPLOYED_NOT_READY": Working, "NonCompliant": Working,
 		"red": Broken, "PartiallyFailed": Failed, "UpdateFailed": Broken, "FailedNotVisible": Broken, "CrashLoopBackOff": Broken,
-		"Failed": Failed, "ERROR": Failed, "Error, because the server answers with a long and winding text": Failed,
+		"Failed": Failed, "ERROR": Failed, "Cancelled": Failed, "CANCELED": Failed, "Error, because the server answers with a long and winding text": Failed,
 	} {
 		if got := Of(state); got != want {
 			t.Errorf("%q means %d, want %d", state, got, want)
@@ -92,6 +92,8 @@ func TestCondition(t *testing.T) {
 		{"ScalingLimited", yes, "", "", Nothing},
 		{"Paused", yes, "", "", Paused},
 		{"Paused", no, "", "", Nothing},
+		{"Synced", no, "ReconcilePaused", "", Paused},
+		{"Ready", no, "ContainersStopped", "", Working},
 		{"FetchFailed", yes, "", "", Broken},
 		{"ErrorOccurred", yes, "", "", Failed},
 		{"LastBackupFailed", yes, "", "", Nothing},

@@ -55,7 +55,7 @@ var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // nothing c
 // spellings with American ones.
 var phrases = strings.NewReplacer( //nolint:gochecknoglobals // nothing changes it
 	" up to date ", " uptodate ", " in progress ", " inprogress ", " in sync ", " insync ", " out of sync ", " outofsync ",
-	" non compliant ", " noncompliant ", " timed out ", " timedout ", " could not ", " cannot ", " can not ", " cannot ", " not found ", " notfound ", " no such ", " notfound ", " no valid ", " invalid ", " not valid ", " invalid ",
+	" non compliant ", " noncompliant ", " timed out ", " timedout ", " could not ", " cannot ", " can not ", " cannot ", " not found ", " notfound ", " no such ", " notfound ", " not supported ", " unsupported ", " no valid ", " invalid ", " not valid ", " invalid ",
 	" requires approval ", " suspended ", " waiting for approval ", " suspended ", " pending approval ", " suspended ", " cancell", " cancel")
 
 // fillers returns words that do not change the meaning of other words.

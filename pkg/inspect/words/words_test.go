@@ -62,6 +62,7 @@ func TestCondition(t *testing.T) {
 		{"Ready", no, "Progressing", "0 of 3 pods failed", Working},
 		{"Ready", no, "InstallFailed", "", Broken},
 		{"Ready", no, "DependencyNotFound", "", Broken},
+		{"Ready", no, "NotSupported", "", Broken},
 		{"Ready", no, "NoControllerFound", "", Broken},
 		{"Ready", no, "", "the query is invalid", Broken},
 		{"Ready", no, "Migrating", "Error: checksum mismatch", Broken},

@@ -232,15 +232,15 @@ func podBar(r status.Report, rollout string, most, width int, style Style) line 
 
 func (f frame) conditions(conditions []metav1.Condition) []line {
 	cells := func(c metav1.Condition) []piece {
-		return []piece{{"", c.Type}, {"", string(c.Status)}, {dim, age(c.LastTransitionTime.Time, f.now)}, {"", c.Reason}}
+		return []piece{{"", c.Type}, {"", string(c.Status)}, {dim, age(c.LastTransitionTime.Time, f.now)}}
 	}
-	widths := make([]int, 4)
+	widths := make([]int, 3)
 	for _, c := range conditions {
 		widen(widths, cells(c))
 	}
 	all := []line{nil}
 	for _, c := range conditions {
-		all = append(all, plain("  ").columns(cells(c), widths, f.style).add(dim, trimmed(c.Message)))
+		all = append(all, plain("  ").columns(cells(c), widths, f.style).add("", c.Reason+"  ").add(dim, trimmed(c.Message)))
 	}
 	return all
 }

@@ -194,8 +194,11 @@ func phaseUnsettled(v *view) *ruling {
 
 // complete returns the verdict on an unpaused object that has ended successfully and has no active pods.
 func complete(v *view) *ruling {
-	s := v.Object.claim()
-	if s.Meaning != words.Done || v.report.ActivePods() > 0 || v.Object.Pause != nil {
+	o, s := v.Object, v.Object.claim()
+	// An object whose children want pods does not run to an end, although it reports that its last change is complete.
+	wants := slices.ContainsFunc(v.Children, func(c Child) bool { return c.Desired != nil && *c.Desired > 0 })
+	unseen := o.Untracked && !o.BuiltIn && !v.changeSeen()
+	if s.Meaning != words.Done || v.report.ActivePods() > 0 || o.Pause != nil || wants || unseen {
 		return nil
 	}
 	return &ruling{verdict: Ready, code: problem.CodeReady, reason: s.String()}

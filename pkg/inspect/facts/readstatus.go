@@ -165,7 +165,8 @@ func readExistence(o *status.Object, obj map[string]any) {
 		if valueAt(obj, ".spec.suspend") == true {
 			reason = "it exists, and is suspended"
 		}
-	case "ingresses.networking.k8s.io", "poddisruptionbudgets.policy", "resourcequotas":
+	case "namespaces", "ingresses.networking.k8s.io", "poddisruptionbudgets.policy", "resourcequotas",
+		"flowschemas.flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io", "validatingadmissionpolicies.admissionregistration.k8s.io":
 	default:
 		if obj["status"] != nil {
 			return

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
 
@@ -62,8 +63,8 @@ func (c *changer) follow(ctx context.Context, all []*change) []error {
 	return errs
 }
 
-// conclude adds hints to the error of an interrupted wait or an overwritten change. If requested, it
-// reverts the change of an object that did not become ready, and adds the result to the error.
+// conclude adds hints to the error of a wait that was interrupted or is forbidden, or of an overwritten change. If
+// requested, it reverts the change of an object that did not become ready, and adds the result to the error.
 func (c *changer) conclude(ctx context.Context, made *change, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrInterrupted):
@@ -72,14 +73,18 @@ func (c *changer) conclude(ctx context.Context, made *change, err error) error {
 		return c.overwritten(ctx, made.Target, err)
 	case c.flags.wait.onFailure == revertOnFailure && made.revert != nil && notReady(err):
 		return c.reverted(ctx, made, err)
+	case apierrors.IsForbidden(err):
+		return c.changeStays(made, err)
 	}
 	return err
 }
 
-// changeStays adds hints to the error of an interrupted wait: how to wait on, and how to undo the change.
+// changeStays adds hints to the error of a wait that ended early: how to wait on, and how to undo the change.
 func (c *changer) changeStays(made *change, err error) error {
 	err = fmt.Errorf("%w\nthe change of %s stays", err, made.Target)
-	err = outcome.WithHint(err, "to wait on", commandOn("wait", &made.Target, c.flags.wait.limits.repeated("fail-after", "settle", "timeout")...))
+	if !apierrors.IsForbidden(err) {
+		err = outcome.WithHint(err, "to wait on", commandOn("wait", &made.Target, c.flags.wait.limits.repeated("fail-after", "settle", "timeout")...))
+	}
 	if made.back != nil {
 		err = outcome.WithHint(err, "to undo the change", *made.back)
 	}
@@ -99,9 +104,10 @@ func (c *changer) overwritten(ctx context.Context, t observe.Target, err error) 
 	return err
 }
 
-// notReady reports whether a wait ended because its object did not become ready.
+// notReady reports whether a wait ended because its object did not become ready, or because the user is not
+// allowed to see whether it did.
 func notReady(err error) bool {
-	return errors.Is(err, outcome.ErrFailed) || errors.Is(err, outcome.ErrPaused) || errors.Is(err, outcome.ErrTimeout)
+	return errors.Is(err, outcome.ErrFailed) || errors.Is(err, outcome.ErrPaused) || errors.Is(err, outcome.ErrTimeout) || apierrors.IsForbidden(err)
 }
 
 // reverted reverts a failed change. The returned error describes both the failure and the revert.

@@ -91,6 +91,8 @@ func (o *commonOptions) choosePlace(err error, command commandline.Command) erro
 		switch {
 		case c.Form == podtemplate.Template:
 			flag, about = "--template-path", ": a pod template"
+		case c.Form == podtemplate.Parts && len(c.Fields) == 0:
+			flag, about = "", ": a part of an image"
 		case c.Form == podtemplate.Parts:
 			flag, about = "", ": an object with "+strings.Join(c.Fields, ", ") // no flag selects such an object
 		case c.Value != "":

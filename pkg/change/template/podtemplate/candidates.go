@@ -21,7 +21,7 @@ type Form int
 const (
 	Template Form = iota // a pod template: an object whose spec has containers
 	Image                // the name of an image, as a string
-	Parts                // several images, or an image in parts, such as a repository and a tag
+	Parts                // several images, an image in parts, such as a repository and a tag, or one such part
 )
 
 // Candidate is a field that might define the pods.
@@ -34,7 +34,7 @@ type Candidate struct {
 	Declared bool
 	// Value is the image in the object, or "".
 	Value string
-	// Fields are the names of the fields that form the image, if Form is Parts.
+	// Fields are the names of the fields that form the image, if Form is Parts and the field is an object.
 	Fields []string
 }
 
@@ -54,6 +54,9 @@ func Candidates(schema, obj map[string]any) []Candidate {
 			return true
 		case holds[string](n, "string"):
 			c.Form = Image
+			if partial(n.Name()) {
+				c.Form = Parts
+			}
 			c.Value, _ = n.Value.(string)
 		case holds[map[string]any](n, "object"):
 			value, _ := n.Value.(map[string]any)
@@ -109,6 +112,12 @@ func holds[T any](n candidates.Node, kind string) bool {
 func namesImage(name string) bool {
 	name = strings.ToLower(name)
 	return strings.Contains(name, "image") && !strings.Contains(name, "pull") && !strings.Contains(name, "download")
+}
+
+// partial reports whether a field with this name, such as imageTag, holds only a part of an image.
+func partial(name string) bool {
+	words := candidates.Words(name)
+	return slices.Contains([]string{"tag", "version", "digest", "repository", "registry"}, words[len(words)-1])
 }
 
 // apart reports whether to skip a field with this name. Its images do not belong to the kind's own containers.

@@ -9,15 +9,16 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 )
 
+// Numbers have the syntax of pflag, as in kubectl.
 func TestCount(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]int32{"0": 0, "3": 3, "007": 7, "2147483647": 2147483647} {
+	for text, want := range map[string]int32{"0": 0, "3": 3, "007": 7, "010": 8, "0x10": 16, "1_000": 1000, "2147483647": 2147483647} {
 		var got int32
 		if err := numberFlag(&got, 0).Set(text); err != nil || got != want {
 			t.Errorf("%q is %d (%v), want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "-1", "x", "3.5", "0x10", "1e3", "1_000", " 1", "2147483648", "99999999999999999999"} {
+	for _, text := range []string{"", "-1", "x", "3.5", "1e3", " 1", "2147483648", "99999999999999999999"} {
 		got := int32(42)
 		if err := numberFlag(&got, 0).Set(text); err == nil || got != 42 {
 			t.Errorf("%q was taken for %d", text, got)

@@ -31,7 +31,7 @@ func parsePath(s string) (Path, error) {
 	steps := p.Steps
 	switch {
 	case steps[0].Name != "spec": // the name of an element is empty
-		return Path{}, fmt.Errorf("%s is outside .spec, but the replica count must be in .spec", Path{steps[:1]})
+		return Path{}, fmt.Errorf("%s is outside .spec, and only fields in .spec can be named", Path{steps[:1]})
 	case len(steps) == 1:
 		return Path{}, errors.New("it is all of .spec; name the field that holds the replica count")
 	case p.Last().Kind == Selection:

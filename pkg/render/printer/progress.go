@@ -184,10 +184,10 @@ func (p *Progress) worst() types.NamespacedName {
 	return worst
 }
 
-// name returns the name of an object. If there are several namespaces, it adds the namespace.
+// name returns the name of an object. If there are several namespaces, it adds the namespace, if any.
 func (p *Progress) name(key types.NamespacedName) string {
 	for other := range p.objects {
-		if other.Namespace != key.Namespace {
+		if other.Namespace != key.Namespace && key.Namespace != "" {
 			return key.Namespace + "/" + key.Name
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -91,7 +92,7 @@ func exitCode(err error) int {
 		return exitFailed
 	case errors.Is(err, outcome.ErrTimeout), errors.Is(err, outcome.ErrNotReady), noAnswer(err):
 		return exitTimeout
-	case errors.Is(err, outcome.ErrGone), errors.As(err, &missing), errors.As(err, &unknown), apierrors.IsNotFound(err):
+	case errors.Is(err, outcome.ErrGone), errors.As(err, &missing), errors.As(err, &unknown), apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		return exitNotFound
 	case errors.Is(err, outcome.ErrPrecondition), errors.Is(err, outcome.ErrRefused), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return exitPrecondition

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -95,6 +96,10 @@ func TestReport(t *testing.T) {
 		"hints": {
 			outcome.WithHint(outcome.WithHint(errors.New("no"), "to go back", commandline.Plugin("undo", "foo").In("n")), "", commandline.Kubectl("get", "nodes")), false, exitError,
 			"error: no\nhint: to go back: kubectl imoocpod undo foo -n n --context=staging\nhint: kubectl get nodes --context=staging\n",
+		},
+		"a file with an object of a missing type": {
+			fmt.Errorf("resource mapping not found for foo.yaml: %w", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "g", Kind: "Foo"}, SearchedVersions: []string{"v1"}}), false, exitNotFound,
+			"error: resource mapping not found for foo.yaml: no matches for kind \"Foo\" in version \"g/v1\"\n",
 		},
 		"not found": {
 			apierrors.NewNotFound(imoocpods, "foo"), false, exitNotFound,

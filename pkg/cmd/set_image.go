@@ -60,6 +60,9 @@ func (o *setImageOptions) complete(args []string) error {
 		}
 		o.images = append(o.images, image)
 	}
+	if len(o.images) > 1 && slices.ContainsFunc(o.images, func(i podtemplate.ImageSetting) bool { return i.Container == "" }) {
+		return usageErrorf("with several images, each must be CONTAINER=IMAGE")
+	}
 	if targets := &o.set.change.targets; len(o.images) == 0 || len(args) == 0 && !targets.given() {
 		return usageErrorf("an object and an IMAGE or CONTAINER=IMAGE are required")
 	}

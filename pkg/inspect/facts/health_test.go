@@ -77,6 +77,7 @@ func TestExistence(t *testing.T) {
 		{"cronjobs.batch", "{apiVersion: batch/v1, kind: CronJob, spec: {suspend: false}, status: {}}", "ready: it exists"},
 		{"cronjobs.batch", "{apiVersion: batch/v1, kind: CronJob, spec: {suspend: true}, status: {active: []}}", "ready: it exists, and is suspended"},
 		{"jobs.batch", "{apiVersion: batch/v1, kind: Job, spec: {suspend: true}, status: {conditions: [{type: Suspended, status: \"True\"}]}}", "paused: 0 of 0 pods ready; it is paused: {.spec.suspend}=true"},
+		{"jobs.batch", "{apiVersion: batch/v1, kind: Job, spec: {suspend: true}, status: {conditions: [{type: Complete, status: \"True\"}]}}", "ready: its condition Complete is True"},
 		{"jobs.batch", "{apiVersion: batch/v1, kind: Job, spec: {}, status: {}}", "not reconciled: no controller has written its status; no replica field is known for this type, and it has no pods"},
 		{"pods", "{apiVersion: v1, kind: Pod, status: {phase: Pending}}", "progressing: its controller reports: Pending"},
 		{"rules.example.com", "{apiVersion: example.com/v1, kind: Rule, spec: {}}", "not reconciled: no controller has written its status; no replica field is known for this type, and it has no pods"},

@@ -198,7 +198,7 @@ func complete(v *view) *ruling {
 	// An object whose children want pods does not run to an end, although it reports that its last change is complete.
 	wants := slices.ContainsFunc(v.Children, func(c Child) bool { return c.Desired != nil && *c.Desired > 0 })
 	unseen := o.Untracked && !o.BuiltIn && !v.changeSeen()
-	if s.Meaning != words.Done || v.report.ActivePods() > 0 || o.Pause != nil || wants || unseen {
+	if s.Meaning != words.Done || v.report.ActivePods() > 0 || o.Pause != nil && !o.BuiltIn || wants || unseen {
 		return nil
 	}
 	return &ruling{verdict: Ready, code: problem.CodeReady, reason: s.String()}
@@ -294,6 +294,8 @@ func paused(v *view) *ruling {
 		return &r
 	case r.verdict == Failed:
 		return nil
+	case r.verdict == Ready && v.Object.BuiltIn && v.Object.claim().Meaning == words.Done:
+		return nil // a complete Job has nothing left to pause
 	case r.verdict == Ready && p.Template:
 		r.reason += "; " + p.Why
 		return &r

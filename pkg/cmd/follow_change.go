@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/logs"
@@ -91,8 +92,13 @@ func (c *changer) changeStays(made *change, err error) error {
 	return err
 }
 
-// overwritten adds hints to the error of an overwritten change: the writers that may overwrite it again.
+// overwritten adds hints to the error of an overwritten count: the writers that may overwrite it again.
 func (c *changer) overwritten(ctx context.Context, t observe.Target, err error) error {
+	if lost, is := errors.AsType[*edit.OverwrittenError](err); is {
+		if _, counts := lost.Wrote.(int64); !counts {
+			return err
+		}
+	}
 	snapshot, _, readErr := observe.Read(ctx, c.Clients, t, observe.Extent{Competitors: true})
 	if readErr != nil {
 		klog.FromContext(ctx).V(1).Info("Cannot look for other writers", "object", t.String(), "err", readErr)

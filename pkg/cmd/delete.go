@@ -56,16 +56,6 @@ func (o *deleteOptions) complete(args []string) error {
 	return cmp.Or(o.targets.complete(args), o.output.validate())
 }
 
-func (o *deleteOptions) propagation() *metav1.DeletionPropagation {
-	switch o.cascade {
-	case "foreground":
-		return new(metav1.DeletePropagationForeground)
-	case "orphan":
-		return new(metav1.DeletePropagationOrphan)
-	}
-	return new(metav1.DeletePropagationBackground)
-}
-
 func (o *deleteOptions) run(ctx context.Context, c *cluster) error {
 	targets, errs := o.targets.find(ctx, c)
 	if o.ignoreNotFound {
@@ -103,7 +93,12 @@ func (o *deleteOptions) delete(ctx context.Context, c *cluster, t *observe.Targe
 		}
 	}
 	if !o.dryRun.client() {
-		err := t.Resource(c.Dynamic).Delete(ctx, t.Name, metav1.DeleteOptions{PropagationPolicy: o.propagation(), DryRun: o.dryRun.server()})
+		policy := map[string]metav1.DeletionPropagation{
+			"background": metav1.DeletePropagationBackground,
+			"foreground": metav1.DeletePropagationForeground,
+			"orphan":     metav1.DeletePropagationOrphan,
+		}[o.cascade]
+		err := t.Resource(c.Dynamic).Delete(ctx, t.Name, metav1.DeleteOptions{PropagationPolicy: &policy, DryRun: o.dryRun.server()})
 		if err != nil {
 			return err
 		}

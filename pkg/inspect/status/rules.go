@@ -292,9 +292,7 @@ func paused(v *view) *ruling {
 	case r.verdict == Failed && p.Code == problem.CodePausedByUser:
 		r.reason += "; " + p.Why // the failure lasts at least until the end of the pause
 		return &r
-	case r.verdict == Failed:
-		return nil
-	case r.verdict == Ready && v.Object.BuiltIn && v.Object.claim().Meaning == words.Done:
+	case r.verdict == Failed, r.verdict == Ready && v.Object.BuiltIn && v.Object.claim().Meaning == words.Done:
 		return nil // a complete Job has nothing left to pause
 	case r.verdict == Ready && p.Template:
 		r.reason += "; " + p.Why

@@ -63,10 +63,8 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 	if count == 0 {
 		return ParkPlan{Kept: "already scaled to zero", path: path}, nil
 	}
-	text, err := json.Marshal(apis.ParkedCount{Replicas: count, Path: path.String(), By: by, At: now.UTC().Truncate(time.Second), Reason: reason})
-	if err != nil {
-		return ParkPlan{}, fmt.Errorf("remember the count of %s: %w", t, err)
-	}
+	saved := apis.ParkedCount{Replicas: count, Path: path.String(), By: by, At: now.UTC().Truncate(time.Second), Reason: reason}
+	text, _ := json.Marshal(saved) // cannot fail
 	return ParkPlan{Before: count, path: path, saved: string(text)}, nil
 }
 

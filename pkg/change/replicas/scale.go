@@ -257,8 +257,8 @@ func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 			}
 			p.Edits = append(p.Edits, more...)
 		}
-		p.Marks, err = remember(t, obj, path, to)
-		return p, err
+		p.Marks = remember(t, obj, path, to)
+		return p, nil
 	}, edit.Options{FieldManager: kinds.FieldManager, DryRun: c.DryRun, Local: c.LookOnly})
 	if err != nil {
 		return Result{}, err

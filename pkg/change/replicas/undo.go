@@ -27,22 +27,19 @@ type lastScale struct {
 // remember returns the edits that record the current count before a change. There are none if the count
 // does not change, or if another controller reconciles the object. If no count was set, the edits remove
 // the earlier record.
-func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, c Request) ([]fieldpath.Edit, error) {
+func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, c Request) []fieldpath.Edit {
 	before := Before(obj, &path)
 	if !t.Kind.Reconciled() || before != nil && *before == c.Replicas {
-		return nil, nil
+		return nil
 	}
 	if c.Began != nil {
 		before = c.Began
 	}
 	var text []byte
 	if before != nil {
-		var err error
-		if text, err = json.Marshal(lastScale{From: before, To: &c.Replicas, Path: path.String()}); err != nil {
-			return nil, fmt.Errorf("remember the count of %s: %w", t, err)
-		}
+		text, _ = json.Marshal(lastScale{From: before, To: &c.Replicas, Path: path.String()}) // cannot fail
 	}
-	return []fieldpath.Edit{fieldpath.Annotate(apis.AnnotationLastScale, string(text))}, nil
+	return []fieldpath.Edit{fieldpath.Annotate(apis.AnnotationLastScale, string(text))}
 }
 
 // Undone returns the count that an object had before the last change by this program. If another user

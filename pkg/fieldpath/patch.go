@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -85,10 +84,13 @@ func (e Edit) operation(obj map[string]any) (*operation, error) {
 			return nil, fmt.Errorf("%s does not exist: elements of a list are changed, never added", Path{e.Path.Steps[:len(at)+i+1]})
 		}
 	}
-	if found == nil {
-		return &operation{"replace", pointer(at), nest(rest, e.Value)}, nil // replaces the null
+	change := &operation{Op: "replace"} // replaces the null
+	if found != nil {
+		change.Op, at, rest = "add", append(at, spot{key: rest[0].Name}), rest[1:]
 	}
-	return &operation{"add", pointer(append(at, spot{key: rest[0].Name})), nest(rest[1:], e.Value)}, nil
+	change.Path = pointer(at)
+	change.Value, err = set(nil, rest, e.Value)
+	return change, err
 }
 
 // Apply makes the edit in obj. Removing an absent field has no effect.
@@ -101,14 +103,6 @@ func (e Edit) Apply(obj map[string]any) error {
 		delete(fields, e.Path.Last().Name)
 	}
 	return err
-}
-
-// nest returns a value inside nested objects, one for each field. The first field is the outermost.
-func nest(fields []Step, value any) any {
-	for _, f := range slices.Backward(fields) {
-		value = map[string]any{f.Name: value}
-	}
-	return value
 }
 
 // pointer returns the JSON pointer (RFC 6901) to the last of the spots on the way from the root.

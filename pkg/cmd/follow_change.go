@@ -68,13 +68,11 @@ func (c *changer) follow(ctx context.Context, all []*change) []error {
 // requested, it reverts the change of an object that did not become ready, and adds the result to the error.
 func (c *changer) conclude(ctx context.Context, made *change, err error) error {
 	switch {
-	case errors.Is(err, outcome.ErrInterrupted):
-		return c.changeStays(made, err)
 	case errors.Is(err, outcome.ErrOverwritten):
 		return c.overwritten(ctx, made.Target, err)
 	case c.flags.wait.onFailure == revertOnFailure && made.revert != nil && notReady(err):
 		return c.reverted(ctx, made, err)
-	case apierrors.IsForbidden(err):
+	case errors.Is(err, outcome.ErrInterrupted), apierrors.IsForbidden(err):
 		return c.changeStays(made, err)
 	}
 	return err

@@ -70,8 +70,8 @@ func (o Object) settled(conditions []metav1.Condition) bool {
 	done := func(c metav1.Condition) bool {
 		return words.Condition(metav1.Condition{Type: c.Type, Status: c.Status}) == words.Done
 	}
-	return meta.IsStatusConditionTrue(conditions, apis.ConditionReady) || slices.ContainsFunc(conditions, done) ||
-		slices.ContainsFunc(o.Claims, func(c words.Claim) bool { return !c.Part && c.Meaning == words.Done })
+	return meta.IsStatusConditionTrue(conditions, apis.ConditionReady) ||
+		slices.ContainsFunc(o.Claims, func(c words.Claim) bool { return !c.Part && c.Meaning == words.Done }) || slices.ContainsFunc(conditions, done)
 }
 
 // excuses reports whether a condition can be ignored. If the object has a count, Progressing is

@@ -149,14 +149,14 @@ func changeOfEnv(prefix string, from, to any) []string {
 	}
 	for _, v := range fieldpath.Objects(to) {
 		name, _ := v["name"].(string)
-		value, plain := v["value"].(string)
-		before, wasPlain := was[name]["value"].(string)
+		value, plain := envValue(v)
+		before, wasPlain := envValue(was[name])
 		switch {
 		case was[name] == nil && plain:
 			all = append(all, prefix+"env "+name+"="+short(value)+" added")
 		case was[name] == nil:
 			all = append(all, prefix+"env "+name+" added")
-		case reflect.DeepEqual(was[name], v):
+		case reflect.DeepEqual(was[name], v), plain && wasPlain && value == before:
 		case plain && wasPlain:
 			all = append(all, prefix+changeOfValue("env "+name, before, value))
 		default:
@@ -169,15 +169,22 @@ func changeOfEnv(prefix string, from, to any) []string {
 	return all
 }
 
+// envValue returns the value of a variable, unless it has another source. Servers omit an empty value.
+func envValue(v map[string]any) (value string, plain bool) {
+	value, plain = v["value"].(string)
+	return value, plain || len(v) == 1
+}
+
 // changeOfValue describes the change of a field. It includes the values only if they are strings.
 func changeOfValue(name string, from, to any) string {
 	was, wasText := from.(string)
 	is, isText := to.(string)
+	was, is = cmp.Or(short(was), `""`), cmp.Or(short(is), `""`)
 	switch {
 	case wasText && isText:
-		return name + " " + short(was) + " → " + short(is)
+		return name + " " + was + " → " + is
 	case from == nil && isText:
-		return name + " set to " + short(is)
+		return name + " set to " + is
 	case to == nil:
 		return name + " removed"
 	}

@@ -100,6 +100,8 @@ func TestChange(t *testing.T) {
 		{of("env: [{name: A, value: '1'}]"), of("env: [{name: A, value: '2'}, {name: B, value: x}]"), "env A 1 → 2, env B=x added"},
 		{of("env: [{name: A, value: '1'}]"), of("image: x"), "image set to x, env A removed"},
 		{of("env: [{name: A, value: '1'}]"), of("env: [{name: A, valueFrom: {fieldRef: {fieldPath: x}}}]"), "env A changed"},
+		{of("env: [{name: A}]"), of("env: [{name: A}, {name: B}]"), "env B= added"},
+		{of("env: [{name: A}]"), of("env: [{name: A, value: x}]"), `env A "" → x`},
 		{of("env: [{name: A}, {name: B}]"), of("env: [{name: B}, {name: A}]"), "env reordered"},
 		{of("resources: {requests: {cpu: '1'}}"), of("resources: {requests: {cpu: 1000m}}"), ""},
 		{of("resources: {requests: {cpu: '1'}}"), of("resources: {requests: {cpu: '2'}}"), "cpu request 1 → 2"},

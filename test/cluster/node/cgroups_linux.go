@@ -127,8 +127,8 @@ func delegate(dir string) error {
 	return nil
 }
 
-// remove removes a cgroup and its descendants from each hierarchy. It retries, because processes in
-// the cgroup may take a while to exit.
+// remove removes a cgroup and its descendants from each hierarchy. It retries until the processes in
+// the cgroup have exited.
 func (h hierarchies) remove(name string) error {
 	const patience, interval = 30 * time.Second, 20 * time.Millisecond
 	var errs []error

@@ -109,7 +109,7 @@ func (l layout) kubeletConfig() (string, error) {
 		"clusterDomain":          "cluster.local",
 		"makeIPTablesUtilChains": false,
 
-		// Disable limits that protect large clusters, because they slow down tests.
+		// All of these are faster than the defaults, which protect large clusters.
 		"registryPullQPS":           0,
 		"eventRecordQPS":            0,
 		"serializeImagePulls":       false,

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// ContainerProgram is the name of the only program in the images.
+	// ContainerProgram is the built program that is bin/busybox in the images.
 	ContainerProgram = "container"
 	pauseImage       = "imoocpod.local/pause:1"
 
@@ -75,7 +75,7 @@ func AddImage(registry, name, layout string) error {
 		return fmt.Errorf("add image %s: %w", name, err)
 	}
 	for _, blob := range blobs {
-		// Images may share blobs, so the link may already exist.
+		// Images can share blobs, so the link might already exist.
 		if err := os.Symlink(blob, blobPath(registry, filepath.Base(blob))); err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("add image %s: %w", name, err)
 		}

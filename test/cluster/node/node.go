@@ -3,9 +3,10 @@
 //
 // A node consists of two processes of one program. The outer process (Run) relays
 // connections to the API server and to the kubelet. The node has no other connections.
-// The inner process (RunInside) is process 1 of the node's namespaces. When the outer
-// process ends, the inner process ends, too, and the kernel ends all processes in the
-// namespaces. Then the outer process removes the node's cgroups.
+// The inner process (RunInside) is process 1 of the node's namespaces. When it ends, the
+// kernel ends all processes in the namespaces. Run then removes the node's cgroups. If
+// the outer process is killed, the inner process ends, too, and the cgroups remain until
+// RemoveCgroups or the next Run.
 //
 // A node needs Linux and root. Check reports what is missing.
 package node

@@ -55,10 +55,9 @@ func Run(ctx context.Context, dir string, inside []string) (err error) {
 	// Keep this thread. The kernel kills the process when the thread that started it exits.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	// When the process ends, the kernel kills all processes in the namespaces, too.
 	err = cmd.Run()
 	if ctx.Err() != nil {
-		return nil // it was killed on purpose
+		return nil // killed on purpose
 	}
 	return fmt.Errorf("the node has exited: %w", err)
 }

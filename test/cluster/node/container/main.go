@@ -1,8 +1,6 @@
-// Command container is the only binary in the container images that a real node runs.
-// The name it is run as selects one of several programs, each reduced to what the
-// samples and tests need.
-//
-// As "act", it behaves as its flags describe.
+// Command container is the only binary in the images that MakeImages creates. Its name
+// selects one of several programs, each reduced to what the samples and tests need. The
+// program act behaves as its flags describe.
 package main
 
 import (
@@ -50,7 +48,7 @@ func run(name string, args []string) error {
 		return act(append([]string{"-http=:80"}, args...))
 	case "act":
 		return act(args)
-	case "pause": // it keeps the namespaces of a pod
+	case "pause": // keeps the namespaces of a pod alive
 		ended := make(chan os.Signal, 1)
 		signal.Notify(ended, syscall.SIGINT, syscall.SIGTERM)
 		<-ended

@@ -101,7 +101,7 @@ func (b background) up(ctx context.Context, o options, args []string) (endpoint,
 		return b.awaitReady(ctx)
 	}
 	err = b.start(ctx, o, args, lock)
-	lock.release() // the launcher still holds it
+	lock.release() // the launcher still holds the lock
 	if err != nil {
 		return endpoint{}, err
 	}

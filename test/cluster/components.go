@@ -17,12 +17,12 @@ const (
 	kwok              = "kwok"
 )
 
-// Without real nodes, nothing listens on the addresses of services and pods. The ranges must not overlap.
+// The range of services must not overlap the ranges of simulated pods (10.64.0.0/12) and of pods on real
+// nodes (10.200.0.0/16). Without real nodes, nothing listens on these addresses.
 const (
 	loopback       = "127.0.0.1"
 	serviceRange   = "10.0.0.0/24"
 	firstServiceIP = "10.0.0.1"
-	// Simulated pods have addresses in 10.64.0.0/12, and pods on real nodes in 10.200.0.0/16.
 )
 
 func isComponent(name string) bool {
@@ -171,7 +171,7 @@ func (l layout) controllerManagerArgs() []string {
 		"--service-cluster-ip-range=" + serviceRange,
 		"--kube-api-qps=1000",
 		"--kube-api-burst=2000",
-		// A new node may keep its taint for up to this interval.
+		// A new node can keep its taint for up to this interval.
 		"--node-monitor-period=1s",
 		// kwok sends a heartbeat every ten minutes. A node must not become unreachable because of a
 		// busy machine or a stopped component.

@@ -149,7 +149,7 @@ func downloadChecksums(ctx context.Context, m module) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // it is temporary
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
 	if err := m.write(dir); err != nil {
 		return "", err
 	}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// fileLock is an advisory lock of a file or a directory. The kernel releases it when its holder
-// exits. So it is never stale, unlike a recorded process ID.
+// fileLock is an advisory lock of a file or a directory. Unlike a recorded process ID, it is never
+// stale, because the kernel releases it when its holder exits.
 type fileLock struct {
 	file *os.File
 }

@@ -17,9 +17,9 @@ const kwokNode = "kwok.x-k8s.io/node"
 // createNodes creates the nodes that kwok simulates, and the Node objects of the real nodes. The
 // simulated nodes are large enough for thousands of pods.
 //
-// createNodes sets the addresses of real nodes, because a kubelet keeps the addresses of an existing
-// Node object. On its own, the kubelet would reject a loopback address, and the API server would have
-// to resolve the host name of the node.
+// createNodes sets the addresses of real nodes, because a kubelet with an external cloud provider (see
+// node.RunInside) keeps existing addresses. Without addresses, the API server would have to resolve the
+// host name of the node, and a kubelet that detects them rejects loopback addresses.
 func (c *cluster) createNodes(ctx context.Context, simulated int) error {
 	var nodes []*corev1.Node
 	for i := range simulated {

@@ -14,13 +14,12 @@ import (
 // endWithParent does nothing, because only Linux can end a process with its parent.
 func endWithParent(*syscall.SysProcAttr, syscall.Signal) {}
 
-// endComponents kills the components of a killed launcher. Their command lines contain paths in its
-// state directory.
+// endComponents kills the components of a killed launcher, whose command lines contain its state directory.
 func endComponents(dir string) error {
 	err := exec.Command("pkill", "-KILL", "-f", regexp.QuoteMeta(dir+string(filepath.Separator))).Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == 1 {
-		return nil // there are none
+		return nil // no component is left
 	}
 	if err != nil {
 		return fmt.Errorf("end the components in %s: %w", dir, err)

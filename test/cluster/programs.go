@@ -346,7 +346,7 @@ func (m module) build(ctx context.Context, dir, work string, p program) error {
 	return err
 }
 
-// unusedTimeout is how long unused programs stay in the cache. Other checkouts on this machine may
+// unusedTimeout is how long unused programs stay in the cache. Other checkouts on this machine can
 // need programs that were built from other module files or with other Go versions.
 const unusedTimeout = 30 * 24 * time.Hour
 

@@ -57,7 +57,7 @@ func (c *cluster) run(ctx context.Context, command []string) error {
 	}
 	err := cmd.Wait()
 	// Kill the background processes of the command, because the control plane is about to stop.
-	_ = signalAll(syscall.SIGKILL) // fails if there are none
+	_ = signalAll(syscall.SIGKILL) // fails if no process is left
 	return commandError(command[0], err)
 }
 

@@ -11,8 +11,8 @@ import (
 // statePrefix is the prefix of state directories. Later launchers use it to find stale directories.
 const statePrefix = "imoocpod-plane-"
 
-// stateDir is the directory of one control plane. Its launcher holds the lock of the directory, which
-// the kernel releases when the launcher exits. So a directory that is not locked is stale.
+// stateDir is the directory of one control plane. Its launcher locks the directory until it exits, so
+// an unlocked directory is stale.
 type stateDir struct {
 	path string
 	lock *fileLock
@@ -51,8 +51,8 @@ func removeStale() error {
 		return fmt.Errorf("look for old state directories: %w", err)
 	}
 	for _, dir := range dirs {
-		// A launcher locks its directory before it writes the first file. Directories that this user
-		// cannot read belong to other users.
+		// Skip an empty directory, whose launcher might not have locked it yet, and the directories
+		// of other users, which cannot be read.
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) == 0 {
 			continue
 		}

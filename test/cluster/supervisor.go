@@ -57,8 +57,7 @@ func (e *diedError) Error() string {
 // supervisor starts and stops the components of a control plane. It is not safe for concurrent use.
 type supervisor struct {
 	dir string
-	// fail is called with a diedError after each unexpected exit of a component. The first exit may
-	// cause other exits.
+	// fail is called with a diedError after each unexpected exit of a component. One exit can cause others.
 	fail      context.CancelCauseFunc
 	processes map[string]*process
 }
@@ -81,7 +80,7 @@ func (s *supervisor) start(c component) error {
 	cmd.Env = []string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "GOGC=" + os.Getenv("GOGC")}
 	cmd.Stdout = log
 	cmd.Stderr = log
-	// At a terminal, only the launcher should receive Ctrl-C. It stops the components.
+	// At a terminal, only the launcher should receive Ctrl-C, and stop the components.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	endWithParent(cmd.SysProcAttr, c.endSignal())
 	if err := cmd.Start(); err != nil {
@@ -92,7 +91,7 @@ func (s *supervisor) start(c component) error {
 	s.processes[c.name] = p
 	go func() {
 		defer close(p.done)
-		_ = cmd.Wait() // its result is in the state of the process
+		_ = cmd.Wait() // the result is in cmd.ProcessState
 		if !p.stopping.Load() {
 			s.fail(&diedError{component: c.name, state: cmd.ProcessState.String(), log: node.LogTail(logPath)})
 		}

@@ -40,9 +40,9 @@ const (
 var tally struct{ runs, actions, faults atomic.Int64 }
 
 // In a random run, a user scales an object up and down and changes its image, pods are deleted, evicted,
-// failed, and modified, and one or two controllers without a lease run with an unreliable network and
-// server. The final state must be exactly as requested. There must never be more pods than the user has
-// ever asked for, and never two in one slot.
+// failed, and modified, and controllers without a lease run with an unreliable network and server, and
+// are killed. The final state must be exactly as requested. The controllers must never create two pods in
+// one slot, or exceed the highest count that the user has asked for.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	if *chaosSeed != 0 {
@@ -93,7 +93,7 @@ type chaos struct {
 }
 
 func chaosRun(t *testing.T, seed uint64) {
-	t.Cleanup(func() { // runs after the cleanup of the witness, which may fail the test
+	t.Cleanup(func() { // runs after the cleanup of the witness, which can fail the test
 		if t.Failed() {
 			t.Logf("repeat with: go test -race ./test/e2e -run TestChaos -seed %d", seed)
 		}
@@ -230,7 +230,7 @@ func (c *chaos) act() {
 		c.onSomePod(func(pod *corev1.Pod) error {
 			return c.patch(pod, `{"metadata":{"annotations":{"someone":"was here"}}}`)
 		})
-	case 9: // kill a controller, which may be dead already, and start a new one
+	case 9: // kill a controller, which can be dead already, and start a new one
 		c.loops[c.rand.IntN(len(c.loops))].Kill()
 		c.start([]*harness.Faults{c.stable, c.stale}[c.rand.IntN(2)])
 	case 10, 11:
@@ -250,7 +250,7 @@ func (c *chaos) patch(pod *corev1.Pod, patch string, subresources ...string) err
 	return err
 }
 
-// onSomePod calls do with a random pod of foo, if any. The pod may already be deleted.
+// onSomePod calls do with a random pod of foo, if any. The pod might already be deleted.
 func (c *chaos) onSomePod(do func(*corev1.Pod) error) {
 	c.t.Helper()
 	pods := c.w.Owned(c.uid)

@@ -78,7 +78,7 @@ func TestCompletionInstall(t *testing.T) {
 		t.Errorf("the link still exists: %v", err)
 	}
 
-	// A program of the user has the name of the link.
+	// The name of the link is taken by a program of the user.
 	if err := os.WriteFile(link, []byte("#!/bin/sh\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

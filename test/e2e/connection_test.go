@@ -7,7 +7,7 @@ import (
 )
 
 // Within seconds after a connection breaks, the screen shows that the connection is lost and that
-// the state may be out of date. The screen recovers by itself.
+// the state might be out of date. The screen recovers by itself.
 func TestLostConnection(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -1,6 +1,6 @@
-// Package clusterwide tests changes to resources that all namespaces share: the CRDs, the nodes,
-// the controller's namespace, and the servers. The tests run sequentially, on a different control
-// plane than the tests of package e2e.
+// Package clusterwide tests changes to resources that all namespaces share: the CRDs, the
+// controller's namespace, and the servers. The tests run sequentially, on a different control plane
+// than the tests of package e2e.
 package clusterwide
 
 import (

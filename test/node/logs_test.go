@@ -158,7 +158,7 @@ containers:
   readinessProbe: {httpGet: {port: 8080, path: /ready}}
   livenessProbe: {httpGet: {port: 8080, path: /live}, periodSeconds: 1, failureThreshold: 1, initialDelaySeconds: 2}`,
 			running, "0 | ", " last"},
-		// The container is killed immediately.
+		// The container is killed after its first line.
 		{"eats", "containers: [{command: [act, -print=1h, -eat=128], resources: {limits: {memory: 32Mi}}}]",
 			crashed, "0 | ", " 1"},
 		{"init", `
@@ -184,8 +184,8 @@ containers: [{command: [act]}]`, crashed, "0/prepare | ", " last"},
 	}
 }
 
-// shows retries a command until its output is good, and returns the result. A retry may be needed,
-// because a busy node may remove the log of a container that is still in the status of its pod.
+// shows retries a command until its output is good, and returns the result. A busy node can remove the
+// log of a container that is still in the status of its pod.
 func shows(t *testing.T, namespace string, good func(harness.Result) bool, args ...string) (r harness.Result) {
 	t.Helper()
 	if !eventually(t, func() bool {

@@ -127,7 +127,7 @@ func TestDeployedController(t *testing.T) {
 	}
 	kubectl("imoocpod", "scale", "foo", "--replicas=4", patient)
 	rollout()
-	// After a forced deletion, the process still runs for a short time, and may renew its lease.
+	// After a forced deletion, the process still runs for a short time, and can renew its lease.
 	if !eventually(t, func() bool { return !slices.Contains([]string{"", before}, holder()) }) {
 		t.Errorf("no other pod than %s has the lease", before)
 	}

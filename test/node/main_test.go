@@ -26,8 +26,8 @@ var cluster *harness.Cluster
 // tests of pkg/inspect/status use the recordings.
 var record = flag.String("record", "", "keep what the kubelets write of each row of TestTruths in this `directory`")
 
-// deadline limits how long a test waits for something that usually takes a short time. It is long, because
-// machines may be busy, and no test checks durations. patient is the flag for commands that wait.
+// deadline limits each wait of a test. It is long, because machines can be busy, and no test checks
+// durations. patient is the flag for commands that wait.
 const (
 	deadline = 3 * time.Minute
 	patient  = "--timeout=3m"

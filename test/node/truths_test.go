@@ -30,7 +30,7 @@ type truth struct {
 	node string
 	// timeout, if set, is the value of "scale --timeout" for a scale that must time out.
 	timeout string
-	// late means that the first pod may be ready for a short time before it fails. In this case,
+	// late means that the first pod can be ready for a short time before it fails. In this case,
 	// the first scale does not wait, but a second scale after the failure does.
 	late bool
 	// before, if not nil, runs while scale waits. The function then, if not nil, runs after the scale.

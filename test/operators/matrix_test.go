@@ -103,7 +103,7 @@ func (s *subject) watched(t *testing.T) {
 // life creates an object, scales it, and changes and restarts its pods.
 func life(t *testing.T, k kind) {
 	s := newSubject(t, k, k.few)
-	// Do not use t.TempDir. Its path contains the name of the test, which may contain a comma, and
+	// Do not use t.TempDir. Its path contains the name of the test, which can contain a comma, and
 	// the plugin splits the value of -f at commas.
 	file := filepath.Join(plane.Dir, s.namespace+".yaml")
 	if err := os.WriteFile(file, []byte(k.manifest(k.few)), 0o600); err != nil {
@@ -111,7 +111,7 @@ func life(t *testing.T, k kind) {
 	}
 	s.ended(t, imoocpod(t, s.namespace, "create", "-f", file, "--wait", patient))
 	if k.twoCounts != nil {
-		// The command fails and creates nothing, because several fields may be the replica count.
+		// The command fails and creates nothing, because several fields could be the replica count.
 		r := imoocpod(t, s.namespace, "create", s.resource.GroupResource().String()+"/other", "--replicas=2")
 		for _, path := range k.twoCounts {
 			if r.Code == 0 || !strings.Contains(r.Stderr, "--replicas-path") || !strings.Contains(r.Stderr, path) {

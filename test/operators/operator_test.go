@@ -61,7 +61,7 @@ func (o *operator) install(t *testing.T) {
 // sourceOf returns the source directory of a module that the module in dir requires.
 func sourceOf(t *testing.T, dir, module string) string {
 	t.Helper()
-	// Download the module, because Go's cache may have been cleaned since the build.
+	// Download the module, because Go's cache might have been cleaned since the build.
 	out, err := exec.Command("go", "mod", "download", "-C", dir, "-json", module).Output()
 	var found struct{ Dir string }
 	if err := errors.Join(err, json.Unmarshal(out, &found)); err != nil || found.Dir == "" {

@@ -26,7 +26,7 @@ type world struct {
 	pods   map[types.UID]*corev1.Pod
 	above  map[types.UID]types.UID
 	// The function is() returns an error unless the condition is met. why is the result of the last
-	// call. spans lists the periods in which the condition was met. The last period may be open.
+	// call. spans lists the periods in which the condition was met. The last period can be open.
 	is    func() error
 	why   error
 	spans []span
@@ -87,7 +87,7 @@ func (w *world) judge() {
 // span is a period in which the condition was met. If to is zero, the condition is still met.
 type span struct{ from, to time.Time }
 
-// want calls change, which may affect the condition. Then it replaces the condition, deletes the
+// want calls change, which can affect the condition. Then it replaces the condition, deletes the
 // spans, and evaluates the condition.
 func (w *world) want(change func(), is func() error) {
 	w.Lock()
@@ -97,7 +97,7 @@ func (w *world) want(change func(), is func() error) {
 	w.judge()
 }
 
-// behind is how far the test's own watch may lag behind the tested command. A pod takes several times
+// behind is how far the test's own watch can lag behind the tested command. A pod takes several times
 // as long to become ready.
 const behind = 150 * time.Millisecond
 

@@ -98,10 +98,10 @@ screenshots: build $(CLUSTER) ## Take new screenshots for the README
 ##@ Check
 
 unit: ## Run the unit tests
-	@# "make lint" runs vet. The first lines run without the race detector: tests of the documents run
-	@# sequentially, and commands in one process share klog's logger.
-	@# With the race detector, the loop takes five times as long. So the last line runs only a quarter of the
-	@# random worlds and of the crashes, and skips two long tests. The line before it runs all of them.
+	@# "make lint" runs vet. Only the last line uses the race detector, which has nothing to find in the
+	@# sequential tests of the documents, and would report klog's logger, which commands in one process share.
+	@# With the race detector, the loop takes five times as long. So the last line draws fewer random worlds,
+	@# runs a quarter of them and of the crashes, and skips two long tests. The line before it runs all.
 	$(PLAIN_TEST) -parallel $(TESTS) ./docs ./cmd/... ./test/apiserver/...
 	cd hack/image && $(PLAIN_TEST) ./...
 	cd test/cluster && $(PLAIN_TEST) ./...

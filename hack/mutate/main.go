@@ -214,7 +214,7 @@ func (s *suite) only(ctx context.Context, run string) (*suite, error) {
 }
 
 // command returns the command that runs the tests. It limits the processor time, not the elapsed time,
-// because the machine may be busy. It also limits the memory, because an endless loop may fill it.
+// because the machine can be busy. It also limits the memory, which an endless loop could fill.
 func (s *suite) command(ctx context.Context, env string) *exec.Cmd {
 	script := fmt.Sprintf(`ulimit -t %d; ulimit -v 8000000; exec "$0" "$@"`, s.seconds)
 	args := append([]string{"-c", script, s.binary, "-test.failfast", "-test.cpu=1", "-test.timeout=10m"}, s.args...)
@@ -262,7 +262,7 @@ func run(ctx context.Context, suites []*suite, m mutant) string {
 		if err := command.Run(); err == nil {
 			continue
 		}
-		// If a process is killed at the limit, its reported time may be slightly lower.
+		// If a process is killed at the limit, its reported time can be slightly lower.
 		if processorTime(command) >= time.Duration(s.seconds)*time.Second*9/10 {
 			return timedOut
 		}

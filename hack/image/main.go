@@ -1,5 +1,4 @@
-// Command image builds a container image with a single file, as an OCI image layout. It needs no
-// container engine.
+// Command image builds a container image with a single file, as an OCI image layout. It needs no container engine.
 //
 // ko needs no container engine either, but it does not work offline: it pulls even the base
 // image "scratch" from a registry or an engine. See docs/adr/0007-libraries.md.
@@ -26,8 +25,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// nobody is an unprivileged user and group without names. The Dockerfile and the Deployment use the
-// same IDs.
+// nobody is an unprivileged user and group without names. The Dockerfile and the Deployment use the same IDs.
 const nobody = "65532:65532"
 
 func main() {

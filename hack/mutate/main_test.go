@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestMutate checks that each change is made separately, and that tests of another package can
-// detect a change.
+// TestMutate checks that each change is made separately, and that tests of another package can detect a change.
 func TestMutate(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -32,8 +32,7 @@ type edit struct {
 	text     string
 }
 
-// fileEdits collects the edits to a file. At the same offset, the outermost edit opens first and
-// closes last.
+// fileEdits collects the edits to a file. At the same offset, the outermost edit opens first and closes last.
 type fileEdits struct {
 	opens, closes []edit
 }

@@ -1,5 +1,4 @@
-// Command reference generates the command reference in docs/commands from the commands.
-// "make generate" runs it.
+// Command reference generates the command reference in docs/commands from the commands. "make generate" runs it.
 package main
 
 import (

@@ -83,8 +83,7 @@ func kubernetesPrograms(version string, programs ...program) module {
 	return m
 }
 
-// checksums returns the lines of a go.sum for a version of k8s.io/kubernetes and its staging
-// modules.
+// checksums returns the lines of a go.sum for a version of k8s.io/kubernetes and its staging modules.
 func checksums(goSum, version string) string {
 	pattern := `(?m)^k8s\.io/\S+ (` + regexp.QuoteMeta(version) + `|` + regexp.QuoteMeta(stagingVersion(version)) + `)(/go\.mod)? .*\n`
 	return strings.Join(regexp.MustCompile(pattern).FindAllString(goSum, -1), "")

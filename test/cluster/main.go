@@ -4,8 +4,7 @@
 // and real containers. All programs are built from Go modules, so tests against
 // a real control plane need neither a container runtime nor a cluster.
 //
-// The command is a module of its own, to keep its dependencies out of the go.mod
-// of the plugin.
+// The command is a module of its own, to keep its dependencies out of the go.mod of the plugin.
 package main
 
 import (

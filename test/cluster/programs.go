@@ -85,8 +85,7 @@ func kubernetesOfControlPlane() []program {
 	}
 }
 
-// othersOfControlPlane returns the other programs of a control plane. They do not depend on the
-// version of Kubernetes.
+// othersOfControlPlane returns the other programs of a control plane. They do not depend on the version of Kubernetes.
 func othersOfControlPlane() []program {
 	return []program{
 		{name: "etcd", importPath: "go.etcd.io/etcd/server/v3", duration: "1 minute"},
@@ -254,8 +253,7 @@ func ensurePrograms(ctx context.Context, set programSet) (string, error) {
 		return bin, nil
 	}
 
-	// Remove the files of a killed build. This process holds the lock, so no other build is
-	// running.
+	// Remove the files of a killed build. This process holds the lock, so no other build is running.
 	work := filepath.Join(cache, "building")
 	if err := os.RemoveAll(work); err != nil {
 		return "", fmt.Errorf("remove the rest of an unfinished build: %w", err)

@@ -50,8 +50,7 @@ func TestProgramsAreTools(t *testing.T) {
 	for _, set := range []programSet{controlPlanePrograms(ourKubernetes()), nodePrograms(ourKubernetes())} {
 		for _, m := range set.modules {
 			for _, p := range m.programs {
-				// The kubelet is built from the module of the control plane, which does not
-				// declare it as a tool.
+				// The kubelet is built from the module of the control plane, which does not declare it as a tool.
 				tool := p.name == "kubelet" || strings.HasPrefix(p.importPath, "./") || strings.Contains(m.goMod, "\t"+p.importPath+"\n")
 				if !tool {
 					t.Errorf("%s is not a tool in the module file of %s", p.importPath, set.what)

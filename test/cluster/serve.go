@@ -48,8 +48,7 @@ type endpoint struct {
 	AuditLog   string `json:"auditLog"`
 }
 
-// readLines sends the lines of the input to a channel. At the end of the input, it returns
-// errStdinEnded.
+// readLines sends the lines of the input to a channel. At the end of the input, it returns errStdinEnded.
 func readLines(ctx context.Context, input io.Reader, lines chan<- string) error {
 	scanner := bufio.NewScanner(input)
 	for scanner.Scan() {

@@ -43,8 +43,7 @@ func (s *stateDir) remove() error {
 	return removeState(s.path)
 }
 
-// removeStale stops the remaining components of killed launchers, and removes their state
-// directories.
+// removeStale stops the remaining components of killed launchers, and removes their state directories.
 func removeStale() error {
 	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), statePrefix+"*"))
 	if err != nil {

@@ -134,8 +134,7 @@ func (p *process) signal(signal syscall.Signal) {
 	_ = p.cmd.Process.Signal(signal) // fails if it has already exited
 }
 
-// await waits until the process has exited. When ctx is done, it kills the process and returns an
-// error.
+// await waits until the process has exited. When ctx is done, it kills the process and returns an error.
 func (p *process) await(ctx context.Context) error {
 	select {
 	case <-p.done:

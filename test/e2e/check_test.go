@@ -60,8 +60,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("delete: %+v, install: %+v", checks["permission to delete"], checks["permission to install"])
 	}
 
-	// Check as an administrator, first without a controller, and then with a controller that cannot
-	// create pods.
+	// Check as an administrator, first without a controller, and then with a controller that cannot create pods.
 	checks, _ = run()
 	for name, c := range checks {
 		if passed := c[0].State == check.Passed; passed == (name == "controller") {

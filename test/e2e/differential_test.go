@@ -84,8 +84,7 @@ func comparisons(t *testing.T) []comparison {
 	return all
 }
 
-// widgetOne begins with a separator, because older versions of kubectl parse YAML that begins with
-// a brace as JSON.
+// widgetOne begins with a separator, because older versions of kubectl parse YAML that begins with a brace as JSON.
 const widgetOne = "---\n{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: one}}"
 
 // stageObjects returns the manifests of the objects for each command line, by resource.
@@ -163,8 +162,7 @@ func runKubectl(t *testing.T, ns, stdin string, args []string) harness.Result {
 	return cluster.KubectlFrom(t, stdin, nil, ns, args...)
 }
 
-// runPlugin runs the plugin in this process, which is much faster than a real kubectl with a real
-// plugin.
+// runPlugin runs the plugin in this process, which is much faster than a real kubectl with a real plugin.
 func runPlugin(t *testing.T, ns, stdin string, args []string) harness.Result {
 	t.Helper()
 	if slices.Contains(args, "-") { // for -, kubectl's libraries read os.Stdin, not the streams
@@ -235,8 +233,7 @@ func stable(out string) string {
 // stage is a namespace in which comparisons run one after the other.
 type stage struct {
 	namespace string
-	// wanted is the prepared state of the objects by resource. left is the state after the last
-	// run.
+	// wanted is the prepared state of the objects by resource. left is the state after the last run.
 	wanted, left map[string]any
 }
 

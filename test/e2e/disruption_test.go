@@ -109,8 +109,7 @@ spec:
 	}
 }
 
-// An autoscaler changes the replica count through /scale. Without metrics, it only enforces its
-// minimum and maximum.
+// An autoscaler changes the replica count through /scale. Without metrics, it only enforces its minimum and maximum.
 func TestAutoscaler(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

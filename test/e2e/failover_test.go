@@ -61,10 +61,9 @@ func leaseOf(t *testing.T, namespace string) leaserecord.Loop {
 	return leaserecord.LoopOf(harness.As[coordinationv1.Lease](t, lease))
 }
 
-// Two copies of the controller run with the arguments and the service account of the Deployment,
-// but only one is active. If the active copy is killed during its work, freezes, or stops, the other
-// copy takes over. No copy creates an extra pod. An active copy with converged objects writes only its
-// lease.
+// Two copies of the controller run with the arguments and the service account of the Deployment, but only one is
+// active. If the active copy is killed during its work, freezes, or stops, the other copy takes over. No copy creates
+// an extra pod. An active copy with converged objects writes only its lease.
 func TestSecondCopyTakesOver(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -57,8 +57,7 @@ func contains(t *testing.T, got, pattern string) {
 	}
 }
 
-// workload returns the manifest of a workload. more holds additional fields of its spec, with a comma at
-// the end.
+// workload returns the manifest of a workload. more holds additional fields of its spec, with a comma at the end.
 func workload(kind, name string, replicas int, more string) string {
 	return fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: {replicas: %d, %s selector: {matchLabels: {app: %[2]s}},
   template: {metadata: {labels: {app: %[2]s}}, spec: {containers: [{name: main, image: web}]}}}}`, kind, name, replicas, more)

@@ -89,8 +89,7 @@ func TestIndex(t *testing.T) {
 	m, text := released(t)
 	u := newUser(t)
 	index := filepath.Join(t.TempDir(), "index")
-	// Clone with the HOME of the test process, whose git configuration might list the checkout as a
-	// safe.directory.
+	// Clone with the HOME of the test process, whose git configuration might list the checkout as a safe.directory.
 	if out, err := exec.Command("git", "clone", "-q", "../..", index).CombinedOutput(); err != nil {
 		t.Fatalf("clone: %v\n%s", err, out)
 	}

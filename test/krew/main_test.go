@@ -1,6 +1,5 @@
-// Package krew tests the manifest and the archives that "make release-snapshot" writes to dist, with the
-// real krew, its validator, and a real kubectl. "make krew-test" starts a control plane. The tests serve
-// the archives on loopback.
+// Package krew tests the manifest and the archives that "make release-snapshot" writes to dist, with the real krew, its
+// validator, and a real kubectl. "make krew-test" starts a control plane. The tests serve the archives on loopback.
 package krew
 
 import (

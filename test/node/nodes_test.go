@@ -86,8 +86,7 @@ func TestNothingOfANodeIsLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, args := range [][]string{
-				// The service account is created shortly after the server starts. Until then, pods
-				// are rejected.
+				// The service account is created shortly after the server starts. Until then, pods are rejected.
 				{"wait", "serviceaccount/default", "--for=create", patient},
 				{"run", "it", "--image=busybox", "--", "sleep", "infinity"},
 				{"wait", "pod/it", "--for=condition=Ready", patient},
@@ -112,8 +111,7 @@ func TestNothingOfANodeIsLeft(t *testing.T) {
 	}
 }
 
-// remains returns the processes and mounts that refer to the directory of a launcher, and the
-// cgroups of its node.
+// remains returns the processes and mounts that refer to the directory of a launcher, and the cgroups of its node.
 func remains(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string

@@ -46,8 +46,7 @@ func create(t *testing.T, namespace, name, node string, replicas int64, pod stri
 		map[string]any{"replicas": replicas, "template": map[string]any{"spec": fields}})
 }
 
-// addImage adds the busybox image under another name to the registry of the nodes until the test
-// ends.
+// addImage adds the busybox image under another name to the registry of the nodes until the test ends.
 func addImage(t *testing.T, name, tag string) {
 	t.Helper()
 	images := filepath.Join(cluster.Dir, "images", "tags", "library")

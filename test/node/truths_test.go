@@ -48,8 +48,7 @@ type truth struct {
 	repair func(t *testing.T)
 }
 
-// waits returns a condition that is met if a container is in the state Waiting with one of the
-// reasons.
+// waits returns a condition that is met if a container is in the state Waiting with one of the reasons.
 func waits(reasons ...string) condition {
 	return containers(func(c corev1.ContainerStatus) bool {
 		return c.State.Waiting != nil && slices.Contains(reasons, c.State.Waiting.Reason)
@@ -65,8 +64,7 @@ func containers(holds func(corev1.ContainerStatus) bool) condition {
 	}
 }
 
-// happened returns a condition that is met if there was an event with the reason and with the words
-// in its message.
+// happened returns a condition that is met if there was an event with the reason and with the words in its message.
 func happened(reason, words string) condition {
 	return func(_ []*corev1.Pod, events []*corev1.Event) bool {
 		return slices.ContainsFunc(events, func(e *corev1.Event) bool {
@@ -258,8 +256,7 @@ func (r truth) run(t *testing.T, w *witness) {
 	}
 }
 
-// scaleUp scales the object, and waits as long as the row allows. --fail-after is longer if the scale
-// must succeed.
+// scaleUp scales the object, and waits as long as the row allows. --fail-after is longer if the scale must succeed.
 func (r truth) scaleUp(t *testing.T, replicas string) {
 	t.Helper()
 	timeout, failAfter, want := patient, "1m", 0

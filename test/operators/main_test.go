@@ -1,7 +1,6 @@
-// Package operators checks what the built plugin reports about third-party objects. Real
-// operators, built from their modules, run on the control plane of test/cluster. An
-// independent watch determines which reports are correct. The result is the table in
-// docs/any-resource.md.
+// Package operators checks what the built plugin reports about third-party objects. Real operators, built from their
+// modules, run on the control plane of test/cluster. An independent watch determines which reports are correct. The
+// result is the table in docs/any-resource.md.
 package operators
 
 import (

@@ -252,8 +252,7 @@ func quota(t *testing.T, k kind) {
 	}
 }
 
-// reverted resets the replica count as another client while scale waits, and checks that scale
-// fails.
+// reverted resets the replica count as another client while scale waits, and checks that scale fails.
 func reverted(t *testing.T, k kind) {
 	s := ready(t, k, k.few)
 	done := make(chan result, 1)

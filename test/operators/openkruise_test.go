@@ -80,8 +80,7 @@ func webhooksAreServed(t *testing.T) bool {
 	return true
 }
 
-// removeWebhooks removes the webhooks, so that the server accepts objects of OpenKruise while the
-// manager is stopped.
+// removeWebhooks removes the webhooks, so that the server accepts objects of OpenKruise while the manager is stopped.
 func removeWebhooks(t *testing.T) {
 	t.Helper()
 	harness.Must(t, plane.Kubectl(t, "", "delete", webhookKinds, "--all"))

@@ -87,8 +87,7 @@ type subject struct {
 	kind
 	namespace string
 	w         *world
-	// desired and asked are the last requested replica count and image. before holds the pods that
-	// must be gone.
+	// desired and asked are the last requested replica count and image. before holds the pods that must be gone.
 	desired int
 	asked   string
 	before  map[types.UID]bool

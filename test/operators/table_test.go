@@ -23,8 +23,7 @@ func rows() []kind {
 	}
 }
 
-// render returns the table, which is true if all tests have passed. Notes below it contain longer
-// results.
+// render returns the table, which is true if all tests have passed. Notes below it contain longer results.
 func render() string {
 	var b strings.Builder
 	b.WriteString("| kind | " + strings.Join(columns(), " | ") + " |\n|" + strings.Repeat(" --- |", len(columns())+1) + "\n")

@@ -119,8 +119,7 @@ func blobPath(registry, digest string) string {
 	return filepath.Join(registry, "blobs", strings.TrimPrefix(digest, "sha256:"))
 }
 
-// layerOf returns a tar archive of a root file system. The program is bin/busybox, and the applets
-// are links to it.
+// layerOf returns a tar archive of a root file system. The program is bin/busybox, and the applets are links to it.
 func layerOf(program []byte, applets []string) ([]byte, error) {
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)

@@ -69,8 +69,7 @@ func readConfig(dir string) (Config, error) {
 	return c, nil
 }
 
-// cgroup returns the parent cgroup of all containers of a node. Its name is unique for each
-// directory.
+// cgroup returns the parent cgroup of all containers of a node. Its name is unique for each directory.
 func cgroup(dir string) string {
 	return fmt.Sprintf("/imoocpod-node-%x", sha256.Sum256([]byte(dir)))[:31]
 }

@@ -113,14 +113,12 @@ func TestInstallTakesOver(t *testing.T) {
 		return cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "3").Code == 0
 	})
 	cluster.AwaitConverged(t, ns, "foo", 3)
-	// The garbage collector takes up to half a minute to discover a new CRD, so do not use
-	// foreground deletion.
+	// The garbage collector takes up to half a minute to discover a new CRD, so do not use foreground deletion.
 	cluster.Imoocpod(t, ns, "delete", "foo")
 	l.Stop()
 }
 
-// The verb install waits until a terminating CRD is deleted, because an apply would not stop the
-// deletion.
+// The verb install waits until a terminating CRD is deleted, because an apply would not stop the deletion.
 func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
 	cluster.InstallCRDs(t)
 	hold := func(finalizers string) {

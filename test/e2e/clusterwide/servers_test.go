@@ -7,11 +7,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// When the API server or etcd is killed and restarted, the controller reports the failure and
-// catches up.
+// When the API server or etcd is killed and restarted, the controller reports the failure and catches up.
 func TestServerGoesAwayAndComesBack(t *testing.T) {
-	// Create both namespaces first: after an outage, the controller manager needs time to set up a
-	// new namespace.
+	// Create both namespaces first: after an outage, the controller manager needs time to set up a new namespace.
 	namespace := map[string]string{"kube-apiserver": cluster.NewNamespace(t), "etcd": cluster.NewNamespace(t)}
 	for _, component := range []string{"kube-apiserver", "etcd"} {
 		t.Run(component, func(t *testing.T) {

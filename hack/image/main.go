@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -93,7 +92,7 @@ func layerOf(program string) (v1.Layer, error) {
 	}
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
-	header := &tar.Header{Typeflag: tar.TypeReg, Name: path.Base(filepath.ToSlash(program)), Mode: 0o555, Size: int64(len(content))}
+	header := &tar.Header{Typeflag: tar.TypeReg, Name: filepath.Base(program), Mode: 0o555, Size: int64(len(content))}
 	if err := w.WriteHeader(header); err != nil {
 		return nil, err
 	}

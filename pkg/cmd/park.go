@@ -180,7 +180,7 @@ func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, p
 	}
 	if now.Kept != "" { // someone else has changed the object since it was read
 		c.tell("%s: %s", t, now.Kept)
-		return nil, nil //nolint:nilnil // there is no change to report
+		return nil, nil // no change to report
 	}
 	until, back := observe.WithoutTerminating(observe.Ready()), "unpark"
 	until.What, until.Done = "to be parked", "parked"

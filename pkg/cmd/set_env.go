@@ -86,7 +86,7 @@ func (o *setEnvOptions) want(c *changer, t *observe.Target) (template.Wanted, er
 		before, _ := value.([]any)
 		after := podtemplate.Env(before, o.env)
 		if len(after) == 0 {
-			return nil, nil //nolint:nilnil // the field is removed
+			return nil, nil // remove the field
 		}
 		return after, nil
 	}), nil

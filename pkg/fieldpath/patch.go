@@ -73,7 +73,7 @@ func (e Edit) operation(obj map[string]any) (*operation, error) {
 	rest := e.Path.Steps[len(at):]
 	switch {
 	case e.Value == nil && len(rest) > 0:
-		return nil, nil //nolint:nilnil // nothing is there to be removed, and that is no error
+		return nil, nil // the field to remove does not exist
 	case e.Value == nil:
 		return &operation{Op: "remove", Path: pointer(at)}, nil
 	case len(rest) == 0:

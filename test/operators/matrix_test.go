@@ -82,7 +82,7 @@ func (s *subject) ended(t *testing.T, r result) {
 func (s *subject) watched(t *testing.T) {
 	t.Helper()
 	for over := time.Now().Add(harness.Timeout); ; {
-		wasSo, _ := s.w.so(time.Now(), time.Now(), 0)
+		wasSo, was := s.w.so(time.Now(), time.Now(), 0)
 		report, r := statusOf(t, s)
 		_, is := s.w.so(r.begun, r.ended.Add(behind), 0)
 		switch {
@@ -92,7 +92,7 @@ func (s *subject) watched(t *testing.T) {
 			t.Fatalf("%s\nno pod has failed", r)
 		case report.Verdict == "ready":
 			return
-		case !wasSo.from.IsZero() && r.begun.Sub(wasSo.from) > late:
+		case was && r.begun.Sub(wasSo.from) > late:
 			t.Fatalf("%s\nit is ready since %s", r, r.begun.Sub(wasSo.from))
 		case time.Now().After(over):
 			t.Fatalf("%s\nit did not become ready: %v", r, s.w.reason())

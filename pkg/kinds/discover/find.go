@@ -154,16 +154,16 @@ func (f *Finder) Declare(ctx context.Context, kind kinds.Kind) (kinds.Kind, erro
 // crd reads the CRD of a kind. It returns nil if the kind has no CRD, or if the user cannot read CRDs.
 func (f *Finder) crd(ctx context.Context, kind kinds.Kind) (*unstructured.Unstructured, error) {
 	if kind.BuiltIn() {
-		return nil, nil //nolint:nilnil // no CRD defines it, so the server is not asked
+		return nil, nil // no CRD defines the kind, so do not ask the server
 	}
 	return once(f, kind.GroupVersionKind(), "", func() (*unstructured.Unstructured, error) {
 		crd, err := f.Dynamic.Resource(kinds.CRDResource()).Get(ctx, kind.CRD(), metav1.GetOptions{})
 		switch {
 		case apierrors.IsForbidden(err):
 			f.unread.Store(kind.CRD(), true)
-			return nil, nil //nolint:nilnil // the user cannot read it, and that is no error
+			return nil, nil
 		case apierrors.IsNotFound(err):
-			return nil, nil //nolint:nilnil // there is none, and that is no error
+			return nil, nil
 		case err != nil:
 			return nil, fmt.Errorf("read the CRD of %s: %w", kind.CRD(), err)
 		}

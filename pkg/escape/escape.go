@@ -71,7 +71,7 @@ func visible(s string, most int, lines bool) string {
 		return s
 	}
 	var b strings.Builder
-	end := 0 // where the text may be truncated
+	end := 0 // the last position at which the text can be truncated
 	for i := 0; i < len(s) && b.Len() <= most; {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {

@@ -40,10 +40,8 @@ func WithoutHints(err error) error { return &unhintedError{err} }
 // unhintedError has no Unwrap method, so that HintLines does not find the hints of the wrapped error.
 type unhintedError struct{ error }
 
-// Is reports whether the wrapped error is the target.
 func (e *unhintedError) Is(target error) bool { return errors.Is(e.error, target) }
 
-// As finds the target in the wrapped error.
 func (e *unhintedError) As(target any) bool { return errors.As(e.error, target) }
 
 // HintLines formats the hints in an error and its wrapped errors, in the order in which they were added, each

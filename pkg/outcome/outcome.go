@@ -16,8 +16,7 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// The errors that have an exit code other than 1. Errors that wrap them name the object and describe what
-// happened.
+// The errors that have an exit code other than 1. Errors that wrap them name the object and describe what happened.
 var (
 	// ErrPrecondition means that the current state does not allow the change.
 	ErrPrecondition = errors.New("precondition not met")
@@ -37,7 +36,7 @@ var (
 	ErrInterrupted = errors.New("interrupted")
 	// ErrGone means that the object was deleted during the wait.
 	ErrGone = errors.New("deleted")
-	// ErrNotReady means that the object is not ready, but may become ready.
+	// ErrNotReady means that the object is not ready, but might become ready.
 	ErrNotReady = errors.New("not ready")
 	// ErrForbidden means that the user is not allowed to read a resource that the command needs.
 	ErrForbidden = errors.New("forbidden")

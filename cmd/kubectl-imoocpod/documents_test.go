@@ -68,8 +68,7 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// inShell matches examples that cannot run here. They need a shell, or an object that an earlier example
-// changes.
+// inShell matches examples that cannot run here. They need a shell, or an object that an earlier example changes.
 var inShell = regexp.MustCompile(`(?m)^.*(\| | > |--remove|--to-revision|--cascade).*$`)
 
 var commentLine = regexp.MustCompile(`(?m)^ *#.*$`)

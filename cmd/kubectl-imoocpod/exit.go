@@ -38,8 +38,8 @@ const (
 	exitInterrupted  = 130
 )
 
-// report prints the error of a command, unless Ctrl-C caused it, and returns the exit code. If there are
-// several errors, it prints each, and returns the exit code with the highest precedence.
+// report prints the errors of a command, except for requests that Ctrl-C canceled, and returns the exit code with the
+// highest precedence.
 func report(w io.Writer, err error, command *cobra.Command, interrupted bool) int {
 	if err == nil {
 		return exitDone

@@ -203,8 +203,8 @@ func scaleOnStaging(t *testing.T) *cobra.Command {
 	return scale
 }
 
-// The most serious outcome of several objects determines the exit code. The order of the outcomes
-// does not matter. Each message is printed unchanged.
+// The most serious outcome of several objects determines the exit code, in any order of the objects. Each message is
+// printed unchanged, except that of a request that Ctrl-C canceled.
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	imoocpods := schema.GroupResource{Group: "g", Resource: "imoocpods"}

@@ -52,8 +52,7 @@ func pingOften() {
 	}
 }
 
-// logTo sends the log of client-go to w and nowhere else. w must escape text, because the log can quote a
-// server.
+// logTo sends the log of client-go to w and nowhere else. w must escape text, because the log can quote a server.
 func logTo(w io.Writer) error {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)

@@ -40,8 +40,7 @@ type result struct {
 	stdout, stderr string
 }
 
-// flagsFor returns the flags that select a server. They include a token, which must not be sent to another
-// server.
+// flagsFor returns the flags that select a server, with a token that must not be sent to another server.
 func flagsFor(server, cache string) []string {
 	return []string{"--kubeconfig", os.DevNull, "--server", server, "--insecure-skip-tls-verify", "--token", "secret", "--cache-dir", cache, "--namespace", "default"}
 }
@@ -108,7 +107,7 @@ func TestBrokenServers(t *testing.T) {
 	places := make(chan struct{}, 64) // limits parallel commands on small machines
 	for name, test := range map[string]struct {
 		server string
-		// timeout is the value of --request-timeout, or "" for the default.
+		// timeout is the value of --request-timeout, or "" for the default. A code of 0 means exitError or exitTimeout.
 		timeout string
 		code    int
 		says    string
@@ -255,7 +254,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = program.Wait() // the exit code is checked
+		_ = program.Wait() // the exit code is checked below
 	}()
 	<-begun
 	interrupt()
@@ -376,8 +375,8 @@ func TestBrokenWatch(t *testing.T) {
 	}
 }
 
-// If a list has endless pages, every verb that reads the list fails. The verbs send thousands of requests, so they
-// do not share their processor with the tests in bubbles.
+// If a list has endless pages, every verb that reads the list fails. The test is not parallel, because its thousands
+// of requests would take processor time from the tests in bubbles.
 func TestListWithoutEnd(t *testing.T) {
 	const list = `{"kind":"%s","apiVersion":"%s","metadata":{"resourceVersion":"1","continue":"more"},"items":[]}`
 	server := handle(t, onlyDeployments([]string{"apps"}, map[string]string{

@@ -305,8 +305,8 @@ func (x *stage) run(line string) string {
 	return b.String()
 }
 
-// sent returns the requests of the last command that the directive "requests" selects. Commands read at the same
-// time, so the reads between two writes are sorted.
+// sent returns the requests of the last command that the directive "requests" selects. Commands send reads in
+// parallel, so the reads between two writes are sorted.
 func (x *stage) sent() []string {
 	if x.shown == "" {
 		return nil

@@ -211,7 +211,7 @@ func (c *changer) report(made *change) error {
 	if made.unchanged {
 		deed = "unchanged"
 	}
-	err := c.print(made.object, deed) // returned only at the end, because the change was made
+	err := c.print(made.object, deed) // returned at the end, so that the messages below are printed anyway
 	if made.said != "" {
 		c.tell("%s: %s", t, c.flags.dryRun.mark(made.said))
 	}

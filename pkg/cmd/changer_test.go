@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// On a terminal, a change that takes the counts of several objects to zero needs the answer yes.
+// On a terminal, the user must confirm a change that scales several objects to zero.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	zero, two := new(int32(0)), new(int32(2))

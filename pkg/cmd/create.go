@@ -139,7 +139,7 @@ func (o *createOptions) planned(c *changer, t observe.Target, request *unstructu
 	return planned{&t, func(ctx context.Context) (*change, error) { return o.create(ctx, c, &t, request) }}
 }
 
-// create creates an object and returns the change. A client-side dry run sends no request.
+// create creates an object and returns the change. A client-side dry run creates nothing.
 func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Target, request *unstructured.Unstructured) (*change, error) {
 	if o.change.reason != "" {
 		for _, mark := range template.Annotations(o.change.reason, c.user()) {

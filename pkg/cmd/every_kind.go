@@ -17,7 +17,7 @@ import (
 )
 
 // everyKind decides which objects a verb selects if no type is given. The verb searches all kinds with
-// replicas (see kube.Factory.ReplicaKinds), and leaves out objects that belong to another object.
+// replicas (see kube.Clients.ReplicaKinds), and leaves out objects that belong to another object.
 type everyKind string
 
 const (
@@ -25,8 +25,7 @@ const (
 	noKind everyKind = ""
 	// toRead leaves out objects whose controller is an object of a searched kind.
 	toRead everyKind = "read"
-	// toWrite leaves out all cluster-scoped objects, and all objects with a controller, which could undo a
-	// change.
+	// toWrite leaves out all cluster-scoped objects, and all objects with a controller, which could undo a change.
 	toWrite everyKind = "write"
 )
 
@@ -61,8 +60,8 @@ func (f *targetFlags) belongs(t observe.Target, among []kinds.Kind) bool {
 	}))
 }
 
-// findEveryKind finds the objects of all searched kinds. It warns about kinds that the user is not allowed to
-// list, and returns an error if there are no other kinds.
+// findEveryKind finds the objects of all searched kinds. It warns about kinds that the user is not allowed to list,
+// and returns an error if the user can list none.
 func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.Target, []error) {
 	all, err := f.replicaKinds(ctx, c)
 	if err != nil {

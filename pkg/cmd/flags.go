@@ -125,7 +125,7 @@ func parseDuration(word string) (time.Duration, error) {
 func numberFlag[T int | int32 | int64](value *T, least T) parsed[T] {
 	bits := reflect.TypeFor[T]().Bits()
 	return parsed[T]{value, func(word string) (T, error) {
-		n, err := strconv.ParseInt(word, 0, bits) // as pflag
+		n, err := strconv.ParseInt(word, 0, bits) // base 0, as in pflag
 		if err != nil || n < int64(least) {
 			return 0, fmt.Errorf("must be a whole number from %d to %d", least, uint64(1)<<(bits-1)-1)
 		}

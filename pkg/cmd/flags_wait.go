@@ -21,7 +21,7 @@ type waitFlags struct {
 // one retry before the wait fails.
 const failAfter = 20 * time.Second
 
-// addFlags adds the flags except --timeout, because a zero --timeout has a different meaning in each verb.
+// addFlags adds the flags except --timeout, because the meaning of zero depends on the verb.
 func (f *waitFlags) addFlags(cmd *cobra.Command) {
 	f.addFailFlags(cmd)
 	addDuration(cmd.Flags(), &f.Settle, "settle", "How long the objects must stay ready, such as 30s, before the wait is over.")

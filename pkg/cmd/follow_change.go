@@ -64,8 +64,8 @@ func (c *changer) follow(ctx context.Context, all []*change) []error {
 	return errs
 }
 
-// conclude adds hints to the error of a wait that was interrupted or is forbidden, or of an overwritten change. If
-// requested, it reverts the change of an object that did not become ready, and adds the result to the error.
+// conclude adds hints to the error of an interrupted or forbidden wait, or of an overwritten change. If requested, it
+// reverts the change of an object that did not become ready, and adds the result to the error.
 func (c *changer) conclude(ctx context.Context, made *change, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrOverwritten):
@@ -78,7 +78,7 @@ func (c *changer) conclude(ctx context.Context, made *change, err error) error {
 	return err
 }
 
-// changeStays adds hints to the error of a wait that ended early: how to wait on, and how to undo the change.
+// changeStays adds hints to the error of a wait: how to continue an interrupted wait, and how to undo the change.
 func (c *changer) changeStays(made *change, err error) error {
 	err = fmt.Errorf("%w\nthe change of %s stays", err, made.Target)
 	if !apierrors.IsForbidden(err) {
@@ -119,7 +119,7 @@ func (c *changer) reverted(ctx context.Context, made *change, failure error) err
 	said, err := made.revert(ctx)
 	switch {
 	case err == nil:
-		// Drop the hints of the failure, which are about the reverted state.
+		// Drop the hints of the failure, which describe the state before the revert.
 		err = fmt.Errorf("%w\n%s %w: %s", outcome.WithoutHints(failure), made.Target, outcome.ErrUndone, escape.Line(said))
 		if stuck := c.stuckPods(ctx, made.Target); stuck != nil {
 			err = outcome.WithHint(err, stuckHint, *stuck)

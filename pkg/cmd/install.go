@@ -192,9 +192,8 @@ func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error
 	return append(objs, deploy.Controller(o.settings)...), nil
 }
 
-// controllerNamespace returns the namespace that a controller runs in: the value of -n, if given. By
-// default, a controller for all namespaces runs in SystemNamespace, and any other controller runs in the
-// current namespace.
+// controllerNamespace returns the namespace that a controller runs in. Without -n, a controller for all namespaces
+// runs in SystemNamespace, and any other controller runs in the current namespace.
 func controllerNamespace(c *kube.Factory, all bool) (string, error) {
 	namespace, given, err := c.Namespace()
 	if err == nil && all && !given {

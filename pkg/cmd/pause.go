@@ -203,7 +203,7 @@ func findSwitch(finder *discover.Finder, t *observe.Target) ([]string, error) {
 	return nil, errors.New("its type has no switch for that: no boolean field .spec.paused, .spec.suspend or .spec.updateStrategy.paused")
 }
 
-// setSwitch sets the field at path to on and makes the edits in marks, unless the field has this value.
+// setSwitch sets the field at path to on and makes the edits in marks, unless the field already has this value.
 func setSwitch(ctx context.Context, c *changer, t *observe.Target, path []string, on bool, marks []fieldpath.Edit, until observe.Condition, back ...string) (*change, error) {
 	field := "." + strings.Join(path, ".")
 	if now, _, _ := unstructured.NestedBool(t.Object.Object, path...); now == on {

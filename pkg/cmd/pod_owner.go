@@ -81,8 +81,8 @@ func (c *cluster) topOwner(ctx context.Context, pod observe.Target) (observe.Tar
 	}
 }
 
-// counts reports whether an object may have replicas. A built-in kind other than CronJob may have them if it
-// has a status to show. The status of a CronJob does not describe the pods of its Jobs.
+// counts reports whether an object may have replicas. It reports false for a CronJob, because the status of a CronJob
+// does not describe the pods of its Jobs.
 func counts(ctx context.Context, finder *discover.Finder, t observe.Target) bool {
 	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
 		return hasStatus(t.Kind) && t.Kind.CRD() != kinds.CronJobs

@@ -132,7 +132,7 @@ func validateRemoved(pods []string) error {
 
 func (o *scaleOptions) run(ctx context.Context, on *cluster) error {
 	c := newChanger(ctx, on, &o.change, o.waits())
-	// With -o json, only --wait prints reports. --timeout without --wait prints the object.
+	// With -o json, print reports only with --wait, and not if another flag, such as --timeout, implies the wait.
 	if !o.change.wait.wait {
 		c.reports = ""
 	}

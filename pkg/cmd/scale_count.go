@@ -27,9 +27,8 @@ type located struct {
 	began *int32
 }
 
-// locate finds the replica field of an object. It also reads the object for a change through /scale, a
-// client-side dry run, or an undo. If that read is forbidden, only an undo fails, because some users are only
-// allowed to set the count.
+// locate finds the replica field of an object. It also reads the object for a change through /scale, a client-side
+// dry run, or an undo. If that read is forbidden, only an undo fails, because some users can only set the count.
 func (o *scaleOptions) locate(ctx context.Context, c *changer, t *observe.Target) (*located, error) {
 	err := o.count.Check(*t)
 	if err != nil {
@@ -54,8 +53,7 @@ func (o *scaleOptions) locate(ctx context.Context, c *changer, t *observe.Target
 	return &located{target: t, field: field}, replicas.Refuse(*t, t.Object)
 }
 
-// field finds the replica field of a target, and reads the target if necessary. For an ImoocPod, it sends
-// no request.
+// field finds the replica field of a target, and reads the target if necessary. For an ImoocPod, it sends no request.
 func (o *scaleOptions) field(ctx context.Context, c *changer, t *observe.Target) (discover.Field, error) {
 	if !t.Kind.Shipped() && t.Path == nil {
 		// The current values help the user to choose a field.
@@ -192,7 +190,7 @@ func (o *scaleOptions) set(ctx context.Context, c *changer, l *located, request 
 	return done, err
 }
 
-// result returns the object to print. It reads the object only for formats that print more than the name.
+// result returns the object to print. It returns only a name if that is enough, except in a client-side dry run.
 func (o *scaleOptions) result(ctx context.Context, c *changer, l *located, done replicas.Result) (*unstructured.Unstructured, error) {
 	t := l.target
 	if format := *o.change.print.OutputFormat; (format == "" || format == "name") && !o.change.dryRun.client() {

@@ -42,7 +42,7 @@ type setFlags struct {
 	what   string
 	words  []string
 	change changeFlags
-	// template and image are paths on the command line, or nil. Only "set image" has a flag for the image.
+	// template and image are the paths that flags give, or nil. Only "set image" has a flag for image.
 	template, image *fieldpath.Path
 }
 
@@ -100,7 +100,7 @@ func noTemplate(t *observe.Target, path fieldpath.Path) error {
 	return fmt.Errorf("%s has no pod template at %s", t, path)
 }
 
-// inField returns a function that replaces the field at path by the result of change for a copy of it.
+// inField returns a function that passes a copy of the field at path to change, and sets the field to the result.
 func inField(t *observe.Target, path fieldpath.Path, change func(value any) (any, error)) template.Wanted {
 	return func(obj *unstructured.Unstructured) ([]revision.Field, error) {
 		value, err := path.Value(obj.Object)

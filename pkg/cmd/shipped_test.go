@@ -66,8 +66,7 @@ func TestDefaultTemplateIsThatOfTheCRD(t *testing.T) {
 	}
 }
 
-// The manifests grant exactly the permissions that the shipped kinds need. A separate role grants access to
-// leases.
+// The manifests grant exactly the permissions that the shipped kinds need. A separate role grants access to leases.
 func TestRolesOfKindsAreThoseOfTheManifests(t *testing.T) {
 	t.Parallel()
 	objs := deploy.Controller(deploy.Settings{Namespace: deploy.SystemNamespace, AllNamespaces: true})

@@ -197,8 +197,7 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) (
 	all, errs := make([]status.Report, len(targets)), make([]error, len(targets))
 	reader := observe.NewReader(ctx, o.cluster.Clients, len(targets) > maxParallel)
 	defer reader.Stop()
-	// ParallelizeUntil skips the remaining items when its context ends, but each object must have a report
-	// or an error.
+	// ParallelizeUntil skips the remaining items when its context ends, but each object must have a report or an error.
 	workqueue.ParallelizeUntil(context.WithoutCancel(ctx), maxParallel, len(targets), func(i int) {
 		all[i], errs[i] = o.report(ctx, reader, targets[i])
 		errs[i] = kube.Explain(targets[i].Kind, errs[i])

@@ -51,7 +51,7 @@ func addSelectorFlag(cmd *cobra.Command, selector *string) {
 	cmd.Flags().StringVarP(selector, "selector", "l", "", "Selector (label query) to filter on (e.g. -l key1=value1,key2=value2).")
 }
 
-// addFileFlags adds the flags for files. Their usage texts describe the objects with the given words.
+// addFileFlags adds the flags for files. The parameter what completes the usage text of --filename.
 func (f *targetFlags) addFileFlags(cmd *cobra.Command, what string) {
 	cmd.Flags().StringSliceVarP(&f.files.Filenames, "filename", "f", nil, "Filename, directory, or URL to files "+what+".")
 	cmd.Flags().BoolVarP(&f.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")
@@ -148,8 +148,7 @@ func (f *targetFlags) named() (all [][2]string) {
 	return all
 }
 
-// onlyImoocPods reports whether the arguments name ImoocPods and nothing else. Such arguments need no
-// discovery.
+// onlyImoocPods reports whether the arguments name ImoocPods and nothing else. Such arguments need no discovery.
 func (f *targetFlags) onlyImoocPods() bool {
 	named, types := f.named(), kube.TypeNames(kinds.ImoocPod())
 	another := func(pair [2]string) bool { return !slices.Contains(types, pair[0]) }
@@ -231,7 +230,7 @@ func (f *targetFlags) match(ctx context.Context, c *cluster) ([]observe.Target, 
 			return found, []error{err}
 		}
 		if f.fromFiles() || kind.Resource != info.Mapping.Resource {
-			obj = nil // the file may differ from the server, and the declared version from the version of the object
+			obj = nil // a file may be outdated, and a declaration may name another version than the object has
 		}
 		found = append(found, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name, Object: obj})
 	}

@@ -85,8 +85,8 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 	return made, err
 }
 
-// show prints a change before it is written, because not only the controller can write revisions. It also
-// prints a diff, because a revision may hide another change behind an obvious change.
+// show prints a change before the write, because anyone who can write revisions could hide something in one. The line
+// shortens a long change, so show also prints a diff.
 func (c *changer) show(t *observe.Target, now, want []revision.Field) error {
 	change := revision.Change(now, want)
 	if change == "" || c.flags.dryRun != "none" {
@@ -108,7 +108,7 @@ func neverReady(ctx context.Context, c *changer, t *observe.Target, history revi
 	}
 	strategy, _, _ := unstructured.NestedString(t.Object.Object, "spec", "updateStrategy", "type")
 	if tree.Object.Pause != nil || strategy == string(appsv1.OnDeleteStatefulSetStrategyType) {
-		return "" // these keep pods of older revisions
+		return "" // a pause and OnDelete keep pods of older revisions
 	}
 	var pods []map[string]string
 	for _, pod := range tree.Pods.Objects() {

@@ -36,8 +36,7 @@ type cluster struct {
 	given     bool
 }
 
-// offline returns a cluster without clients, for a command that needs no server. Unlike connect, it
-// succeeds even if the flags and the kubeconfig name no server.
+// offline returns a cluster without clients. It succeeds even if the flags and the kubeconfig name no server.
 func (o *commonOptions) offline() (c *cluster, err error) {
 	c = &cluster{commonOptions: *o, Clients: &kube.Clients{Factory: o.factory, Finder: &discover.Finder{}}}
 	c.namespace, c.given, err = o.factory.Namespace()
@@ -53,7 +52,7 @@ func (o *commonOptions) connect() (*cluster, error) {
 	return c, err
 }
 
-// tell writes a line to standard error. It ignores errors, because they must not fail a change that was made.
+// tell writes a line to standard error. It ignores errors, which must not turn a change that was made into a failure.
 func (o *commonOptions) tell(format string, args ...any) {
 	_ = escape.PrintLine(o.streams.ErrOut, format, args...)
 }

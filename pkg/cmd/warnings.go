@@ -36,9 +36,8 @@ func (o *commonOptions) warnPaused(t *observe.Target) {
 	}
 }
 
-// warnOfCompetitors warns about other writers (such as autoscalers), bounds, and budgets before the count
-// changes. It does not warn if the read fails. after returns the new count. If it fails, there is no
-// warning, because the change will fail, too.
+// warnOfCompetitors warns about other writers (such as autoscalers), bounds, and budgets before the count changes to
+// the result of after. It does not warn if the read fails, or if after fails, because then the change fails, too.
 func (c *cluster) warnOfCompetitors(ctx context.Context, t *observe.Target, after func(now int64) (int32, error)) {
 	snapshot, _, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Competitors: true})
 	if err != nil {
@@ -75,7 +74,7 @@ func newLoopWarner(ctx context.Context, c *cluster) *loopWarner {
 	return &loopWarner{cluster: c, cached: read("0"), current: read("")}
 }
 
-// begin starts to read the leases, so that warn finds them read.
+// begin starts to read the leases in the background, so that warn rarely has to wait for them.
 func (w *loopWarner) begin(t *observe.Target) {
 	if w != nil && t.Kind.Reconciled() {
 		go w.cached()

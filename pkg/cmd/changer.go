@@ -236,8 +236,8 @@ func (c *changer) edit(ctx context.Context, t *observe.Target, plan func(*unstru
 	return edit.Apply(ctx, t.Resource(c.Dynamic), t.Name, t.Object, plan, c.edits())
 }
 
-// edited returns the change that a write made, with the condition to wait for (until). Its revert also makes
-// the edits that marks returns, if marks is not nil, and returns the text in undone.
+// edited returns the change that a write made, with the condition to wait for (until). A revert of the change also
+// makes the edits that marks returns, and reports the text undone. marks can be nil.
 func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Condition, undone string, marks func(context.Context) []fieldpath.Edit) *change {
 	return &change{
 		WaitTarget: observe.WaitTarget{Target: *t, UID: done.Object.GetUID(), Conditions: []observe.Condition{until}, Check: done.Check},

@@ -95,8 +95,8 @@ func (o *historyOptions) run(ctx context.Context, c *cluster) error {
 	return outcome.Join(errs)
 }
 
-// show shows the revisions of one object. If named is set, it prints a separator (above) and the name of
-// the object before a table, and only the separator before YAML.
+// show shows the revisions of one object. above is a separator, which precedes YAML and, if named is set, the name of
+// the object and its table.
 func (o *historyOptions) show(ctx context.Context, c *cluster, t *observe.Target, named bool, above string) error {
 	if err := t.Read(ctx, c.Dynamic); err != nil {
 		return err

@@ -38,8 +38,8 @@ type Operation struct {
 	ResourceVersion string
 	// Slot is the slot of a pod.
 	Slot slots.Slot
-	// Replaces is the UID of the stuck pod that a new pod replaces. Node is the name of the node for a
-	// new pod.
+	// Replaces is the UID of the stuck pod that the pod replaces, or "". Node is the node of a new pod, if
+	// its slot belongs to a node.
 	Replaces types.UID
 	Node     string
 	// Optional means that later operations are executed even if this operation fails.

@@ -54,8 +54,8 @@ type Applied struct {
 }
 
 // drifted reports whether a patch with the wanted fields would change the Deployment. It returns false
-// if neither the Deployment nor the wanted fields have changed since the last apply, because another
-// apply would have no effect.
+// if neither the Deployment nor the wanted fields have changed since the last apply. For example, if a
+// webhook changed the image during that apply, the webhook would change the image again.
 func (m Memory) drifted(d *Deployment, wanted Wanted) bool {
 	patched, err := strategicpatch.StrategicMergeMapPatch(runtime.DeepCopyJSON(d.Fields), wanted.Fields, appsv1.Deployment{})
 	if err == nil && reflect.DeepEqual(map[string]any(patched), d.Fields) {

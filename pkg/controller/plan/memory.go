@@ -15,23 +15,19 @@ import (
 type Memory struct {
 	// Failures holds the back-offs after failures, by slot. A failure is a pod that finished.
 	Failures map[slots.Slot]Failure
-	// Ending holds the terminating pods by UID.
-	Ending map[types.UID]Termination
+	Ending   map[types.UID]Termination
 	// Refusals holds the refused creates and applies, by slot. A refusal under slots.None blocks all
 	// slots of the owner.
-	Refusals map[slots.Slot]Refusal
-	// Written is the last status that this controller wrote, or zero.
-	Written Written
-	// Applied is the last Deployment that this controller wrote, if any.
-	Applied *Applied
-	// Unrecorded is the last template whose revision the server refused.
+	Refusals   map[slots.Slot]Refusal
+	Written    Written
+	Applied    *Applied
 	Unrecorded Unrecorded
 	// LabelRefused is the time of the last refused attempt to restore the labels of a pod.
 	LabelRefused time.Time
 }
 
-// Termination is the time at which this controller first saw a pod terminating with a grace period. A
-// second delete may shorten the grace period, which then starts again.
+// Termination is the time at which this controller first saw a pod terminating with a grace period. If a
+// second delete shortens the grace period, the time starts again.
 type Termination struct {
 	Since time.Time
 	Grace time.Duration

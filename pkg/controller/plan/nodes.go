@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// Nodes returns the plan for an owner with one pod on every eligible node. It selects
-// the nodes like a DaemonSet. The scheduler binds the pods.
+// Nodes returns the plan for an owner with one pod on every eligible node. It selects the nodes like a
+// DaemonSet. The scheduler binds the pods.
 func Nodes(v View) Actions { return fill(v, perNode(v)) }
 
 // perNode returns the slots of the nodes that should run the owner's pod. It keeps an existing pod on a node

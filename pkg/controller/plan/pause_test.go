@@ -7,7 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// The begin and the end of a pause are written to the status at once. Changes during a pause are written
+// The start and the end of a pause are written to the status at once. Changes during a pause are written
 // at most once a second.
 func TestStatusOfAPause(t *testing.T) {
 	none, hour := apis.Pause{}, apis.Pause{Until: noon.Add(time.Hour)}

@@ -36,18 +36,17 @@ type planRow struct {
 	// After is the time since an earlier plan.
 	After metav1.Duration
 
-	// Plan is an output of the function deeds.
+	// Plan is the output of the function deeds, sorted for nodes, or of history for revisions.
 	Plan    string
 	Recheck metav1.Duration
 	// Failure is the condition ReplicaFailure, or "" if it is not true.
 	Failure string
 	// Counts contains the counts in the status. Ready, Progressing, and Paused are conditions.
-	// Remembers lists the slots whose failures and refusals are in the memory. Each of the five is "" if
-	// it does not matter.
+	// Remembers lists the slots whose failures and refusals are in the memory. An empty field is not checked.
 	Counts, Ready, Progressing, Paused, Remembers string
 }
 
-// UnmarshalJSON reads a row. By default, its owner is the owner in the function view, but wants 3 pods.
+// UnmarshalJSON reads a row. By default, its owner is that of the function view, but wants 3 pods.
 func (row *planRow) UnmarshalJSON(data []byte) error {
 	type plain planRow
 	*row = planRow{Owner: view(0, "").Owner}
@@ -73,7 +72,6 @@ func (row *deploymentRow) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(row))
 }
 
-// view returns the view of a row, and the rules for it.
 func (row planRow) view() (v View, rules func(View) Actions) {
 	rules, v = Pods, view(row.Desired, row.Pods)
 	switch {
@@ -164,7 +162,7 @@ func (row planRow) check(t *testing.T) {
 	row.checkProperties(t, v, p, rules)
 }
 
-// checkProperties checks what holds for the plans of all views.
+// checkProperties checks the properties that all plans have in common.
 func (row planRow) checkProperties(t *testing.T, v View, p Actions, rules func(View) Actions) {
 	if want := row.Deleting || !p.Writes() && strings.HasPrefix(conditionText(p.Status, apis.ConditionReady), "True"); p.Ready(v) != want {
 		t.Errorf("the owner is ready: %t, want %t", !want, want)
@@ -184,8 +182,8 @@ func (row planRow) checkProperties(t *testing.T, v View, p Actions, rules func(V
 
 func sortedSlots[T any](of map[slots.Slot]T) []slots.Slot { return slices.Sorted(maps.Keys(of)) }
 
-// checkPause checks that a plan writes only the status during a pause. The next plan is due when the pause
-// ends or earlier. Then it is the plan without a pause.
+// checkPause checks that a plan during a pause writes only the status, and that the next plan is due when the
+// pause ends, or earlier. After the end of a pause, the plan must be the same as without a pause.
 func checkPause(t *testing.T, v View, rules func(View) Actions) {
 	if v.Owner.Deleting {
 		return

@@ -15,8 +15,7 @@ import (
 // result in a list of two billion slots. Later plans create the remaining pods.
 const maxCreates = 10_000
 
-// Pods returns the plan for an owner that controls one pod in each numbered slot. docs/architecture.md
-// lists the rules, and testdata/plans has examples of each rule.
+// Pods returns the plan for an owner that controls one pod in each numbered slot. testdata/plans has examples.
 func Pods(v View) Actions { return fill(v, numbered(v.Owner.Desired, v.Owner.Removed)) }
 
 // fill returns the plan for an owner that wants a pod in each slot of a set.
@@ -55,7 +54,7 @@ func fill(v View, s slotSet) Actions {
 	return p
 }
 
-// RelabelInterval is the delay after a failed attempt to restore the labels of a pod.
+// RelabelInterval is the delay after a refused attempt to restore the labels of a pod.
 const RelabelInterval = 30 * time.Second
 
 // restoreLabels adds operations that restore the identity labels of the pods that stay. Plans do not
@@ -98,7 +97,7 @@ func ending(v View) map[types.UID]Termination {
 }
 
 // missing returns the creates for empty slots, lowest slot first, up to the number of pods that can be
-// added. fill sets the names, because it may drop some of the creates.
+// added. fill sets the names of the creates that it keeps.
 func missing(v View, pods []Pod, s slotSet) []Operation {
 	live := int32(0)
 	taken := make(map[slots.Slot]bool, len(pods))
@@ -145,7 +144,7 @@ func stuckPods(v View) map[slots.Slot]types.UID {
 // slots whose pod is steady, and the refusals of slots that need no new pod.
 func remember(v View, pods []Pod, missing []Operation, s slotSet) Memory {
 	m := v.Memory
-	m.Failures = map[slots.Slot]Failure{} // clearing a map would not free its memory
+	m.Failures = map[slots.Slot]Failure{} // deleting entries from a map would not free its memory
 	for slot, failure := range v.Memory.Failures {
 		if s.wants(slot) {
 			m.Failures[slot] = failure
@@ -254,8 +253,8 @@ func highestFirst(a, b Pod) int {
 	return cmp.Or(cmp.Compare(b.Slot, a.Slot), cmp.Compare(a.Name, b.Name))
 }
 
-// maxUnavailable limits how many pods may be unavailable during a rolling update: a quarter of them, but
-// at least one. A quarter is also the default of a Deployment.
+// maxUnavailable is the divisor for the number of pods that may be unavailable during a rolling update: a
+// quarter of them, but at least one. A quarter is also the default of a Deployment.
 const maxUnavailable = 4
 
 // outdated reports whether the pod's template differs from the owner's current template. Pods from the

@@ -22,10 +22,10 @@ var shown = []string{"status", "field"}
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// pods returns the pods that a text describes. Each word is a slot and some letters, such as "0" (slot 0, ready), "a" (the
-// slot of node a), or "x" (no slot). The letters are n (not ready), t (terminating), l (lost), f (finished),
-// u (unlabeled), o (older template), h (no template hash), and g (a grace period of an hour). After the name
-// of a node, they follow a colon.
+// pods returns the pods that a text describes. Each word is a slot and some letters, such as "0" (slot 0, ready), "a"
+// (the slot of node a), or "x" (no slot). The letters are n (not ready), t (terminating), l (lost), f (finished), u
+// (unlabeled), o (older template), h (no template hash), and g (a grace period of an hour). A colon separates the
+// letters from the name of a node, as in "a:n".
 func pods(words string) []Pod {
 	var list []Pod
 	for i, word := range strings.Fields(words) {

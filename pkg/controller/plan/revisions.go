@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// Revision is a ControllerRevision that the owner controls. It holds a template of the owner.
+// Revision is a ControllerRevision that the owner controls, without its data.
 type Revision struct {
 	Name            string
 	UID             types.UID

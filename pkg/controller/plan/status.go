@@ -62,7 +62,6 @@ const maxEarly = 4
 
 // Written is the last status, as sent by the controller and as stored by the server.
 type Written struct {
-	// At is the time of the write.
 	At time.Time
 	// Status is the status that was sent. Stored may lack parts of it, because the server drops fields
 	// that are not in the schema of the CRD.

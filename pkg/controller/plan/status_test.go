@@ -244,7 +244,7 @@ func TestConditionsAreStorable(t *testing.T) {
 	}
 }
 
-// A second delete that shortens the grace period of a pod starts its time again.
+// If a second delete shortens the grace period of a pod, the time until the pod counts as stuck starts again.
 func TestLostAfterASecondDelete(t *testing.T) {
 	v := view(2, "0 1t")
 	v.Memory.Ending = map[types.UID]Termination{v.Pods[1].UID: {Since: noon, Grace: time.Hour}}

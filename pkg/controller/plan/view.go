@@ -21,8 +21,8 @@ type View struct {
 	// Pods lists the pods that the owner controls. For an owner that wants a Deployment, Pods lists the
 	// pods with the owner's label instead.
 	Pods []Pod
-	// Deployments lists the Deployments that the owner controls. It also contains the Deployment with
-	// the wanted name if someone else controls it.
+	// Deployments lists the Deployments that this program created for the owner, and any other Deployment
+	// with the wanted name.
 	Deployments []Deployment
 	// Nodes lists all nodes. Plans read only their names, labels, and taints.
 	Nodes []*corev1.Node
@@ -87,7 +87,7 @@ type Pod struct {
 	ReadySince time.Time
 	// Template is the template hash in the pod's label, or "" if there is no label.
 	Template string
-	// Label is the UID in the owner label, or "". Unlabeled means that this is not the UID of the pod's
+	// Label is the UID in the owner label, or "". Unlabeled means that Label is not the UID of the pod's
 	// controller.
 	Label     types.UID
 	Unlabeled bool
@@ -131,8 +131,8 @@ func (v View) stuckTerminatingIn(p Pod) time.Duration {
 	return left(v.endingSince(p), p.Grace+stuckTerminatingAfter, v.Now)
 }
 
-// endingSince returns the time at which this controller first saw the pod terminating with its grace
-// period. It returns Now if this is the first time, or if the clock has been set back since.
+// endingSince returns the time at which this controller first saw the pod terminating with its current
+// grace period. It returns Now if this is the first time, or if the clock has been set back since.
 func (v View) endingSince(p Pod) time.Time {
 	if seen := v.Memory.Ending[p.UID]; !seen.Since.IsZero() && seen.Grace == p.Grace && !seen.Since.After(v.Now) {
 		return seen.Since

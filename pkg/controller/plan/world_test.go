@@ -95,7 +95,7 @@ func (w *world) writeStatus(p Actions) {
 	w.mem.Written = w.mem.Written.Next(w.now, p.Status, stored)
 }
 
-// live counts the pods that occupy a slot.
+// live counts the live pods that are not stuck.
 func (w *world) live() (n int32) {
 	v := w.view()
 	for _, p := range w.pods {

@@ -20,18 +20,18 @@ type Key struct {
 	Namespace, Name string
 }
 
-// Object is the loop's memory of one object. Only the worker that reconciles the object uses it.
+// Object is the loop's memory of one object. It needs no lock, because only the object's reconcile uses it.
 type Object struct {
 	UID  types.UID
 	Plan plan.Memory
 	// Written maps each resource to the highest resourceVersion in the responses to this loop's
 	// writes.
 	Written map[string]string
-	// Unanswered names the pods that may exist, because their creates got no response.
+	// Unanswered lists the pods that might exist (see strategy.Outcome).
 	Unanswered []string
 	// Created and Deleted count the created and deleted pods that no event has reported yet.
 	Created, Deleted int
-	// Failing counts the consecutive plans for which strategy.Outcome.Failing was set.
+	// Failing counts the plans with strategy.Outcome.Failing since the last successful create or apply.
 	Failing int
 	// NameTaken is the last message about a foreign object that has the name of a wanted child.
 	NameTaken string
@@ -179,7 +179,7 @@ func (m *Memory) Changed() <-chan struct{} { return m.changed }
 
 const (
 	// restPerItem is the minimum time between the starts of two reconciles of an object, per pod and
-	// node that the earlier reconcile reads. If thousands of pods become ready one by one, this avoids a
+	// node that the earlier reconcile read. If thousands of pods become ready one by one, this avoids a
 	// plan for each change. Reading a pod or a node takes one or two microseconds.
 	restPerItem = 40 * time.Microsecond
 	maxReasons  = 5

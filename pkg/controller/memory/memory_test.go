@@ -104,11 +104,11 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// An object belongs to the backlog until a reason of a changed object comes, or its reconcile begins.
+// An object is in the backlog until a change is recorded as a reason, or the object's reconcile begins.
 func TestLater(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		reasons []bool // whether each reason is of an object that might not have changed
+		reasons []bool // the argument later of each call of Because
 		want    bool
 	}{
 		"no reason":                {nil, false},

@@ -260,7 +260,7 @@ func (c *Controller) States() (all []State, settled bool) {
 const stuckAfter = 10 * time.Minute
 
 // Stuck returns a message about the oldest running reconcile if its age is at least stuckAfter, or
-// else "". A reconcile may still be running after the loop was stopped.
+// else "". After the context of Run is canceled, such a reconcile can keep Run from returning.
 func (c *Controller) Stuck() string {
 	k, since, running := c.memory.Oldest()
 	if !running || c.Clock.Now().Sub(since) < stuckAfter {

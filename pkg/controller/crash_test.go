@@ -164,7 +164,7 @@ func TestEveryCrashPoint(t *testing.T) {
 	}
 	// A run with a crash may need more writes than a run without a crash.
 	ways := []string{crashBeforeWrite, crashAfterWrite, replyLost}
-	first := rand.IntN(len(ways)) // with -every, the name of a subtest repeats its fault
+	first := rand.IntN(len(ways)) // to repeat the fault of a subtest, run the subtest with -every
 	for k := rand.Int64N(int64(sampled())); k < total+3; k += int64(sampled()) {
 		for i, way := range ways {
 			if *every || (int(k)+first)%len(ways) == i {

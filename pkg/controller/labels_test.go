@@ -15,8 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// The loop restores the labels of a pod within half a minute after the server accepts the patch, even if no
-// event occurs. Until then, it sends a rejected patch twice a minute, and the pod still belongs to the object.
+// If the server rejects the patch that restores the labels of a pod, the loop sends the patch twice a minute, even
+// if no event occurs. Until the server accepts the patch, the pod still belongs to the object.
 func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
 	for name, test := range map[string]struct {
 		err *apierrors.StatusError
@@ -67,7 +67,7 @@ func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
 	}
 }
 
-// A pod may lose its labels while the selector excludes its object. The loop restores them when the
+// If a pod loses its labels while the selector excludes its object, the loop restores the labels when the
 // selector includes the object again.
 func TestLabelsAreRestoredOnceTheSelectorTakesTheObjectIn(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
@@ -121,8 +121,8 @@ func TestPodWithoutLabelsCounts(t *testing.T) {
 	})
 }
 
-// A pod that loses its labels and then its owner reference is released, and its slot is refilled. The
-// loop sees at once that the pod is released, even if nothing else happens to the object.
+// If a pod loses its labels and then its owner reference, the loop sees at once that the pod is released, even if
+// nothing else happens to the object. The slot is refilled after the released pod is deleted and its name is free.
 func TestReleasedPodIsNotWaitedFor(t *testing.T) {
 	for name, between := range map[string]time.Duration{"at once": 0, "after its labels were restored": time.Minute} {
 		t.Run(name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// wakeAfter delays an object for at most a minute, because timers stop during a suspend.
+// wakeAfter delays an object for at most a minute, because timers stop while the machine is suspended.
 func TestWakeAfterIsNotLaterThanAMinute(t *testing.T) {
 	for delay, want := range map[time.Duration]time.Duration{time.Hour: time.Minute, time.Second: time.Second} {
 		bubble.Test(t, func(t *testing.T) {

@@ -2,5 +2,5 @@
 
 package controller
 
-// raceDetector means that the race detector is on. The race detector makes a world take five times as long.
+// raceDetector means that the race detector is on.
 const raceDetector = true

@@ -88,7 +88,7 @@ func (c *Controller) reconcile(ctx context.Context, k memory.Key) (recheck time.
 	o := c.kinds.get(k.Kind)
 	if o != nil {
 		if o.withdrawn.Load() {
-			return 0, nil // the object is queued again when the new declaration applies
+			return 0, nil // handleCRDChange restarts or removes the kind, and the object is queued again
 		}
 		obj = o.get(k.Namespace, k.Name)
 	}
@@ -148,8 +148,8 @@ func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err er
 	return r.apply(ctx)
 }
 
-// findUnanswered checks whether pods exist whose creates got no response. If a pod exists, no plan
-// is made until the cache has the pod.
+// findUnanswered checks whether the pods in mem.Unanswered exist. If a pod exists, no plan is made until
+// the cache has the pod.
 func (r *reconciliation) findUnanswered(ctx context.Context) error {
 	for len(r.mem.Unanswered) > 0 {
 		name := r.mem.Unanswered[0]

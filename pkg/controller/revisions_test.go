@@ -28,9 +28,9 @@ func (w *world) holdRecorded(is request, owner *unstructured.Unstructured, hash 
 	}
 }
 
-// holdRevision checks that the loop has read the owner before it writes a revision, that a revision contains
-// the template whose hash is in the name of the revision, that the data never changes, that a change has the resource version
-// as a precondition, and that no revision in use is deleted.
+// holdRevision checks a write of a revision. The loop must have read the owner before. A new revision must contain
+// the template whose hash is in its name. A patch may change only the labels, the annotations, and the number. A patch
+// or a delete must have the resource version as a precondition. A revision in use must not be deleted.
 func (w *world) holdRevision(is request, kind kinds.Kind, owner *unstructured.Unstructured) {
 	if owner == nil {
 		w.blame("I4: %s, whose revision is not the loop's", is)

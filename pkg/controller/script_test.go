@@ -121,7 +121,7 @@ func drawScript(t *rapid.T) script {
 		}
 		s.owners = append(s.owners, o)
 	}
-	// how draws the field how of a step, if the step needs it.
+	// how maps each kind of step that has a field how to the generator of that field.
 	how := map[string]*rapid.Generator[string]{
 		"scale": counts, "slots": removed, "template": templates, "status": statuses, "add": rapid.SampledFrom(scriptedPods),
 		"refuse": rapid.SampledFrom([]string{"", "create", "patch", "apply", "delete"}),
@@ -509,8 +509,7 @@ func repair(w *world) {
 		}
 	}
 	w.letGo()
-	// End the loop before objects are deleted, because the loop may be writing their children. The next loop also
-	// looks for pods without labels.
+	// End the loop before objects are deleted, because the loop may be writing their children.
 	w.end()
 	if w.kinds[0].Mapping.Strategy == kinds.StrategyDeployment {
 		for _, obj := range w.List(w.kinds[1].CRD(), "") { // two objects may want a Deployment with the same name

@@ -21,7 +21,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// makeCaches creates the caches for pods, revisions, and the other inputs of plans.
 func (c *Controller) makeCaches() {
 	clients := strategy.Clients{Core: c.Core, Dynamic: c.Dynamic, Namespace: c.Namespace}
 	readersOf := func(name kinds.Strategy) func(any) []memory.Key {
@@ -151,7 +150,7 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 }
 
 // awaitCaches fills the input and revision caches that a kind needs, and waits for them. With an empty
-// input cache, a plan would assume that there are no objects.
+// cache of nodes, for example, a plan would delete all pods.
 func (c *Controller) awaitCaches(ctx context.Context, o *owners) {
 	if input := c.inputs[o.kind.Mapping.Strategy]; input != nil {
 		select {

@@ -105,7 +105,6 @@ type want struct {
 	ok      bool
 }
 
-// wants reports whether a pod is wanted in a slot.
 func (want want) wants(slot slots.Slot) bool { return want.removed.Wants(int32(want.n), slot) }
 
 // inWorld runs a test in a world. A violation of an invariant fails the test.
@@ -468,8 +467,8 @@ func (w *world) holdPause(is request, owner *unstructured.Unstructured) {
 	}
 }
 
-// holdLook checks that the loop has read the owner of a pod before it creates or deletes the pod, and that
-// it does so only once after a read.
+// holdLook checks that the loop has read the owner of a pod before it creates or deletes the pod, and that it
+// writes each pod only once per read.
 func (w *world) holdLook(is request, owner, pod *unstructured.Unstructured) {
 	uid := owner.GetUID()
 	if _, ever := w.looked[uid]; !ever {
@@ -1012,7 +1011,6 @@ status:
 	return crd, kind
 }
 
-// isApply reports whether a request is a server-side apply.
 func isApply(q apiserver.Request) bool { return q.ContentType == string(types.ApplyPatchType) }
 
 func template(image string, metadata ...map[string]any) map[string]any {

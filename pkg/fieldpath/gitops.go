@@ -35,9 +35,9 @@ func gitOpsTools() []GitOps {
 	}
 }
 
-// GitOpsOf returns the tool that sets one of the fields of an object, or nil. Such a tool manages the
-// field, or it marks the object and the last client-side apply set the field. A tool that omits the
-// field, for example because of an autoscaler, does not count.
+// GitOpsOf returns the tool that sets one of the fields of an object, or nil. A tool sets a field if it manages the
+// field, or if it marks the object and the last client-side apply set the field. A tool whose manifests omit the field,
+// for example because an autoscaler sets it, does not count.
 func GitOpsOf(obj *unstructured.Unstructured, fields ...Path) *GitOps {
 	for _, g := range gitOpsTools() {
 		recorded, sets := false, false

@@ -40,9 +40,8 @@ func (p Path) ManagedBy(entry metav1.ManagedFieldsEntry, obj map[string]any) boo
 	return err == nil && p.managedAt(entry, spots) > 0
 }
 
-// managedAt returns the number of steps of the path that an entry of managedFields records, or zero
-// if the entry does not contain the field. spots lists the fields and elements on the way, as returned by
-// locate.
+// managedAt returns the number of steps of the path that an entry of managedFields records, or zero if the entry does
+// not contain the field. spots lists the fields and elements on the way, as returned by locate.
 func (p Path) managedAt(entry metav1.ManagedFieldsEntry, spots []spot) int {
 	depth := 0
 	Recorded(entry).Iterate(func(recorded fieldpath.Path) {

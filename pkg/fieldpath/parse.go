@@ -8,10 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// ParsePath parses a path to a field under .spec: .spec.replicas, spec.replicas, $.spec.replicas or
-// {.spec.replicas}. Names with special characters are written as ['a.b'], ["a.b"] or a\.b. List elements
-// are selected by [0] or [?(@.name=="hot")], with && between several keys. In quotes, a backslash escapes
-// the next character.
+// ParsePath parses a path to a field under .spec: .spec.replicas, spec.replicas, $.spec.replicas or {.spec.replicas}.
+// Names with special characters are written as ['a.b'], ["a.b"] or a\.b. List elements are selected by [0] or
+// [?(@.name=="hot")], with && between several keys. In quotes, a backslash escapes the next character.
 //
 // ParsePath rejects paths with wildcards, slices, unions, recursive descent, and filters that do not
 // compare keys with ==, because such paths may match several places.
@@ -30,7 +29,7 @@ func parsePath(s string) (Path, error) {
 	}
 	steps := p.Steps
 	switch {
-	case steps[0].Name != "spec": // the name of an element is empty
+	case steps[0].Name != "spec": // also rejects a list element, which has no name
 		return Path{}, fmt.Errorf("%s is outside .spec, and only fields in .spec can be named", Path{steps[:1]})
 	case len(steps) == 1:
 		return Path{}, errors.New("it is all of .spec; name the field that holds the replica count")

@@ -31,9 +31,9 @@ func Annotate(key, value string) Edit {
 	return e
 }
 
-// Patch returns a JSON patch that makes the edits one after another. The patch also sets the
-// resourceVersion of obj, because list indexes may be wrong if the object has changed. In this case, the
-// server returns a conflict. After a failed test operation, it would return another error.
+// Patch returns a JSON patch that makes the edits one after another. If the object has changed, list indexes in the
+// patch might be wrong. Therefore, the patch also sets the resourceVersion of obj, so that the server returns a
+// conflict. For a failed test operation, the server would return another error.
 //
 // The patch adds absent fields and their enclosing objects, but no list elements. Patch returns an error
 // if obj has no resourceVersion.

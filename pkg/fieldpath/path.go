@@ -104,9 +104,9 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// locate follows the path into an object, up to the first step that matches nothing. It returns the spots on
-// the way, one for each step, and the value that it reached. It returns an error if a step matches several
-// spots, or if a value has the wrong type for its step.
+// locate follows the path into an object, up to the first step that matches nothing. It returns a spot for each matched
+// step, and the last value. It returns an error if a step matches several spots, or if a value has the wrong type for
+// its step.
 func (p Path) locate(obj map[string]any) (at []spot, value any, err error) {
 	value = obj
 	for i, s := range p.Steps {
@@ -172,10 +172,10 @@ func (s Step) selects(e any) bool {
 // With returns the path with an additional step.
 func (p Path) With(s Step) Path { return Path{append(slices.Clip(p.Steps), s)} }
 
-// Last returns the last step of a path that is not empty.
+// Last returns the last step of the path, which must not be empty.
 func (p Path) Last() Step { return p.Steps[len(p.Steps)-1] }
 
-// Parent returns a path that is not empty without its last step.
+// Parent returns the path without its last step. The path must not be empty.
 func (p Path) Parent() Path { return Path{p.Steps[:len(p.Steps)-1]} }
 
 // Value returns the value at the path, or nil if there is none. Value returns an error if

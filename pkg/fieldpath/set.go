@@ -73,9 +73,8 @@ func (s Step) place(list []any) (int, []any, error) {
 	return len(list), append(list, made), nil
 }
 
-// Typed converts a word from the command line to the type at the path in a schema. If the type is
-// unknown, Typed parses an integer, a boolean, or a JSON object, list, or string. Any other word is a
-// string.
+// Typed converts a word from the command line to the type at the path in a schema. If the type is unknown, Typed parses
+// an integer, a boolean, or a JSON object, list, or string. Any other word is a string.
 func (p Path) Typed(schema map[string]any, word string) (any, error) {
 	switch kind := p.TypeIn(schema); kind {
 	case "string":
@@ -138,8 +137,7 @@ func (p Path) TypeIn(schema map[string]any) string {
 	return kind
 }
 
-// ParseSetting splits PATH=VALUE at the first = after a complete path. An = in brackets or quotes
-// belongs to the path.
+// ParseSetting splits PATH=VALUE at the first = after a complete path. An = in brackets or quotes belongs to the path.
 func ParseSetting(pair string) (Path, string, error) {
 	err := fmt.Errorf("%q has no =: use PATH=VALUE", pair)
 	for i, c := range pair {

@@ -35,7 +35,7 @@ type Options struct {
 	FieldManager string
 	// DryRun is the dryRun option of the request.
 	DryRun []string
-	// Local means that only a copy of the object is changed, and nothing is sent.
+	// Local means that only a copy of the object is changed, and nothing is written.
 	Local bool
 }
 
@@ -69,9 +69,8 @@ func isConflict(err error) bool {
 	return details != nil && details.Kind == ""
 }
 
-// Apply makes the change that plan returns for an object. If the object has changed since it was passed
-// to plan, the write fails, and Apply reads the object and calls plan again. seen is the object from an
-// earlier read, or nil.
+// Apply makes the change that plan returns for an object. If the object has changed since it was passed to plan, the
+// write fails, and Apply reads the object and calls plan again. seen is the object from an earlier read, or nil.
 func Apply(ctx context.Context, objects dynamic.ResourceInterface, name string, seen *unstructured.Unstructured, plan func(*unstructured.Unstructured) (Plan, error), o Options) (Written, error) {
 	var w Written
 	err := Retry(ctx, func() error {

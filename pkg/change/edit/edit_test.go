@@ -79,8 +79,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// If the object changes between the read and the write, the change is planned again, and nothing is
-// overwritten.
+// If the object changes between the read and the write, the change is planned again, and nothing is overwritten.
 func TestApplyAgain(t *testing.T) {
 	t.Parallel()
 	most := contested().Steps

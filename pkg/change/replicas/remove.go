@@ -28,8 +28,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// chooser returns an edit of an object that makes its controller delete the pods in victims when the count
-// is lowered.
+// chooser returns an edit of an object that makes its controller delete the pods in victims when the count is lowered.
 type chooser func(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error)
 
 // chooserOf returns the chooser for the kind of an object. It is nil if the kind's controller reads the
@@ -295,5 +294,5 @@ func setCost(ctx context.Context, pods dynamic.ResourceInterface, pod *corev1.Po
 	return err
 }
 
-// specReplicas returns the path of the count in Deployments, ReplicaSets, and CloneSets.
+// specReplicas returns the path of the count in most kinds, such as Deployments and CloneSets.
 func specReplicas() fieldpath.Path { return fieldpath.Fields("spec", "replicas") }

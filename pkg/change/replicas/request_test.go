@@ -67,7 +67,7 @@ type requestRow struct {
 	Writes int
 }
 
-// target returns the target of a row. The command has not read it.
+// target returns the target of a row, without its object.
 func (row requestRow) target() observe.Target {
 	switch kind, name, _ := strings.Cut(row.Target, "/"); kind {
 	case "appservice":

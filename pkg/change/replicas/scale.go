@@ -46,8 +46,7 @@ type Request struct {
 	Began           *int32
 	Current         int32
 	ResourceVersion string
-	// Exact means that a revert may restore Result.Before, so no other change may come between reading this
-	// count and the write.
+	// Exact guards the write with the version that has the count Result.Before, which a revert might restore.
 	Exact  bool
 	DryRun []string
 	// LookOnly means that nothing is written. Changes through /scale do not support it.
@@ -79,8 +78,7 @@ func (r Result) String() string {
 	return text
 }
 
-// Before returns the count in a field of an object. It returns nil if the field is unknown or contains
-// no count.
+// Before returns the count in a field of an object. It returns nil if the field is unknown or contains no count.
 func Before(obj *unstructured.Unstructured, path *fieldpath.Path) *int32 {
 	if obj == nil || path == nil {
 		return nil
@@ -298,8 +296,7 @@ func (c Request) admits(t observe.Target, obj *unstructured.Unstructured) error 
 // ReadsCount reports whether the request depends on the current count.
 func (c Request) ReadsCount() bool { return c.Current != AnyCount || c.By != nil || len(c.Remove) > 0 }
 
-// From returns the new count for a current count. It returns an error if the request does not allow the
-// current count.
+// From returns the new count for a current count. It returns an error if the request does not allow the current count.
 func (c Request) From(t observe.Target, now int64) (int32, error) {
 	if c.Current != AnyCount && now != int64(c.Current) {
 		return 0, fmt.Errorf("%w: expected the replicas of %s to be %d, was %d", outcome.ErrPrecondition, t, c.Current, now)

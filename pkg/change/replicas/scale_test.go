@@ -47,8 +47,7 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// A request depends on the current count if it compares the count, computes the new count from it, or
-// removes pods.
+// A request depends on the current count if it compares the count, computes the new count from it, or removes pods.
 func TestFrom(t *testing.T) {
 	t.Parallel()
 	target := ofWeb()

@@ -43,8 +43,7 @@ func (s Step) String() string {
 	return word
 }
 
-// of returns the number of replicas in one step of a change. A percentage is rounded up, so that the
-// result is at least one.
+// of returns the number of replicas in one step of a change, at least one. A percentage is rounded up.
 func (s Step) of(change int64) int64 {
 	if s.percent {
 		return max(1, (change*s.size+99)/100)

@@ -24,9 +24,8 @@ type lastScale struct {
 	Path string `json:"path"`
 }
 
-// remember returns the edits that record the current count before a change. There are none if the count
-// does not change, or if another controller reconciles the object. If no count was set, the edits remove
-// the earlier record.
+// remember returns the edits that record the current count before a change. There are none if the count does not
+// change, or if another controller reconciles the object. If no count was set, the edits remove the earlier record.
 func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, c Request) []fieldpath.Edit {
 	before := Before(obj, &path)
 	if !t.Kind.Reconciled() || before != nil && *before == c.Replicas {
@@ -68,9 +67,9 @@ func Undone(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Pat
 	return *last.From, nil
 }
 
-// setHere reports whether this program was the last to set the count in the object itself. Every write
-// of the field changes its manager, even if the number stays the same. A write through /scale has a
-// managedFields entry with a subresource.
+// setHere reports whether this program was the last to change the count in the object itself. If another user changes
+// the count and then changes it back, the number is the same, but the field has another manager. A write through /scale
+// has a managedFields entry with a subresource.
 func setHere(obj *unstructured.Unstructured, path fieldpath.Path) bool {
 	for _, entry := range obj.GetManagedFields() {
 		if entry.Manager == kinds.FieldManager && entry.Subresource == "" && path.ManagedBy(entry, obj.Object) {

@@ -18,8 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
-// Undone returns the recorded count only if the object still has the count that was set together with the
-// record.
+// Undone returns the recorded count only if the object still has the count that was set together with the record.
 func TestUndone(t *testing.T) {
 	t.Parallel()
 	type row struct {

@@ -20,8 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 )
 
-// kindOf returns a kind that this program does not reconcile. A kind in a Kubernetes group is built
-// in.
+// kindOf returns a kind that this program does not reconcile. A kind in a Kubernetes group is built in.
 func kindOf(group, resource string) kinds.Kind {
 	return kinds.Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}, Kind: resource, Singular: resource}
 }
@@ -54,7 +53,7 @@ func serverOf(t *testing.T, objects ...*unstructured.Unstructured) (*apiserver.S
 	return s, client
 }
 
-// created is the creation time of all revisions, because the order of the revisions also depends on it.
+// created is the creation time of all revisions. With different times, an older revision would seem to be reused.
 const created = "2026-01-01T00:00:00Z"
 
 func replicaSet(t *testing.T, revision, image, owner string) *unstructured.Unstructured {

@@ -13,7 +13,7 @@ import (
 // Part is a part of a pod's containers.
 type Part string
 
-// The parts that can be set. Kinds without a pod template may have a field for a part.
+// The parts that can be set. A kind without a pod template can have a field for a part.
 const (
 	Image     Part = "an image"
 	Env       Part = "environment variables"
@@ -23,8 +23,7 @@ const (
 // Place is the field that defines a part of an object's pods.
 type Place struct {
 	Path fieldpath.Path
-	// InTemplate means that the field is a pod template. Otherwise, it is the part itself, and the pods have
-	// one container.
+	// InTemplate means that the field is a pod template. Otherwise, the field is the part itself.
 	InTemplate bool
 }
 

@@ -31,10 +31,9 @@ func (r Result) Changed() (before, after []revision.Field) {
 	return before, after
 }
 
-// RolledOut returns the condition to wait for after a change. For built-in kinds, kinds that this program
-// reconciles, and in-place updates, the status or labels show whether all pods are updated. For other kinds,
-// and for a restart time in the object's own annotations, all pods in before must be gone, except pods that
-// already match the change.
+// RolledOut returns the condition to wait for after a change. For built-in kinds, kinds that this program reconciles,
+// and in-place updates, the status or labels show whether all pods are updated. For other kinds, and for a restart time
+// in the object's own annotations, all pods in before must be gone, except pods that already match the change.
 func RolledOut(ctx context.Context, client dynamic.Interface, t observe.Target, before []problem.Pod, done Result) observe.Condition {
 	if done.Change == "" || podtemplate.InPlace(t.Object) {
 		return observe.Ready()
@@ -117,8 +116,7 @@ func has(pod map[string]any, done Result) bool {
 	return len(after) > 0
 }
 
-// inPod returns the value in a pod that corresponds to the template field f. known is false if there is
-// no such value.
+// inPod returns the value in a pod that corresponds to the template field f. known is false if there is no such value.
 func inPod(pod map[string]any, f revision.Field) (value any, known bool) {
 	content, _ := f.Value.(map[string]any)
 	if fieldpath.Object(content, "spec")["containers"] != nil {

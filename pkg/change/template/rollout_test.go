@@ -16,8 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A pod matches a change if it has all values that the change wrote. Other fields do not
-// matter.
+// A pod matches a change if it has all values that the change wrote. Other fields do not matter.
 func TestHas(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any

@@ -12,8 +12,7 @@ import (
 // AllContainers is the pattern that matches every container.
 const AllContainers = "*"
 
-// SeveralContainersError means that an image was given without a container name, but there are several
-// containers.
+// SeveralContainersError means that an image was given without a container name, but there are several containers.
 type SeveralContainersError struct {
 	Names []string
 }

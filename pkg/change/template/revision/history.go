@@ -40,15 +40,13 @@ func NewHistory(all []Revision, now []Field, by, cause string) History {
 	return h
 }
 
-// Current returns the index of the object's current revision, or -1 if its controller has not seen
-// the last change.
+// Current returns the index of the object's current revision, or -1 if its controller has not seen the last change.
 func (h History) Current() int {
 	return slices.IndexFunc(h.Revisions, func(r Revision) bool { return Same(r.Fields, h.Now) })
 }
 
-// Change describes the change that made a revision: the difference from the previous revision, and the
-// cause if it adds information. If the previous revision is unknown, it returns the cause or, if there
-// is none, a summary.
+// Change describes the change that made a revision: the difference from the previous revision, and the cause if it adds
+// information. If the previous revision is unknown, it returns the cause or, if there is none, a summary.
 func (h History) Change(i int) string {
 	r, before := h.Revisions[i], h.before(i)
 	if before == nil {
@@ -72,8 +70,7 @@ func (h History) By(i int) string {
 	return h.Revisions[i].By
 }
 
-// stale reports whether the annotations of a revision belong to an earlier change. Some tools do not
-// update them.
+// stale reports whether the annotations of a revision belong to an earlier change. Some tools do not update them.
 func (h History) stale(i int) bool {
 	r, before := h.Revisions[i], h.before(i)
 	return before != nil && r.Cause != "" && r.Cause == before.Cause && r.By == before.By && r.Cause != Change(before.Fields, r.Fields)

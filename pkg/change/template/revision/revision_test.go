@@ -193,7 +193,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// Find compares only the given fields. A change of none has no revision.
+// Find compares only the given fields. Without fields, it finds no revision.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	field := func(path string, value any) Field { return Field{fieldpath.Fields("spec", path), value} }

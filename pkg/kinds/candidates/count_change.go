@@ -31,9 +31,8 @@ func ParseCountChange(word string) (CountChange, error) {
 	return s, nil
 }
 
-// From returns the count after the change. It rounds percentages away from zero, so that a nonzero
-// percentage changes any nonzero count. It returns an error if the count or the result is negative
-// or exceeds MaxInt32.
+// From returns the count after the change. It rounds percentages away from zero, so that a nonzero percentage changes
+// any nonzero count. It returns an error if the count or the result is negative or exceeds MaxInt32.
 func (s CountChange) From(count int64) (int32, error) {
 	if count < 0 || count > math.MaxInt32 {
 		return 0, fmt.Errorf("the present count %d is not valid", count)

@@ -56,8 +56,7 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// Formatting and parsing a change returns the same change, and From never changes a count in the
-// opposite direction.
+// Formatting and parsing a change returns the same change, and From never changes a count in the opposite direction.
 func FuzzParseCountChange(f *testing.F) {
 	for _, word := range []string{"+2", "-1", "50%", "-50%", "0", "-100%", "2147483647%", "x"} {
 		f.Add(word, int64(3))

@@ -54,9 +54,8 @@ func (n Node) child(s fieldpath.Step, schema map[string]any, value any) Node {
 // returns true for a node, Walk visits its children. Paths select list elements by their keys. If a list
 // or a map is empty, Walk visits a pattern.
 //
-// The schema is the OpenAPI v3 schema of a kind, from a CRD or from the server. Walk does not follow
-// references. If the schema of a node is nil or open, Walk visits the fields that obj has there. obj may
-// be nil.
+// The schema is the OpenAPI v3 schema of a kind, from a CRD or from the server. Walk does not follow references. If the
+// schema of a node is nil or open, Walk visits the fields that obj has there. obj may be nil.
 func Walk(schema, obj map[string]any, visit func(Node) bool) {
 	queue := []Node{{Schema: fieldpath.Object(schema, "properties", "spec"), Value: obj["spec"], Path: fieldpath.Fields("spec")}}
 	for budget := maxNodes; len(queue) > 0; queue = queue[1:] {
@@ -123,9 +122,8 @@ func (n Node) elements(list []any, yield func(Node) bool) {
 	yield(n.child(pattern, items, nil))
 }
 
-// usualKeys returns the fields that can identify the elements of a list without declared keys, the
-// most common first: name, key, id, and names such as groupName. The name of an image does not
-// identify an element.
+// usualKeys returns the fields that can identify the elements of a list without declared keys, the most common first:
+// name, key, id, and names such as groupName. The name of an image does not identify an element.
 func usualKeys[T any](fields map[string]T) []string {
 	others := []string{"image", "secret", "class", "host", "node", "volume", "service", "cluster"}
 	rank := func(key string) int {

@@ -24,8 +24,7 @@ import (
 // Field is the replica field of a kind.
 type Field struct {
 	Scale bool // the count is set through the /scale subresource
-	// Path is the field in the object. For a custom kind with /scale, it is nil if the user cannot
-	// read the CRD.
+	// Path is the field in the object. For a custom kind with /scale, it is nil if the user cannot read the CRD.
 	Path  *fieldpath.Path
 	Found string // describes how the field was found
 }
@@ -38,8 +37,7 @@ func (f Field) String() string {
 	return f.Path.String()
 }
 
-// UnknownFieldError means that the replica field of an object is unknown. This program never writes
-// to a guessed field.
+// UnknownFieldError means that the replica field of an object is unknown. This program never writes to a guessed field.
 type UnknownFieldError struct {
 	Kind kinds.Kind
 	// Candidates lists possible fields, the most likely first. If it is empty, the kind has no replica count.
@@ -64,7 +62,7 @@ type Finder struct {
 	answers sync.Map
 	// unread contains the names of CRDs that the user is not allowed to read.
 	unread sync.Map
-	// discovering guards Discovery, because its caches on disk and in memory share lists during encoding.
+	// discovering serializes reads of resource lists, because the disk cache encodes lists of the memory cache.
 	discovering sync.Mutex
 }
 
@@ -89,9 +87,8 @@ func once[T any](f *Finder, kind schema.GroupVersionKind, part string, ask func(
 	return answer, err
 }
 
-// Find returns the replica field of a kind from the first source that has it. obj and given may be nil.
-// Find returns an UnknownFieldError if no source has the field, or an ErrPerNode if the kind has no
-// count.
+// Find returns the replica field of a kind from the first source that has it. obj and given may be nil. Find returns an
+// UnknownFieldError if no source has the field, or an ErrPerNode if the kind has no count.
 func (f *Finder) Find(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured, given *fieldpath.Path) (Field, error) {
 	q := query{kind, obj, given}
 	for _, find := range sources() {
@@ -217,8 +214,7 @@ func FromSource[T any](ctx context.Context, f *Finder, kind kinds.Kind, key stri
 	})
 }
 
-// source reads the CRD of a custom kind. If the user cannot read CRDs, it reads the schema in the
-// OpenAPI document.
+// source reads the CRD of a custom kind. If the user cannot read CRDs, it reads the schema in the OpenAPI document.
 func (f *Finder) source(ctx context.Context, kind kinds.Kind) (kinds.Source, error) {
 	crd, err := f.crd(ctx, kind)
 	if err != nil {

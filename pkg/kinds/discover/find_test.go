@@ -70,7 +70,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// If no source has the field, the error contains the candidates and their sum.
+// If no source has the field, the error contains the candidates, and Total adds up their values.
 func TestFindGuessesNothing(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crdOf("{}", "{}", `replicas: {type: integer}, image: {type: string},
@@ -147,8 +147,7 @@ func TestFindAsksAgainAfterAnError(t *testing.T) {
 	}
 }
 
-// Schema reads the OpenAPI document of the version. If the server has no such document, the error
-// names the version.
+// Schema reads the OpenAPI document of the version. If the server has no such document, the error names the version.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -195,8 +194,7 @@ func TestFromSource(t *testing.T) {
 	}
 }
 
-// Declare adds the declaration in the CRD to the kind. For shipped and built-in kinds, it reads no
-// CRD.
+// Declare adds the declaration in the CRD to the kind. For shipped and built-in kinds, it reads no CRD.
 func TestDeclare(t *testing.T) {
 	t.Parallel()
 	declared := "{imoocpod.dev/plan: pods, imoocpod.dev/replicas-path: .spec.size, imoocpod.dev/image: nginx}"

@@ -11,8 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// source returns the replica field of an object, or nil if it does not know the field. An error ends
-// the search.
+// source returns the replica field of an object, or nil if it does not know the field. An error ends the search.
 type source func(ctx context.Context, f *Finder, q query) (*Field, error)
 
 // query describes a kind or an object whose replica field is wanted.

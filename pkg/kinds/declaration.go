@@ -18,9 +18,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// The annotations of a CRD that declare how its kind is reconciled. A path lists the fields from the root
-// of an object, such as .spec.size. Paths in the definition of /scale, and status fields with common
-// names, need not be declared.
+// The annotations of a CRD that declare how its kind is reconciled. A path lists the fields from the root of an object,
+// such as .spec.size. Paths in the definition of /scale, and status fields with common names, need not be declared.
 const (
 	// AnnotationPlan is the strategy. A CRD without this annotation declares nothing.
 	AnnotationPlan = declares + "plan"
@@ -28,9 +27,8 @@ const (
 	// the CRD of a kind without a plan and without /scale.
 	AnnotationReplicasPath = declares + "replicas-path"
 	annotationTemplatePath = declares + "template-path"
-	// annotationImagePath, annotationCommandPath, and annotationEnvPath are the paths of the image,
-	// command, and environment for the only container of kinds without a template. annotationImage is the
-	// default image.
+	// annotationImagePath, annotationCommandPath, and annotationEnvPath are the paths of the image, command, and
+	// environment for the only container of kinds without a template. annotationImage is the default image.
 	annotationImagePath   = declares + "image-path"
 	annotationCommandPath = declares + "command-path"
 	annotationEnvPath     = declares + "env-path"
@@ -275,8 +273,7 @@ func emptyValue(schema map[string]any) (value any, may bool) {
 	return nil, false
 }
 
-// checkConditions reports a schema that rejects the conditions of the controller, which follow the API
-// conventions.
+// checkConditions reports a schema that rejects the conditions of the controller, which follow the API conventions.
 func (d *declaration) checkConditions() {
 	item := fieldpath.Object(d.schema, "properties", "status", "properties", "conditions", "items")
 	if item["x-kubernetes-preserve-unknown-fields"] == true {

@@ -46,7 +46,7 @@ type declarationRow struct {
 	Scope   string
 
 	Replicas []string
-	// Empty completes the paths of the status in Mapping.
+	// Empty is the expected Mapping.Status.Empty.
 	Mapping Mapping
 	Empty   objects.Content
 	Problem string

@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// FieldManager is the field manager of every write of this program.
+// FieldManager is the field manager of the writes of this program, unless the user sets --field-manager.
 const FieldManager = "kubectl-imoocpod"
 
 // Kind describes one resource type of the server.
@@ -28,7 +28,7 @@ type Kind struct {
 	Mapping      Mapping                     // how "run-controller" reconciles the kind; empty for other kinds
 }
 
-// KindOf returns the kind of a resource, with what this program knows about the shipped kinds.
+// KindOf returns the kind of a resource. A shipped kind includes its replica field and its mapping.
 func KindOf(resource schema.GroupVersionResource, kind string, clusterwide bool) Kind {
 	for _, shipped := range Shipped() {
 		if resource == shipped.Resource {
@@ -45,8 +45,7 @@ func (k Kind) Shipped() bool {
 
 // BuiltIn reports whether the kind is built into Kubernetes.
 func (k Kind) BuiltIn() bool {
-	// The two groups below are not in the client's scheme, because extension servers inside the API
-	// server serve them.
+	// The two groups below are not in the client's scheme, because extension servers inside the API server serve them.
 	return scheme.Scheme.IsGroupRegistered(k.Resource.Group) ||
 		slices.Contains([]string{"apiextensions.k8s.io", "apiregistration.k8s.io"}, k.Resource.Group)
 }

@@ -2,9 +2,8 @@ package kinds
 
 import corev1 "k8s.io/api/core/v1"
 
-// Mapping declares how a kind is reconciled: the strategy, and the fields that the controller reads and
-// writes. A path lists the field names from the root of the object. If the kind lacks a field, its path
-// is empty.
+// Mapping declares how a kind is reconciled: the strategy, and the fields that the controller reads and writes. A path
+// lists the field names from the root of the object. If the kind lacks a field, its path is empty.
 type Mapping struct {
 	Strategy Strategy
 	// TemplatePath is the path of the pod template, and Template is the default template.
@@ -15,8 +14,7 @@ type Mapping struct {
 	ImagePath, CommandPath, EnvPath []string
 	// Image is the default image.
 	Image string
-	// DeploymentNamePath is the path of the Deployment's name. By default, the Deployment has the
-	// name of the object.
+	// DeploymentNamePath is the path of the Deployment's name. By default, the Deployment has the name of the object.
 	DeploymentNamePath []string
 	// NameLabel is the pod label with the name of the object.
 	NameLabel string

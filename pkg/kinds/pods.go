@@ -10,8 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// LabelsPods reports whether this program creates all pods of the kind, and labels them with
-// the UID of their owner.
+// LabelsPods reports whether this program creates all pods of the kind, and labels them with the UID of their owner.
 func (k Kind) LabelsPods() bool {
 	// Objects of a declared kind may have pods from an earlier controller.
 	return k.Shipped() && k.Mapping.Strategy.OwnsPods()

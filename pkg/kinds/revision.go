@@ -21,8 +21,8 @@ func (k Kind) RevisionPaths() [][]string {
 	return append(paths, []string{"metadata", "annotations", apis.AnnotationRestartedAt})
 }
 
-// RevisionData returns a copy of an object with only the fields at RevisionPaths. The object must have a
-// valid template. Then TemplateFields has read the same paths without an error.
+// RevisionData returns a copy of an object with only the fields at RevisionPaths. It panics if a path is invalid in the
+// object, so callers must call TemplateFields first, which reads the same paths.
 func RevisionData(kind Kind, obj *unstructured.Unstructured) map[string]any {
 	data := map[string]any{}
 	for _, path := range kind.RevisionPaths() {
@@ -35,9 +35,8 @@ func RevisionData(kind Kind, obj *unstructured.Unstructured) map[string]any {
 	return data
 }
 
-// RevisionHistoryLimit returns how many revisions without pods to keep for an object:
-// .spec.revisionHistoryLimit, the annotation of the CRD, or 10, in this order. It ignores invalid
-// values, which a schema may allow.
+// RevisionHistoryLimit returns how many revisions without pods to keep for an object: .spec.revisionHistoryLimit, the
+// annotation of the CRD, or 10, in this order. It ignores invalid values, which a schema may allow.
 func RevisionHistoryLimit(kind Kind, obj *unstructured.Unstructured) int {
 	if n, found, err := unstructured.NestedInt64(obj.Object, "spec", "revisionHistoryLimit"); found && err == nil && n >= 0 && n <= math.MaxInt32 {
 		return int(n)

@@ -9,10 +9,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// Roles returns the RBAC rules of a controller that reconciles only this kind. Bind the first role with a
-// RoleBinding for one namespace, or with a ClusterRoleBinding for all namespaces. The second role is for
-// cluster-scoped objects, and is empty if the controller reads none. deploy/rbac combines the rules of
-// all shipped kinds.
+// Roles returns the RBAC rules of a controller that reconciles only this kind. Bind the first role with a RoleBinding
+// for one namespace, or with a ClusterRoleBinding for all namespaces. The second role is for cluster-scoped objects,
+// and is empty if the controller reads none. deploy/rbac combines the rules of all shipped kinds.
 func (k Kind) Roles() (namespaced, clusterwide rbacv1.ClusterRole) {
 	namespaced = clusterRole("imoocpod-" + k.CRD())
 	namespaced.Rules = []rbacv1.PolicyRule{

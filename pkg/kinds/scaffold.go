@@ -82,8 +82,7 @@ func addCount(spec map[string]any, names []string) {
 	}
 }
 
-// plural returns the resource with the plural that clients guess. For names such as "box", for
-// which they guess wrong, it appends "es".
+// plural returns the resource with the plural that clients guess, but corrects wrong guesses such as "boxs" to "boxes".
 func (s Scaffold) plural() schema.GroupVersionResource {
 	guess, singular := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: s.Group, Version: "v1alpha1", Kind: s.Kind})
 	for _, end := range []string{"x", "z", "ch", "sh"} {

@@ -14,8 +14,7 @@ func Shipped() []Kind {
 	return []Kind{ImoocPod(), AppService(), HelloWorld(), MyDaemonSet()}
 }
 
-// shipped returns a kind that ships with this program. It adds to the mapping the paths of the status
-// fields that all shipped kinds have.
+// shipped returns a kind that ships with this program. It sets the status paths that all shipped kinds have.
 func shipped(group, version, kind string, replicas []string, m Mapping) Kind {
 	m.Status.ObservedGeneration = []string{"status", "observedGeneration"}
 	m.Status.Conditions = []string{"status", "conditions"}
@@ -57,8 +56,7 @@ func AppService() Kind {
 	})
 }
 
-// HelloWorld returns the kind HelloWorld, which applies an nginx Deployment and lists its pod names
-// in the status.
+// HelloWorld returns the kind HelloWorld, which applies an nginx Deployment and lists its pod names in the status.
 func HelloWorld() Kind {
 	return shipped(apis.GroupHelloWorld, "v1alpha1", "HelloWorld", []string{"spec", "size"}, Mapping{
 		Strategy:  StrategyDeployment,

@@ -8,9 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// PutSpec sets the fields of a new object that run-controller reconciles. It always sets the count,
-// because the tutorials' CRDs require this field. If image is "" and command is empty, the defaults of
-// the CRD apply.
+// PutSpec sets the fields of a new object that run-controller reconciles. It always sets the count, because the
+// tutorials' CRDs require this field. If image is "" and command is empty, the defaults of the CRD apply.
 func (k Kind) PutSpec(obj *unstructured.Unstructured, replicas int32, image string, command []string) error {
 	if path := k.Path(); path != nil {
 		if err := path.Set(obj.Object, int64(replicas)); err != nil {

@@ -7,7 +7,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// Strategy is the method by which run-controller runs the pods of an object.
+// Strategy is how run-controller runs the pods of an object.
 type Strategy string
 
 // The strategies. Another program reconciles a kind without a strategy.

@@ -31,7 +31,7 @@ func TestEveryStrategyCanBeDeclared(t *testing.T) {
 		if !known || len(rules.rights) == 0 || rules.keeps == "" {
 			t.Errorf("%s: the rules are incomplete: %+v", name, rules)
 		}
-		// The declaration is in the CRD.
+		// The controller reads the declaration in the CRD.
 		if _, clusterwide := kind.Roles(); !slices.ContainsFunc(clusterwide.Rules, func(r rbacv1.PolicyRule) bool {
 			return reflect.DeepEqual(r, rule("apiextensions.k8s.io", "customresourcedefinitions", "list", "watch"))
 		}) {

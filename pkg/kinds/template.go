@@ -67,8 +67,8 @@ func TemplateFields(kind Kind, obj *unstructured.Unstructured) (map[string]any, 
 	return fields, nil
 }
 
-// dropOurs removes the labels and annotations of this program, because a template must not set them.
-// It also removes nulls, which have no meaning.
+// dropOurs removes the labels and annotations of this program, because a template must not set them. It also removes
+// null metadata, labels, and annotations, so that the caller can add labels.
 func dropOurs(template map[string]any) {
 	metadata, _ := template["metadata"].(map[string]any)
 	if metadata == nil {
@@ -134,8 +134,8 @@ func RestartedAt(kind Kind, obj *unstructured.Unstructured) string {
 }
 
 // TemplateHash returns a hash of the fields that define the pods of an object, or "" if they are
-// invalid. The hash is a valid label value. It depends only on the stored fields, so that other
-// versions of this program compute the same hash.
+// invalid. The hash is a valid label value. It is computed from the stored fields, and not from Go types, so that
+// other versions of this program compute the same hash.
 func TemplateHash(kind Kind, obj *unstructured.Unstructured) string {
 	stored, _, err := storedTemplate(kind, obj)
 	said := map[string]any{"template": stored}

@@ -42,6 +42,5 @@ func (k Kind) TemplatePath() []string {
 	return workloads()[k.CRD()].template
 }
 
-// RollsOut reports whether the kind is a built-in workload whose controller replaces pods when the
-// template changes.
+// RollsOut reports whether the kind is a built-in workload whose controller replaces pods when the template changes.
 func (k Kind) RollsOut() bool { return workloads()[k.CRD()].rollsOut }

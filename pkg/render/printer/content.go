@@ -8,9 +8,8 @@ import (
 	"unicode"
 )
 
-// content writes a field of any object, like printUnstructuredContent in kubectl describe. The label is
-// derived from the name of the field. The value is next to the label, or indented below it. For a list
-// element, field is "".
+// content writes a field of any object, like printUnstructuredContent in kubectl describe. The label is derived from
+// the name of the field. The value is next to the label, or indented below it. For a list element, field is "".
 func (t *text) content(field string, value any, indent string) {
 	below := indent
 	title := func() {

@@ -16,13 +16,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/escapetest"
 )
 
-// hostile is text that tries to deceive the user. It contains a window title, a forged line after
-// each kind of line break, colors, a cleared screen, right-to-left text, invisible characters, and
-// invalid bytes.
+// hostile is text that tries to deceive the user. It contains a window title, a forged line after each kind of line
+// break, colors, a cleared screen, right-to-left text, invisible characters, and invalid bytes.
 const hostile = "\x1b]0;title\x07\rFORGED\nFORGED\r\nFORGED\u2028FORGED\u0085FORGED\v\f\b\t\x1b[2J\u009b2J\x9b2J\u202eback\u2066\u200b\ufeff\U000e0041\x00\x7f\xff"
 
-// fill sets every string in a value to hostile. Lists and maps get one element, and interfaces get nested
-// JSON values.
+// fill sets every string in a value to hostile. Lists and maps get one element, and interfaces get nested JSON values.
 func fill(v reflect.Value, depth int) {
 	if depth > 12 || !v.CanSet() {
 		return

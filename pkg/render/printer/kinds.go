@@ -28,8 +28,7 @@ type Kind struct {
 	Objects *int64 `json:"objects,omitempty"`
 	// Reconciled means that "run-controller" can reconcile the kind.
 	Reconciled bool `json:"reconciled"`
-	// Status describes how the status of objects is interpreted. It is set only for kinds that the
-	// command line names.
+	// Status describes how the status of objects is interpreted. It is set only for kinds that the command line names.
 	Status any `json:"status,omitempty"`
 	// Wrong lists the problems with the declaration in the CRD.
 	Wrong []string `json:"wrong,omitempty"`

@@ -109,8 +109,7 @@ func guarded() status.Report {
 	return r
 }
 
-// crashed returns a report on an object with a crashing pod and its last log line. The desired count
-// is unknown.
+// crashed returns a report on an object with a crashing pod and its last log line. The desired count is unknown.
 func crashed() status.Report {
 	r := ready()
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = status.Failed, problem.CodeCrashLoop, "pod foo-01234567-1: container web crashes: 4 restarts", "kubectl imoocpod logs imoocpod/foo -n default --failing"

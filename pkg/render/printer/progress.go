@@ -90,9 +90,8 @@ func (p *Progress) See(r status.Report, done bool, givesUp, now time.Time) {
 	}
 }
 
-// Line returns the next line of progress. It returns "" if nothing is new, if it is too early for a
-// line, or if all objects are done. again is the delay after which to call Line for a pending line, or
-// zero if no line is pending.
+// Line returns the next line of progress. It returns "" if nothing is new, if it is too early for a line, or if all
+// objects are done. again is the delay after which to call Line for a pending line, or zero if no line is pending.
 func (p *Progress) Line(now time.Time) (line string, again time.Duration) {
 	w, found := p.objects[p.news]
 	if !found || w.shown[w.state()] || p.done() == len(p.objects) {

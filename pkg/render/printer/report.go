@@ -60,8 +60,7 @@ func unread(r status.Report) []string {
 	return []string{"no permission to read " + strings.Join(r.Unread, ", ") + "; the reason may be incomplete"}
 }
 
-// guards returns notes about writers that may revert the count, and budgets that may prevent the removal
-// of pods.
+// guards returns notes about writers that may revert the count, and budgets that may prevent the removal of pods.
 func guards(r status.Report) []string {
 	var notes []string
 	for _, revert := range r.Reverts {

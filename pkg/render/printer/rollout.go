@@ -38,9 +38,8 @@ func (o rollout) see(r status.Report, now time.Time) rollout {
 	return rollout{begun: begun, seen: now, ready: ready, now: ready, generation: r.Metadata.Generation}
 }
 
-// changed returns the time of the last change of an object that is not ready. This is the last write
-// of the spec or the last transition to Ready=False, whichever is later. If it is unknown or in the
-// future, changed returns now.
+// changed returns the time of the last change of an object that is not ready. This is the last write of the spec or the
+// last transition to Ready=False, whichever is later. If it is unknown or in the future, changed returns now.
 func changed(r status.Report, now time.Time) time.Time {
 	last := time.Time{}
 	if spec := r.Reconciler.Spec; spec != nil {

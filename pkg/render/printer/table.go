@@ -20,7 +20,7 @@ type Table struct {
 	NoHeaders bool
 	// Types adds the type to each name. Print sets Types as soon as an object has another type than Type.
 	Types bool
-	// Type is a type whose name may be omitted. The default is the type of the first object.
+	// Type is the type that the names omit if Types is false. The default is the type of the first object.
 	Type string
 
 	columns *columns

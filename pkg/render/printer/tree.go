@@ -132,7 +132,7 @@ func (t podTree) podBranches(pods []*problem.Pod, depth int) []branch {
 	return all
 }
 
-// others returns the line that replaces the lines of similar objects or pods, after the ones that are shown.
+// others returns the line about hidden objects or pods, such as "197 ready" or "2 more CrashLoopBackOff".
 func (f frame) others(v status.Verdict, hidden, shown int, what string) line {
 	sign, color := f.style.verdictStyle(v)
 	if shown > 0 {

@@ -45,8 +45,7 @@ func (p *Progress) Show(s observe.Observation) {
 	p.tell()
 }
 
-// SetLost records and shows when the connection was lost. If since is zero, it shows that the
-// connection is back.
+// SetLost records and shows when the connection was lost. If since is zero, it shows that the connection is back.
 func (p *Progress) SetLost(since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,7 +66,7 @@ func (p *Progress) Print(write func() error) error {
 	return err
 }
 
-// End erases the progress. If all objects have become ready or gone, as awaited, it prints a summary.
+// End erases the progress. If the wait was for ready or gone objects and is complete, it prints a summary.
 func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

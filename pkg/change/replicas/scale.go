@@ -61,8 +61,8 @@ type Result struct {
 	UID      types.UID
 	// Note describes other changes, such as "removing foo-f4e4e66e-1".
 	Note string
-	// Written contains the written fields. It contains no object if the count was set through /scale. In
-	// this case, it contains no fields either if the field of the count is unknown.
+	// Written contains the object and the written fields. If the count was set through /scale, it contains no
+	// object, and no fields unless the field of the count is known.
 	edit.Written
 }
 

@@ -24,7 +24,7 @@ type lastScale struct {
 	Path string `json:"path"`
 }
 
-// remember returns the edits that record the current count before a change. There are none if the count does not
+// remember returns the edits that record the current count before a change. It returns nil if the count does not
 // change, or if another controller reconciles the object. If no count was set, the edits remove the earlier record.
 func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, c Request) []fieldpath.Edit {
 	before := Before(obj, &path)

@@ -13,17 +13,17 @@ const (
 	ControllerName = "imoocpod-controller"
 	// LabelVersion is the label with the version of the program that installed the Deployment.
 	LabelVersion = "app.kubernetes.io/version"
-	// ControllerLabel selects the Deployments of controllers.
+	// ControllerLabel selects the objects of controllers, such as their Deployments.
 	ControllerLabel = "app.kubernetes.io/name=" + ControllerName
-	// Image is the controller's default image. Its tag is the version.
+	// Image is the controller's default image without its tag, which is the version of the program.
 	Image = "ghcr.io/imoocpod/kubectl-imoocpod"
 )
 
 // allNamespaces is the argument of a controller for all namespaces.
 const allNamespaces = "--all-namespaces"
 
-// Namespace returns the default namespace of a controller for all namespaces. Controller does not return
-// it, because deleting it would delete other objects, too.
+// Namespace returns the default namespace of a controller for all namespaces. Controller does not return the
+// namespace, so "uninstall" keeps it and all other objects in it.
 func Namespace() *unstructured.Unstructured { return read("crds/namespace.yaml") }
 
 // Settings configure the deployment of the controller.
@@ -40,9 +40,8 @@ type Settings struct {
 	Version string
 }
 
-// Controller returns the controller's objects in the order in which to apply them. For one namespace, the
-// kustomization in the directory "namespaced" contains the same objects. For all namespaces, the kustomization
-// in this directory contains the same objects and the objects that People returns.
+// Controller returns the controller's objects in the order in which to apply them. The kustomizations in this directory
+// (for all namespaces) and in "namespaced" contain the same objects. The former also contains those of People.
 func Controller(s Settings) []*unstructured.Unstructured {
 	dirs := []string{"rbac/cluster", "controller"}
 	if !s.AllNamespaces {

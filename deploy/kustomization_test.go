@@ -12,7 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
-// A manifest that no kustomization lists would never be applied.
+// "kubectl apply -k" ignores a manifest that the kustomization.yaml next to it does not list.
 func TestKustomizationsNameAllFiles(t *testing.T) {
 	t.Parallel()
 	manifests := 0
@@ -36,8 +36,8 @@ func TestKustomizationsNameAllFiles(t *testing.T) {
 	}
 }
 
-// Controller returns the objects of a kustomization with the settings, and adds the version of the program. For
-// all namespaces, the objects of People are also in the kustomization.
+// Controller returns the same objects as the kustomization for the same settings, apart from the version of the
+// program. The kustomization for all namespaces also contains the objects of People.
 func TestControllerIsThatOfTheKustomization(t *testing.T) {
 	t.Parallel()
 	for dir, settings := range map[string]Settings{

@@ -16,8 +16,7 @@ const module = "github.com/imoocpod/kubectl-imoocpod/"
 // layer is a package, or a directory with several packages.
 type layer struct {
 	path, about string
-	// pure means that the packages import nothing in the result of impure, and only pure packages of
-	// this module.
+	// pure means that the packages import no package that impure returns, and only pure packages of this module.
 	pure bool
 }
 

@@ -220,7 +220,7 @@ func elsewhere() []string {
 }
 
 func TestNamedTargetsExist(t *testing.T) {
-	// The projects that kubebuilder generates have the targets before bin/cluster, which is a variable in the Makefile.
+	// In the Makefile, a variable names the target bin/cluster. The others are in projects that kubebuilder generates.
 	targets := []string{"manifests", "install", "run", "docker-build", "docker-push", "deploy", "undeploy", "uninstall", "bin/cluster"}
 	for _, m := range target.FindAllStringSubmatch(read(t, "Makefile"), -1) {
 		targets = append(targets, m[1])

@@ -67,7 +67,7 @@ func blank(text string) string {
 	return strings.Repeat("\n", strings.Count(text, "\n"))
 }
 
-// TestPhrasingOfCode checks the wording of comments, except quoted text, and of the strings of the program.
+// TestPhrasingOfCode checks the wording of comments (except quoted text) and of the string literals in cmd and pkg.
 func TestPhrasingOfCode(t *testing.T) {
 	all := phrases(t)
 	quoted := regexp.MustCompile("\"[^\"\n]*\"|`[^`\n]*`")

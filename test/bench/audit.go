@@ -45,8 +45,8 @@ func (r request) writes() bool {
 
 func (a auditLog) end() int64 { return must(os.Stat(a.path)).Size() }
 
-// since returns the completed requests and the started watches of the account after an offset in the
-// log. It omits requests whose user agent does not start with agent.
+// since returns the account's completed requests and started watches after an offset in the log, if their user agent
+// starts with agent.
 func (a auditLog) since(place int64, agent string) []request {
 	f := must(os.Open(a.path))
 	defer f.Close()

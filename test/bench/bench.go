@@ -19,7 +19,7 @@ import (
 // account is the user of all subjects, so that API priority and fairness treats them equally.
 const account = "system:serviceaccount:kube-system:bench"
 
-// namespace is the namespace of all subjects, except for questions with their own namespace.
+// namespace is the namespace of the subjects. Some questions use their own namespace instead.
 const namespace = "bench"
 
 // bench is the environment of a benchmark.

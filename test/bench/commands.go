@@ -25,8 +25,8 @@ type timing struct {
 func wall(t timing) float64 { return t.Wall.Seconds() }
 func peak(t timing) float64 { return float64(t.Peak) / (1 << 20) }
 
-// timeVerb is the argument with which this program starts itself to time a command line. The kernel
-// counts the memory of the parent process for a new process, so the parent must be small.
+// timeVerb is the argument with which this program starts itself to time a command line. A small process must start
+// the command, because Linux counts the memory of the parent process in the peak memory of the new process.
 const timeVerb = "time-command"
 
 // timeCommand runs a command line and prints its timing. It returns the exit code: 0, or 1 on failure.
@@ -76,7 +76,7 @@ type cost struct {
 }
 
 // compare measures a command of the plugin and its equivalent in kubectl alternately. In the
-// commands, %d stands for a replica count that differs in each call.
+// commands, %d stands for a replica count, which changes from call to call.
 func (b *bench) compare(ctx context.Context, ours, theirs string) map[caller]*cost {
 	callers := []caller{direct, through, kubectl}
 	costs := map[caller]*cost{direct: {}, through: {}, kubectl: {}}

@@ -39,7 +39,7 @@ func (b *bench) startRollouts(ctx context.Context) *process {
 	}
 	b.run(ctx, "kubectl", args...)
 	b.untilServed(ctx, b.rollout())
-	// With port -1, the controller does not listen on all addresses.
+	// Port -1 disables the metrics and health servers, which would listen on all addresses.
 	return b.start(b.command(ctx, filepath.Join(b.rollouts.programs, "rollouts-controller"),
 		"--kubeconfig="+b.kubeconfig, "--leader-elect=false", "--metricsPort=-1", "--healthzPort=-1", "--loglevel=warn"))
 }
@@ -212,8 +212,8 @@ func (b *bench) fill(ctx context.Context, s subject, run string, pods int, w *wi
 	b.patch(ctx, s, run, status, "status")
 }
 
-// still waits until the server has sent data, and then nothing for a second. Lease renewals are
-// less frequent than that. If p exits, still fails with errEnded.
+// still waits until the server has sent data, and then nothing for a second. "status -w" also receives lease
+// renewals, but only every two seconds. If p exits, still fails with errEnded.
 func (m *meter) still(ctx context.Context, p *process) {
 	const while = time.Second
 	last, since := m.received.Load(), time.Now()

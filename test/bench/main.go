@@ -1,7 +1,7 @@
 // Bench measures one part of the benchmark on the control plane of test/cluster, and writes its
 // section of docs/benchmarks.md. test/bench/run starts it.
 //
-// Bench runs its own controller managers, to set the rate limits of the ReplicaSet controller.
+// Bench runs the built-in controllers that it measures itself, because it sets their rate limits.
 package main
 
 import (

@@ -49,7 +49,7 @@ func (m *meter) accept() {
 
 // relay copies the data in both directions until one side closes its connection.
 func (m *meter) relay(client net.Conn) {
-	defer func() { _ = client.Close() }() // fails if the program already closed the connection
+	defer func() { _ = client.Close() }()
 	server, err := net.Dial("tcp", m.server)
 	if err != nil {
 		return // the program gets a connection error

@@ -28,9 +28,9 @@ type question struct {
 
 // questions returns the questions of a part, in the order of measurement.
 //
-// In the part "loop", the first questions delete their objects. Otherwise, the loop in Wide, which sees
-// all namespaces, would find them. Wide and the later questions keep their objects, because
-// deleting objects takes as long as creating them. Later loops see only their own namespace.
+// In the part "loop", the questions before Wide delete their objects, because the loop in Wide sees all namespaces.
+// Wide and the later questions do not, because deletion takes as long as creation, and later loops see only their own
+// namespace.
 func (b *bench) questions(part string) []question {
 	// short is about twice the time that a question about the loop takes on two cores.
 	const short, long = 5 * time.Minute, time.Hour

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// report is the result of a part of the benchmark.
+// report describes the conditions under which a part of the benchmark was measured.
 type report struct {
 	// machine describes the machine and the measured programs.
 	machine string

@@ -42,8 +42,8 @@ type sample struct {
 
 // way holds the measurements of one change of the number of pods.
 type way struct {
-	// done is the time from the request until all pods are created or deleted. status is the time
-	// until the status reports this, or zero if the subject has no program.
+	// done is the time from the request until all pods are created or deleted. status is the time until the status
+	// of the owner counts all pods as ready, or no pods. It is zero if the subject has no program.
 	done, status time.Duration
 	// counts holds the requests except events, leases, and watches. events is the number of event writes.
 	counts counts

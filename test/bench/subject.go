@@ -71,7 +71,8 @@ func (b *bench) lifted() subject {
 	return b.unlimited(nameLifted, "ReplicaSet", "replicaset-controller")
 }
 
-// deployment returns the subject for Deployments. The ReplicaSet controller has no rate limits.
+// deployment returns the subject for Deployments. Its program is the ReplicaSet controller without rate limits. The
+// control plane runs the Deployment controller.
 func (b *bench) deployment() subject {
 	return b.unlimited("Deployment", "Deployment", "replicaset-controller")
 }

@@ -55,7 +55,7 @@ func (b *bench) watch(ctx context.Context, namespace, selector string) *witness 
 	return w
 }
 
-// watchOwner also starts a watch of the owner of the pods.
+// watchOwner makes a witness watch the owner of its pods, too.
 func (b *bench) watchOwner(ctx context.Context, w *witness, s subject, name string) {
 	owners := b.witness.dynamic.Resource(s.resource).Namespace(s.namespace)
 	w.owner = must(owners.Get(ctx, name, metav1.GetOptions{}))

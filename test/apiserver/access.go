@@ -30,8 +30,8 @@ func (s *Server) Permit() {
 	s.forbids = nil
 }
 
-// forbidden reports whether the server refuses a request because of Forbid. Access reviews are
-// always allowed.
+// forbidden reports whether the server refuses a request because of Forbid. Access reviews and requests without a
+// resource, such as discovery, are always allowed.
 func (s *Server) forbidden(q Request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

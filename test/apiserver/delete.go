@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// deleteOptions returns the delete options in the body of a request.
 func (r Request) deleteOptions() (metav1.DeleteOptions, error) {
 	var opts metav1.DeleteOptions
 	if len(r.Body) > 0 {

@@ -257,8 +257,8 @@ func endings() []ending {
 	}
 }
 
-// TestOutcomes checks how each command reports its change. After a command succeeds, the pods must
-// run the requested containers.
+// TestOutcomes runs each command with each ending, and checks its error and the final object. After a
+// command succeeds, the pods must run the requested containers.
 func TestOutcomes(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // cobra retains the commands, which makes garbage collection slow
 	for _, w := range workloads() {

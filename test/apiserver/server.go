@@ -101,7 +101,7 @@ func New(t testing.TB) *Server {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.closed = true
-		clear(s.objects) // cobra keeps references to commands, which refer to the server
+		clear(s.objects) // to free memory: cobra retains the commands, which refer to the server
 		s.history, s.hooks = nil, nil
 	})
 	return s
@@ -112,8 +112,8 @@ func (s *Server) RESTConfig() *rest.Config {
 	return &rest.Config{Host: "http://server", Transport: s, QPS: -1}
 }
 
-// Connect makes the clients that kubectl's global flags configure use the server. These clients read no
-// kubeconfig, and keep no discovery cache on disk.
+// Connect connects the clients of kubectl's global flags to the server. These clients read no kubeconfig, and
+// keep no discovery cache on disk.
 func (s *Server) Connect(flags *genericclioptions.ConfigFlags) {
 	*flags.KubeConfig, *flags.APIServer, *flags.CacheDir = os.DevNull, "http://server", os.DevNull
 	wrap := flags.WrapConfigFn

@@ -19,8 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// The tests in this file check only those rules of the server that no test of a command or of the loop would
-// miss.
+// The tests in this file check only rules of the server that no test of a command or the loop relies on.
 
 func clientOf(t *testing.T, s *apiserver.Server, resource schema.GroupVersionResource) dynamic.ResourceInterface {
 	t.Helper()
@@ -117,8 +116,8 @@ func TestStatusOfNewObject(t *testing.T) {
 	}
 }
 
-// TestExpiredRevisions checks that later pages of a list do not show newer changes, and that pages and revisions
-// expire.
+// TestExpiredRevisions checks that later pages of a list do not show newer changes, that pages and revisions expire,
+// and that a list rejects an unsupported field selector.
 func TestExpiredRevisions(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)

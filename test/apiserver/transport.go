@@ -47,7 +47,7 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// connection writes one response. A handler waits until the client has read what it writes.
+// connection writes one response. Each write blocks until the client has read the data.
 type connection struct {
 	*io.PipeWriter
 
@@ -59,7 +59,7 @@ func (c *connection) Header() http.Header { return c.header }
 
 func (c *connection) WriteHeader(code int) { c.code <- code }
 
-// content is the body of a response. If the client closes it, the context of the handler is canceled.
+// content is the body of a response. Close also cancels the context of the handler.
 type content struct {
 	*io.PipeReader
 

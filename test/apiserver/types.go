@@ -40,8 +40,8 @@ type version struct {
 // scalePaths holds the paths of the fields that /scale shows.
 type scalePaths struct {
 	specReplicas, statusReplicas []string
-	// selector is the path of the field that holds the label selector as a string. If it is nil,
-	// spec.selector is used.
+	// selector is the path of the field that holds the label selector as a string. It is empty for a CRD without
+	// such a field, and nil for a built-in type, whose selector is in spec.selector.
 	selector []string
 }
 

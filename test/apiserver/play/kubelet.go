@@ -43,13 +43,13 @@ func Kubelet(s *apiserver.Server) {
 
 // Values for SetFate that are not images.
 const (
-	// Stuck keeps deleted pods from terminating. It can also be the value of FateAnnotation on a pod.
+	// Stuck keeps deleted pods from terminating.
 	Stuck = "stuck"
-	// Away stops the simulated controllers.
+	// Away stops the simulated controllers, except for the kubelet.
 	Away = "away"
 )
 
-// FateAnnotation is the annotation that SetFate sets on the node. On a pod, a test may set it to Stuck.
+// FateAnnotation is the annotation that SetFate sets on the node. On a single pod, a test can set it to Stuck.
 const FateAnnotation = "example.com/fate"
 
 // SetFate makes all pods that start later behave as if they also had a container with this image,

@@ -15,9 +15,8 @@ import (
 
 const podRevision = "controller-revision-hash"
 
-// StatefulSets simulates the StatefulSet controller. It acts on one pod at a time, and waits for an unready
-// pod even if the template is reverted. A new pod always gets the newest template. The pod management policy is
-// ignored.
+// StatefulSets simulates the StatefulSet controller, without podManagementPolicy and OnDelete. It acts on one pod at a
+// time, and waits for an unready pod even if the template is reverted. A new pod always gets the newest template.
 func StatefulSets(s *apiserver.Server) {
 	a := s.As(manager)
 	control(s, "statefulsets", "StatefulSet", func(set *unstructured.Unstructured) time.Duration {
@@ -32,8 +31,8 @@ func StatefulSets(s *apiserver.Server) {
 	})
 }
 
-// revise creates the ControllerRevision of the template, or makes an existing one the newest, and
-// returns its name. A new revision gets the labels in own. If own is nil, the data contains a patch.
+// revise creates the ControllerRevision of the template, or makes an existing one the newest, and returns its name. own
+// holds additional labels. If own is nil, the data is a strategic merge patch, as for a StatefulSet.
 func revise(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructured, own map[string]string) string {
 	template, _, _ := unstructured.NestedMap(set.Object, "spec", "template")
 	hash := hashOf(template)

@@ -46,7 +46,7 @@ func (r Request) Resource() string {
 	return r.Object.Resource + "/" + r.Object.Subresource
 }
 
-// Writes reports whether the request changes anything.
+// Writes reports whether the verb is a write. This includes dry runs and access reviews.
 func (r Request) Writes() bool {
 	switch r.Verb {
 	case "create", "update", "patch", "delete", "deletecollection":

@@ -41,7 +41,7 @@ type Cluster struct {
 	Kubeconfig string `json:"kubeconfig"`
 	// Bin is the directory of kubectl. If it is empty, kubectl is found on PATH.
 	Bin string `json:"bin"`
-	// Dir holds files of this control plane, such as kubectl's cache.
+	// Dir is a directory for files such as kubectl's cache.
 	Dir string `json:"dir"`
 	// AuditLog is the path of the API server's audit log.
 	AuditLog string `json:"auditLog"`
@@ -104,8 +104,8 @@ func (c *Cluster) start(root string, race bool, args []string) (stop func() erro
 // auditLogVariable is the environment variable, set by "cluster up", with the path of the audit log.
 const auditLogVariable = "IMOOCPOD_CLUSTER_AUDIT_LOG"
 
-// Use builds the plugin from root, and connects to the control plane that "cluster up" started.
-// stop keeps the control plane and the tests' namespaces. Tests cannot stop its servers.
+// Use builds the plugin from root, and connects to the control plane that "cluster up" started. stop does not remove
+// the control plane or the namespaces of the tests. Tests cannot call Tell, for example to stop etcd.
 func Use(root string) (c *Cluster, stop func() error, err error) {
 	c = &Cluster{Kubeconfig: os.Getenv("KUBECONFIG"), AuditLog: os.Getenv(auditLogVariable), run: fmt.Sprint(os.Getpid(), "-")}
 	if c.AuditLog == "" {

@@ -40,7 +40,6 @@ type transcript struct {
 	text bytes.Buffer
 }
 
-// Write appends p.
 func (s *transcript) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

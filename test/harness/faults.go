@@ -116,8 +116,8 @@ func (f *Faults) disturbRequest(r *http.Request, next http.RoundTripper) (*http.
 	return next.RoundTrip(r)
 }
 
-// disturbWatch rejects some watches as expired. It ends all other watches after a few seconds,
-// except while calm is set, and may delay their events.
+// disturbWatch rejects some watches as expired. It ends the other watches within about two seconds, except while calm
+// is set. Hold can delay their events.
 func (f *Faults) disturbWatch(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if f.roll(10) == 0 {
 		f.Injected.Add(1)
@@ -138,7 +138,7 @@ func (f *Faults) disturbWatch(r *http.Request, next http.RoundTripper) (*http.Re
 	return resp, nil
 }
 
-// watchBody is the body of a watch response. Its events may be delayed, and it ends early.
+// watchBody is the body of a watch response that disturbWatch returns.
 type watchBody struct {
 	io.ReadCloser
 	faults *Faults
@@ -155,7 +155,6 @@ func (b *watchBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the watch.
 func (b *watchBody) Close() error {
 	if b.end != nil {
 		b.end.Stop()

@@ -9,8 +9,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Link is a proxy for the API server. Tests can cut it, so that it refuses connections, or stall
-// it, so that it delays all data.
+// Link is a proxy for the API server. Tests can cut the link, which closes all connections, or stall the link,
+// which delays all data.
 type Link struct {
 	// Kubeconfig connects to the server through the link.
 	Kubeconfig string
@@ -76,7 +76,7 @@ func (l *Link) add(both ...net.Conn) bool {
 	return !l.cut
 }
 
-// Cut closes all connections and refuses new ones.
+// Cut closes all connections. Until Restore, it also closes each new connection at once.
 func (l *Link) Cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

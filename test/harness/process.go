@@ -27,7 +27,7 @@ type Process struct {
 }
 
 // StartRunController starts "kubectl-imoocpod run-controller" in a namespace, and stops it when the
-// test ends. It runs without kubectl, which would intercept the signals.
+// test ends. The command runs without kubectl, which would intercept the signals.
 func (c *Cluster) StartRunController(t *testing.T, namespace string, args ...string) *Process {
 	t.Helper()
 	return c.StartPlugin(t, append([]string{"run-controller", "-n", namespace}, args...)...)

@@ -126,8 +126,7 @@ func followingGoals(all []following, sizes []followedSize, subjects []subject) (
 	return goals
 }
 
-// makeOthers creates unrelated pods, and waits until they are ready, so that they do not change
-// during the measurement.
+// makeOthers creates unrelated pods, and waits until they are ready, so that they do not change during the measurement.
 func (b *bench) makeOthers(ctx context.Context, n int) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -115,8 +115,7 @@ func (b *bench) churnNodes(ctx context.Context, run string, d time.Duration) {
 	}
 }
 
-// makeNodes creates nodes, waits until pods can be scheduled to all of them, and returns the total
-// number of nodes.
+// makeNodes creates nodes, waits until pods can be scheduled to all of them, and returns the total number of nodes.
 func (b *bench) makeNodes(ctx context.Context, n int) (all int) {
 	parallel(atOnce, n, func(i int) { b.createNode(ctx, fmt.Sprintf("bench-%d", i)) })
 	await(ctx, time.Second, "pods can be scheduled to all nodes", func() bool {

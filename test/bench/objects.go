@@ -56,8 +56,7 @@ func (b *bench) createPods(ctx context.Context, concurrency int, run string, own
 	})
 }
 
-// makeNamespaces creates namespaces, and waits for their default service accounts, so that pods can
-// be created.
+// makeNamespaces creates namespaces, and waits for their default service accounts, so that pods can be created.
 func (b *bench) makeNamespaces(ctx context.Context, names ...string) {
 	parallel(atOnce, len(names), func(i int) {
 		one := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: names[i]}}
@@ -115,8 +114,7 @@ func (b *bench) declared(i int, namespace string) subject {
 	return s
 }
 
-// declareKinds declares n kinds, and waits until they are served. The run label of a pod is the
-// name of its owner.
+// declareKinds declares n kinds, and waits until they are served. The run label of a pod is the name of its owner.
 func (b *bench) declareKinds(ctx context.Context, n int) {
 	parallel(atOnce, n, func(i int) {
 		b.makeKind(ctx, b.declared(i, namespace), map[string]any{

@@ -62,8 +62,7 @@ func (p *process) usage() usage {
 	return usage{cpu: stat.CPUTime(), resident: status.VmRSS, peak: status.VmHWM}
 }
 
-// stop sends SIGTERM to the process, and waits until it has exited. stop does nothing for a nil
-// process.
+// stop sends SIGTERM to the process, and waits until it has exited. stop does nothing for a nil process.
 func (p *process) stop() { p.end(syscall.SIGTERM) }
 
 func (p *process) kill() { p.end(syscall.SIGKILL) }

@@ -26,8 +26,7 @@ func (b *bench) measureRolling(ctx context.Context) []goal {
 	return []goal{ratioGoal(what, 1.1, beside("%.2f ×", took["ImoocPod"], took["StatefulSet"]))}
 }
 
-// rolledObject returns an object that replaces a quarter of its pods at a time, which is the
-// default for ImoocPods.
+// rolledObject returns an object that replaces a quarter of its pods at a time, which is the default for ImoocPods.
 func rolledObject(s subject, run string, pods int) *unstructured.Unstructured {
 	object := s.owner(run, pods)
 	if spec, ok := object.Object["spec"].(map[string]any); ok && s.kind == "StatefulSet" {
@@ -39,8 +38,7 @@ func rolledObject(s subject, run string, pods int) *unstructured.Unstructured {
 	return object
 }
 
-// roll creates an object, and changes its template. It returns the seconds until all pods are new
-// and ready.
+// roll creates an object, and changes its template. It returns the seconds until all pods are new and ready.
 func (b *bench) roll(ctx context.Context, s subject, run string, pods int) float64 {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -15,8 +15,7 @@ type size struct {
 	// rounds is the number of runs of each subject. shipped is the number of runs of the unchanged
 	// ReplicaSet controller, which creates 20 pods per second.
 	rounds, shipped int
-	// growth means that only raw requests and our loop run at this size, to measure how the time
-	// grows.
+	// growth means that only raw requests and our loop run at this size, to measure how the time grows.
 	growth bool
 }
 

@@ -43,8 +43,7 @@ func raw(concurrency int) subject {
 	}
 }
 
-// builtIn returns the subject for a kind in the group apps. Its program is a built-in controller with
-// extra arguments.
+// builtIn returns the subject for a kind in the group apps. Its program is a built-in controller with extra arguments.
 func (b *bench) builtIn(name, kind, controller string, args ...string) subject {
 	return subject{
 		name: name, agent: "kube-controller-manager/", kind: kind, namespace: namespace,

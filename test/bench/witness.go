@@ -66,8 +66,7 @@ func (b *bench) watchOwner(ctx context.Context, w *witness, s subject, name stri
 	})
 }
 
-// start starts a watch from a revision. It retries, because the server closes slow watches on a
-// busy machine.
+// start starts a watch from a revision. It retries, because the server closes slow watches on a busy machine.
 func (w *witness) start(ctx context.Context, revision string, watch cache.WatchFuncWithContext) {
 	events := must(retry.NewRetryWatcherWithContext(ctx, revision, &cache.ListWatch{WatchFuncWithContext: watch}))
 	go w.follow(ctx, events)

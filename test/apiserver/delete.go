@@ -81,8 +81,7 @@ func (s *Server) end(r *resource, obj *unstructured.Unstructured, grace *int64) 
 	return left
 }
 
-// gracePeriod returns the grace period in seconds. It is zero except for scheduled pods that have
-// not terminated.
+// gracePeriod returns the grace period in seconds. It is zero except for scheduled pods that have not terminated.
 func gracePeriod(r *resource, obj *unstructured.Unstructured, given *int64) int64 {
 	node, _, _ := unstructured.NestedString(obj.Object, "spec", "nodeName")
 	phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase")

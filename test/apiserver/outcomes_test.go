@@ -122,8 +122,7 @@ type scene struct {
 	workload
 	verb
 	interrupt context.CancelFunc
-	// before is the object before the command runs, or nil. again is the object that the method
-	// replace created.
+	// before is the object before the command runs, or nil. again is the object that the method replace created.
 	before, again *unstructured.Unstructured
 }
 

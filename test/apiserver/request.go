@@ -25,8 +25,7 @@ type Request struct {
 	// Method, Path, and Query are the HTTP method, the URL path, and the parsed query.
 	Method, Path string
 	Query        url.Values
-	// Group, Version, Resource, Subresource, Namespace and Name are empty if the
-	// path does not contain them.
+	// Group, Version, Resource, Subresource, Namespace and Name are empty if the path does not contain them.
 	Group, Version, Resource, Subresource string
 	Namespace, Name                       string
 	// ContentType, UserAgent, and User come from the headers. User is the impersonated user or,

@@ -54,8 +54,7 @@ type Server struct {
 	// untold holds the changes that the hooks have not received.
 	untold []Change
 
-	// managed lists the resources with managed fields. If managed is nil, all resources have
-	// managed fields.
+	// managed lists the resources with managed fields. If managed is nil, all resources have managed fields.
 	managed []string
 
 	requests []Request
@@ -126,8 +125,7 @@ func (s *Server) Connect(flags *genericclioptions.ConfigFlags) {
 	}
 }
 
-// OnWrite registers a hook that runs after each change. The server is not locked, so the hook can
-// write objects.
+// OnWrite registers a hook that runs after each change. The server is not locked, so the hook can write objects.
 func (s *Server) OnWrite(hook func(Change)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,9 +175,8 @@ func (s *Server) unlock() {
 	}
 }
 
-// Actor reads and writes objects with a field manager. It bypasses the rules for requests: objects
-// keep their status, UID, and creation time. Its reads and writes are not logged, and faults do not
-// affect them.
+// Actor reads and writes objects with a field manager. It bypasses the rules for requests: objects keep their status,
+// UID, and creation time. Its reads and writes are not logged, and faults do not affect them.
 type Actor struct {
 	s       *Server
 	manager string
@@ -253,8 +250,7 @@ func (a Actor) create(obj runtime.Object) (*unstructured.Unstructured, error) {
 	return a.s.add(write{resource: r, version: v, manager: a.manager, trusted: true}, u)
 }
 
-// ensureNamespace creates a namespace if it is missing. The caller must hold the lock unless the
-// server is new.
+// ensureNamespace creates a namespace if it is missing. The caller must hold the lock unless the server is new.
 func (s *Server) ensureNamespace(name string) {
 	r := s.served("namespaces")
 	if s.objects[r.gr()]["/"+name] != nil {

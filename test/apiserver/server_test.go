@@ -40,8 +40,7 @@ func managers(obj *unstructured.Unstructured) []string {
 	return all
 }
 
-// TestWrites checks which fields each kind of write can change, and that the field manager is
-// recorded.
+// TestWrites checks which fields each kind of write can change, and that the field manager is recorded.
 func TestWrites(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

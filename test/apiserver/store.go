@@ -149,8 +149,7 @@ func (s *Server) replace(w write, before, after *unstructured.Unstructured) (*un
 	return after, err
 }
 
-// separate reverts the fields that a write must not change: the status or, for a write to /status,
-// all other fields.
+// separate reverts the fields that a write must not change: the status or, for a write to /status, all other fields.
 func separate(w write, before, after *unstructured.Unstructured) {
 	if !w.version.status {
 		return

@@ -167,8 +167,7 @@ func fieldsOf(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == '.' })
 }
 
-// register updates the served types for a changed CRD. before is nil for a new CRD, and after is
-// nil for a deleted CRD.
+// register updates the served types for a changed CRD. before is nil for a new CRD, and after is nil for a deleted CRD.
 func (s *Server) register(before, after *unstructured.Unstructured) error {
 	if before != nil {
 		group, _, _ := unstructured.NestedString(before.Object, "spec", "group")

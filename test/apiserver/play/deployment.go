@@ -77,8 +77,7 @@ type rollout struct {
 	a        apiserver.Actor
 	d        *unstructured.Unstructured
 	replicas int
-	// now is the ReplicaSet of the current template, or nil. old has the other ReplicaSets, sorted
-	// by revision.
+	// now is the ReplicaSet of the current template, or nil. old has the other ReplicaSets, sorted by revision.
 	now *unstructured.Unstructured
 	old []*unstructured.Unstructured
 }

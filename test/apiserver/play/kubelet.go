@@ -20,10 +20,9 @@ const (
 	podEnds   = 500 * time.Millisecond
 )
 
-// Kubelet creates a node, and simulates its kubelet and the scheduler. The base name of an image
-// determines how its pod behaves: "never" does not become ready, "crash" crash-loops, "pull" cannot
-// be pulled, and "slow" becomes ready after the duration in its tag, such as example.com/slow:30s.
-// All other pods are ready after about a second.
+// Kubelet creates a node, and simulates its kubelet and the scheduler. The base name of an image determines how its pod
+// behaves: "never" does not become ready, "crash" crash-loops, "pull" cannot be pulled, and "slow" becomes ready after
+// the duration in its tag, such as example.com/slow:30s. All other pods are ready after about a second.
 func Kubelet(s *apiserver.Server) {
 	s.CreateYAML("{apiVersion: v1, kind: Node, metadata: {name: " + node + "}}")
 	s.OnWrite(func(c apiserver.Change) {
@@ -115,8 +114,7 @@ func start(s *apiserver.Server, pod *unstructured.Unstructured) {
 // unready is the reason that fateOf returns for a pod that runs but does not become ready.
 const unready = "-"
 
-// fateOf returns the reason why a pod will not become ready, or "", and the time until its status
-// is final.
+// fateOf returns the reason why a pod will not become ready, or "", and the time until its status is final.
 func fateOf(s *apiserver.Server, pod *unstructured.Unstructured) (reason string, takes time.Duration) {
 	takes = podStarts
 	images := []string{fate(s)}

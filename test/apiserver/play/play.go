@@ -1,6 +1,5 @@
-// Package play simulates the controllers of a cluster for tests with package apiserver. It
-// simulates only what users can observe. Functions such as Kubelet add a controller to a server and
-// start it. Controllers stop with the test.
+// Package play simulates the controllers of a cluster for tests with package apiserver. It simulates only what users
+// can observe. Functions such as Kubelet add a controller to a server and start it. Controllers stop with the test.
 package play
 
 import (

@@ -27,8 +27,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Timeout limits how long a test waits. No test checks the speed, so Timeout is long enough for busy
-// machines.
+// Timeout limits how long a test waits. No test checks the speed, so Timeout is long enough for busy machines.
 const Timeout = 2 * time.Minute
 
 // program is the name under which kubectl finds the plugin.
@@ -126,8 +125,7 @@ func Use(root string) (c *Cluster, stop func() error, err error) {
 	return c, stop, nil
 }
 
-// serve starts a control plane that runs until its standard input is closed, so that it ends with
-// this process.
+// serve starts a control plane that runs until its standard input is closed, so that it ends with this process.
 func (c *Cluster) serve(launcher string, args []string) (stop func() error, err error) {
 	serve := exec.Command(launcher, append([]string{"serve"}, args...)...)
 	serve.Stderr = os.Stderr

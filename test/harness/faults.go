@@ -14,8 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Faults injects random network and server failures, except while calm is set. A seed makes the
-// failures reproducible.
+// Faults injects random network and server failures, except while calm is set. A seed makes the failures reproducible.
 type Faults struct {
 	mu   sync.Mutex
 	rand *rand.Rand

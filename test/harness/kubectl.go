@@ -28,8 +28,7 @@ func (c *Cluster) Kubectl(t *testing.T, namespace string, args ...string) Result
 	return c.KubectlFrom(t, "", nil, namespace, args...)
 }
 
-// KubectlFrom is like Kubectl, with standard input and additional environment variables, such as
-// "KUBECONFIG=…".
+// KubectlFrom is like Kubectl, with standard input and additional environment variables, such as "KUBECONFIG=…".
 func (c *Cluster) KubectlFrom(t *testing.T, stdin string, env []string, namespace string, args ...string) Result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*Timeout) // the command has its own timeout
@@ -59,8 +58,7 @@ func run(t *testing.T, cmd *exec.Cmd, line string) Result {
 	return r
 }
 
-// inNamespace inserts -n after the verb, because kubectl runs a plugin only if its name is before
-// all flags.
+// inNamespace inserts -n after the verb, because kubectl runs a plugin only if its name is before all flags.
 func inNamespace(namespace string, args []string) []string {
 	at := 1
 	if args[0] == "imoocpod" {
@@ -69,8 +67,7 @@ func inNamespace(namespace string, args []string) []string {
 	return append(append(append([]string{}, args[:at]...), "-n", namespace), args[at:]...)
 }
 
-// Environment returns the environment in which kubectl and the plugin find each other and the
-// control plane.
+// Environment returns the environment in which kubectl and the plugin find each other and the control plane.
 func (c *Cluster) Environment() []string {
 	path := os.Getenv("PATH")
 	for _, dir := range []string{c.Bin, c.PluginDir} {

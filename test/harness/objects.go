@@ -65,8 +65,7 @@ func (c *Cluster) InstallCRDs(t *testing.T) {
 	}
 }
 
-// Eventually waits until a condition is true. It polls at growing intervals, because a condition
-// may run a command.
+// Eventually waits until a condition is true. It polls at growing intervals, because a condition may run a command.
 func Eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)

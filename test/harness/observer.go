@@ -14,8 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Observer watches objects independently of the program under test. Its lock protects what the test
-// records about them.
+// Observer watches objects independently of the program under test. Its lock protects what the test records about them.
 type Observer struct {
 	sync.Mutex
 

@@ -110,8 +110,7 @@ func (o *Owner) Condition(kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// AwaitReady waits until the object reports that it is ready and not progressing, for its latest
-// generation.
+// AwaitReady waits until the object reports that it is ready and not progressing, for its latest generation.
 func (o *Owner) AwaitReady(what string) {
 	o.t.Helper()
 	Eventually(o.t, o.Name+" is ready: "+what, func() bool {

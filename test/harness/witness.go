@@ -20,8 +20,7 @@ import (
 // QuietFor is how long tests watch the pods before they conclude that nothing more changes.
 const QuietFor = 5 * time.Second
 
-// Witness watches the pods of a namespace, independently of the controller. It identifies pods by
-// UID.
+// Witness watches the pods of a namespace, independently of the controller. It identifies pods by UID.
 type Witness struct {
 	Observer
 

@@ -64,8 +64,7 @@ func Controller(s Settings) []*unstructured.Unstructured {
 // People returns the cluster roles for users of the shipped kinds.
 func People() []*unstructured.Unstructured { return resources("rbac/people") }
 
-// Roles returns the cluster roles for users, and the role of a controller for one namespace. It returns
-// no bindings.
+// Roles returns the cluster roles for users, and the role of a controller for one namespace. It returns no bindings.
 func Roles(namespace string) []*unstructured.Unstructured {
 	role := read("rbac/namespaced/role.yaml")
 	role.SetNamespace(namespace)

@@ -11,8 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Conditions returns the valid conditions in a list. It ignores everything else, because other
-// programs write the status.
+// Conditions returns the valid conditions in a list. It skips other entries, because any program can write a status.
 func Conditions(list any) []metav1.Condition {
 	var all []metav1.Condition
 	for _, content := range fieldpath.Objects(list) {
@@ -49,7 +48,7 @@ func Condition(c metav1.Condition) Meaning {
 	meaning, is := meaningOf(words), c.Status == metav1.ConditionTrue
 	switch last := words[max(0, len(words)-1):]; {
 	case slices.Contains(last, "warning"):
-		return Nothing // it may be true for a ready object
+		return Nothing // a ready object can have a warning
 	case len(words) == 1 && (words[0] == "progressing" || words[0] == "running"):
 		return moving(c)
 	case meaning > Done && is:
@@ -66,7 +65,7 @@ func Condition(c metav1.Condition) Meaning {
 	case is:
 		return meaning
 	case slices.Contains(last, "active"):
-		return Nothing // an idle object may be ready
+		return Nothing // an idle object can be ready
 	case c.Status == metav1.ConditionFalse && Overall(c.Reason) && worst(Split(c.Reason)) == Paused:
 		return Paused
 	case c.Status == metav1.ConditionFalse && blames(c) && !Waits(c):
@@ -75,8 +74,8 @@ func Condition(c metav1.Condition) Meaning {
 	return Working
 }
 
-// Waits reports whether a condition means that the object waits to be scheduled. This may be the
-// only reason why other conditions are false.
+// Waits reports whether a condition means that the object waits to be scheduled. Until then, other conditions can be
+// false although nothing is wrong.
 func Waits(c metav1.Condition) bool {
 	return c.Status == metav1.ConditionFalse && strings.HasSuffix(c.Type, "Scheduled")
 }
@@ -90,7 +89,8 @@ func Overall(conditionType string) bool {
 // ofType returns the words of a condition type. It ignores a prefix such as "example.com/".
 func ofType(name string) []string { return Split(name[strings.LastIndexAny(name, "/.")+1:]) }
 
-// step reports whether a condition type that ends with this word is true before the object is ready.
+// step reports whether a condition type that ends with this word, such as PodScheduled, becomes true before the object
+// is ready.
 func step(word string) bool {
 	return slices.Contains([]string{"scheduled", "initialized", "configured", "created", "generated", "validated", "valid", "approved", "admitted", "started", "submitted", "registered"}, word)
 }
@@ -142,8 +142,8 @@ func moving(c metav1.Condition) Meaning {
 	return min(reason, Working)
 }
 
-// blames reports whether a condition names a fault in its reason or at the beginning of its
-// message. A fault later in the message is ignored if the reason means Working.
+// blames reports whether the reason or the message of a condition names a fault. If the reason means Working, only the
+// first word of the message counts.
 func blames(c metav1.Condition) bool {
 	reason, message := Split(c.Reason), Split(c.Message)
 	return wrong(reason) || wrong(message[:min(1, len(message))]) || worst(reason) != Working && wrong(message)

@@ -28,8 +28,8 @@ func (s Claim) String() string {
 	return s.Path + " is " + s.Text
 }
 
-// Sum returns the most serious claim. If the object is done or working, claims about its parts are
-// ignored, because a working object may retry failed parts.
+// Sum returns the most serious claim. It ignores claims about parts if the object itself is done, or is working,
+// because a working object might retry failed parts.
 func Sum(all []Claim) Claim {
 	var own, parts Claim
 	for _, s := range all {
@@ -45,7 +45,7 @@ func Sum(all []Claim) Claim {
 	return parts
 }
 
-// Read returns the claims in the status and in the labels of an object. It ignores the object's own conditions.
+// Read returns the claims in the status of an object, except .status.conditions, and in labels that report a fault.
 func Read(kind string, obj map[string]any) []Claim {
 	r := reader{ends: ends(kind)}
 	r.generation, _ = fieldpath.Integer(fieldpath.Object(obj, "metadata")["generation"])
@@ -83,9 +83,8 @@ type place struct {
 	listed bool // inside a list
 }
 
-// These limits bound the work for any status. deepest is the maximum number of fields in the path of
-// a claim. longestPath is its maximum length in bytes. mostClaims is the number of claims after which
-// no further objects are read.
+// These limits bound the work for any status. An object in the status is read only if it is less than deepest levels
+// below .status, its path has at most longestPath bytes, and at most mostClaims claims have been found.
 const (
 	deepest     = 6
 	longestPath = 1024

@@ -13,7 +13,7 @@ const (
 	CodeGenerationNotSeen   Code = "GenerationNotSeen"   // the controller has not seen the last change
 	CodeNoController        Code = "NoController"        // no running controller reconciles the object
 	CodeNothingReported     Code = "NothingReported"     // the status does not report the state of the object
-	CodeNoPods              Code = "NoPods"              // there are no pods, and the desired count is unknown
+	CodeNoPods              Code = "NoPods"              // no pods are active, and the desired count is unknown
 	CodeCountOutOfBounds    Code = "CountOutOfBounds"    // the count violates the minimum or maximum in the spec
 	CodePodsMissing         Code = "PodsMissing"         // some pods have not been created
 	CodePodsSurplus         Code = "PodsSurplus"         // some pods have not been removed

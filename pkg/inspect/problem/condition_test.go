@@ -30,9 +30,9 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// The type, the status, the reason, and the owner of a condition determine whether it is a problem.
-// The owner is the object or a child. The message names the child, except for rejected pods. A
-// degraded object has not failed, because it may recover by itself.
+// The type, the status, and the reason of a condition, and whether it is on the object or on a child, determine whether
+// it is a problem. The message names the child unless a quota or admission rejects the pods. A degraded object has not
+// failed, because it might recover by itself.
 func TestReported(t *testing.T) {
 	t.Parallel()
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse

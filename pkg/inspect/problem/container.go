@@ -139,7 +139,7 @@ func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	case last == nil, c.init && last.ExitCode == 0:
 		return false
 	case last.Reason == "Unknown" || last.Reason == "ContainerStatusUnknown":
-		return false // its node restarted
+		return false // the node restarted
 	case c.State.Running != nil && (c.RestartCount == 0 || c.recovered(last, now)):
 		return false
 	}

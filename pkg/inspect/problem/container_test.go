@@ -6,8 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The message of the registry is shown without prefixes from other programs. It is read from the
-// status or an event.
+// The error of the registry comes from the status or an event, and is shown without the prefixes of other programs.
 func TestPullWords(t *testing.T) {
 	t.Parallel()
 	const old, backOff = `Failed to pull image "web:v2": `, `Back-off pulling image "web:v2"`

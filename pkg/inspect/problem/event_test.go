@@ -12,7 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Equal events of different pods are merged. Normal events are not evidence of a failure.
+// Events of a ReplicaSet that differ only in the name of a pod are merged. Normal events are evidence only if there are
+// no warnings, and routine events never are.
 func TestEvidence(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)

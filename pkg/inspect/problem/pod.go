@@ -255,7 +255,7 @@ func Lasting(pod *corev1.Pod) (code Code, message string) {
 		return "", ""
 	}
 	var f Finding
-	// At the zero time, no restarted container is considered recovered.
+	// At the zero time, no container has run long enough after a crash to be considered recovered.
 	if found := f.unscheduled(pod) || f.badContainer(pod, time.Time{}); !found || !f.Fatal {
 		return "", ""
 	}

@@ -31,7 +31,7 @@ type Pod struct {
 	Ending bool `json:"-"`
 	// Owner is the UID of the pod's controller, or empty if it has none.
 	Owner types.UID `json:"-"`
-	// Code is the reason why the pod is not ready, or "" if none is known. Reason describes it.
+	// Code and Reason are why the pod is not ready, as a code and as a text. Each is "" if unknown.
 	Code   Code   `json:"code,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Object is the pod itself. It must not be changed.

@@ -61,8 +61,7 @@ func (row podRow) pod() *corev1.Pod {
 	return pod
 }
 
-// The rows in testdata/pods.yaml are pods with their models and their problems. Lasting returns
-// exactly the fatal problems.
+// Lasting returns exactly the fatal problems.
 func TestPods(t *testing.T) {
 	t.Parallel()
 	rows.Run(t, "testdata/pods.yaml", lookedAt(), func(t *testing.T, row podRow) {

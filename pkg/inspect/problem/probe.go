@@ -29,8 +29,8 @@ func probeWords(message string) string {
 	return "failed its " + probe
 }
 
-// stopping sets the finding if the kubelet is stopping a container of a ready pod because a probe
-// failed. This may take as long as the grace period.
+// stopping sets the finding if the kubelet is stopping a container of a ready pod because a probe failed. The container
+// can keep running for the whole grace period.
 func (f *Finding) stopping(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running == nil {

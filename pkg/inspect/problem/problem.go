@@ -57,8 +57,8 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%d of %d pods: %s", len(p.Pods), p.Of, p.Message)
 }
 
-// Finding is a problem of a pod, of the object, or of an object between them. Its methods set its
-// fields, and return true if they find a problem.
+// Finding is a problem of a pod, of the object, or of an object between them. A method that looks for a problem sets
+// the fields, and returns true if it finds one.
 type Finding struct {
 	Code      Code
 	Message   string // may have several lines
@@ -190,7 +190,7 @@ func Count[T any](all []T, is func(T) bool) int32 {
 	return n
 }
 
-// Joined joins the texts that are not empty with colons.
+// Joined joins the non-empty texts with ": ".
 func Joined(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), ": ")
 }

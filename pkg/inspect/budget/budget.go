@@ -19,7 +19,7 @@ import (
 // Budget is a PodDisruptionBudget that guards pods of an object.
 type Budget struct {
 	Name string `json:"name"`
-	// Either MinAvailable or MaxUnavailable is set, to a number or a percentage.
+	// At most one of MinAvailable and MaxUnavailable is set, to a number or a percentage.
 	MinAvailable   string `json:"minAvailable,omitempty"`
 	MaxUnavailable string `json:"maxUnavailable,omitempty"`
 	// Pods is the number of guarded pods, Healthy is the number of healthy ones, and Needed is the

@@ -232,9 +232,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// A count is unknown if the mapping names no field for it. If no field for updated pods is named, the
-// template hash is set, except for kinds with the strategy Deployment. If no field for all pods is named, the
-// ready pods are all pods.
+// A count is unknown if the mapping names no field for it. Without a field for updated pods, the template hash is set,
+// except for kinds with the strategy Deployment. Without a field for all pods, Current is the number of ready pods.
 func TestReadMapped(t *testing.T) {
 	t.Parallel()
 	field := []string{"status", "x"}

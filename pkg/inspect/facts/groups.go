@@ -39,9 +39,8 @@ func (f Facts) groups(obj map[string]any) []status.Group {
 	return append(all, pairs(reported)...)
 }
 
-// readyIn returns the number of ready and finished pods of a group, and the path of the object or list that
-// reports the number. The name of the group is the key of the object with the counts or, in a list, the value
-// of any field of that object.
+// readyIn returns the number of ready and finished pods of a group, and the path of the object or list that reports the
+// number. The object with the counts has the name of the group as its key or, in a list, as the value of any field.
 func readyIn(value any, name, at string) (ready *int32, from string) {
 	switch value := value.(type) {
 	case map[string]any:

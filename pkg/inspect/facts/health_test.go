@@ -24,7 +24,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
-// reportOf returns the report on a new object of a kind without a schema. If the object has a status, a
+// reportOf returns the report on a new object of a kind whose schema names no fields. If the object has a status, a
 // controller wrote the status when the object was created.
 func reportOf(t *testing.T, resource string, content map[string]any) status.Report {
 	t.Helper()
@@ -59,7 +59,7 @@ func reportOf(t *testing.T, resource string, content map[string]any) status.Repo
 	return status.NewReport(status.Snapshot{Object: o, Pods: problem.Pods{}, Now: made.Add(15 * time.Second)})
 }
 
-// No controller reports whether these objects are ready. All other built-in objects need a report.
+// A built-in object that no controller reports on, such as a ConfigMap, is ready. All other objects need a report.
 func TestExistence(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ resource, object, want string }{

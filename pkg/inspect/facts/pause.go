@@ -56,8 +56,8 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 	f.partition(o, obj)
 }
 
-// pauseNote describes who paused an object and why, or returns "" if neither is known. The "pause" command
-// writes this to annotations, which are stale if another manager owns the pause field.
+// pauseNote describes who paused an object and why, or returns "" if neither is known. The "pause" command writes both
+// to annotations, which are stale if another manager owns the pause field.
 func pauseNote(obj map[string]any, e fieldpath.Expression) string {
 	u := &unstructured.Unstructured{Object: obj}
 	annotations := u.GetAnnotations()
@@ -74,7 +74,8 @@ func pauseNote(obj map[string]any, e fieldpath.Expression) string {
 	return apis.Pause{By: annotations[apis.AnnotationPausedBy], Reason: annotations[apis.AnnotationPausedReason]}.Note()
 }
 
-// reportedPause sets o.Pause and returns true if a well-known condition or phase reports a pause.
+// reportedPause sets o.Pause and returns true if a condition or another field of the status reports a pause. It sets
+// o.SwitchOff if a pause field of the spec is false.
 func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	if slices.ContainsFunc(f.PausedWhen, ofStatus) || o.BuiltIn || timedPause(obj) {
 		return false // the kind reports pauses in another way, or the pause ends by itself

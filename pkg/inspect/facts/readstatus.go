@@ -96,9 +96,9 @@ func written(generation int64) int64 {
 	return generation
 }
 
-// lag returns an unmet expression if the observed generation of a referenced object is outdated. If not, it
-// returns "". For example, an Argo Rollout has the annotation "rollout.argoproj.io/workload-generation" and
-// the field .status.workloadObservedGeneration, which must be equal.
+// lag returns an unmet expression if the observed generation of a referenced object is outdated, or "". For example,
+// the field .status.workloadObservedGeneration of an Argo Rollout must equal its annotation
+// "rollout.argoproj.io/workload-generation".
 func lag(obj map[string]any) string {
 	for key, wanted := range fieldpath.Object(obj, "metadata", "annotations") {
 		of, is := strings.CutSuffix(key[strings.LastIndex(key, "/")+1:], "-generation")
@@ -134,7 +134,7 @@ func hasContainers(obj map[string]any) bool {
 	return len(containers) > 0
 }
 
-// readWord sets the phase, the message, and the claims that the status contains, and the names of its fields.
+// readWord sets the phase, the message, the claims, and the names of the status fields.
 func readWord(o *status.Object, obj map[string]any) {
 	phaseFields := []string{".status.phase", ".status.state", ".status.updateStatus", ".status.state.phase"}
 	for at, paths := range map[*string][]string{&o.Word.Phase: phaseFields, &o.Word.Message: {".status.message", ".status.reason"}} {

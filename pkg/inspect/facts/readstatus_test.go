@@ -84,7 +84,6 @@ func TestStatuses(t *testing.T) {
 	rows.Run(t, "testdata/statuses/*.yaml", time.Time{}, func(t *testing.T, row statusRow) { row.check(t) })
 }
 
-// statusRow is an object, and the report that it gets.
 type statusRow struct {
 	Name, Resource, Kind string
 	Source               kinds.Source
@@ -200,7 +199,6 @@ type totalRow struct {
 	Total            *int32
 }
 
-// Each row in testdata/totals.yaml is an object with the total of its groups.
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	rows.Run(t, "testdata/totals.yaml", time.Time{}, func(t *testing.T, row totalRow) {

@@ -65,7 +65,7 @@ func objections(o Object) []metav1.Condition {
 	return slices.DeleteFunc(conditions, func(c metav1.Condition) bool { return words.Condition(c) < words.Working || o.excuses(c, settled) })
 }
 
-// settled reports whether the object is ready or complete as a whole, according to its conditions and its phase.
+// settled reports whether the object is ready or complete as a whole, according to its conditions and claims.
 func (o Object) settled(conditions []metav1.Condition) bool {
 	done := func(c metav1.Condition) bool {
 		return words.Condition(metav1.Condition{Type: c.Type, Status: c.Status}) == words.Done

@@ -11,7 +11,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/models"
 )
 
-// A hint suggests an undo only if a pod with another image is ready.
 func TestHintImages(t *testing.T) {
 	t.Parallel()
 	const look = "look at it"

@@ -61,12 +61,12 @@ type Identity struct {
 // Counts are the numbers of pods, or of other units, in the spec and in the status.
 type Counts struct {
 	Desired, Current, Ready int32
-	// Updated is the number of pods with the newest template. Available is the number of pods that
-	// have been ready for minReadySeconds. They are nil if the status lacks them. UpdatedWanted is
-	// the required number of updated pods; nil means all.
+	// Updated is the number of pods with the newest template. Available is the number of pods that have been ready
+	// for minReadySeconds. Both are nil if the status lacks them. UpdatedWanted is the required number of updated
+	// pods; nil means all.
 	Updated, Available, UpdatedWanted *int32
-	// Template is the hash of the newest template, as in the labels of its pods. It is empty if the
-	// status contains Updated.
+	// Template is the hash of the newest template, as in the labels of its pods. It is set only if the status of
+	// the kind has no count of updated pods.
 	Template string
 	// ReadyUnknown is set if the number of ready pods is unknown. NoCount is set if the desired
 	// count is unknown.
@@ -93,11 +93,11 @@ type Counts struct {
 // Evidence shows whether the controller has acted on the current version of the object.
 type Evidence struct {
 	Generation, ObservedGeneration int64
-	// Untracked is set if the status has no observed generation.
+	// Untracked is set if the controller does not report which generation it has observed.
 	Untracked  bool
 	Conditions []metav1.Condition
-	// Conditioned is set if the schema has conditions. If such an object has no conditions, its
-	// controller has not seen it.
+	// Conditioned is set if the schema has conditions, but no .status.observedGeneration. Until such an object has
+	// conditions or a phase, no controller has seen it.
 	Conditioned bool
 	Managers    []metav1.ManagedFieldsEntry
 	// OnlyCounted is set if the last change of the spec changed only the count.
@@ -107,8 +107,7 @@ type Evidence struct {
 	Word   Word
 	Claims []words.Claim
 	Fields []string
-	// Exists is the reason for the verdict Ready if no controller reports on the object, such as a ConfigMap.
-	// It is "" for all other objects.
+	// Exists is why an object that no controller reports on, such as a ConfigMap, is ready. It is "" for others.
 	Exists string
 }
 
@@ -152,8 +151,8 @@ func (o Object) unit() string { return cmp.Or(o.Unit, "pod") + "s" }
 
 func (o Object) quantity(n int32) string { return problem.Quantity(n, cmp.Or(o.Unit, "pod")) }
 
-// counted returns the object with the counts that the status lacks. It counts the pods or units or,
-// if neither pods nor workloads are visible, uses the count that /scale reports.
+// counted returns the object with the counts that the status lacks. It counts the pods or units. If the object has no
+// visible pods or workloads, and no pod selector, it uses the count that /scale reports.
 func (o Object) counted(pods []problem.Pod, children []Child) Object {
 	current := problem.Count(pods, problem.Pod.Active)
 	ready := problem.Count(pods, func(pod problem.Pod) bool { return pod.Active() && pod.Ready })
@@ -228,9 +227,9 @@ func (o Object) above(children []Child) int32 {
 	return problem.Count(children, func(c Child) bool { return c.Controller == o.UID && *c.Desired > 0 })
 }
 
-// inUnits counts units other than pods. If the number of direct children that desire pods is the desired
-// count, each of these children is a unit. Otherwise, it uses the count of /scale, which settled children
-// can raise to at most the desired count. In this case, all units are ready, or none are.
+// inUnits counts units other than pods. If the number of direct children that desire pods is the desired count, each of
+// these children is a unit. Otherwise, /scale counts the units, and all are ready, or none are. If all of these
+// children are settled, they raise the count to their number, but at most to the desired count.
 func (o Object) inUnits(children []Child) (current, ready int32) {
 	current = ptr.Deref(o.ScaleCount, 0)
 	top := o.above(children)
@@ -248,8 +247,8 @@ func (o Object) inUnits(children []Child) (current, ready int32) {
 	return current, 0
 }
 
-// newest returns the conditions that are not older than the observed generation. If the type of a true
-// condition is the phase, the conditions are a history of phases, so earlier work is over.
+// newest returns the conditions that are not older than the observed generation. If the phase is the type of a true
+// condition, the conditions are a history of phases, so it also omits earlier ones that mean Working.
 func (o Object) newest() []metav1.Condition {
 	var since *metav1.Time
 	for _, c := range o.Conditions {

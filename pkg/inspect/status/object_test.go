@@ -9,8 +9,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// If fewer pods are ready than the status counts, doubted lowers the ready counts, and adds a note
-// to the conditions Ready and Available.
 func TestDoubtedCounts(t *testing.T) {
 	t.Parallel()
 	object := func() Object {

@@ -39,7 +39,6 @@ const recently = time.Minute
 // mostLoops is the maximum number of run-controllers in a report. Anyone who can create leases can create many.
 const mostLoops = 10
 
-// reconcilerOf finds the controller of the object in a snapshot.
 func reconcilerOf(e Snapshot) Reconciler {
 	var r Reconciler
 	o := e.Object

@@ -117,8 +117,8 @@ func replay(t *testing.T, name string) []Report {
 	return all
 }
 
-// A report on a recording from a real kubelet never contradicts itself. A failed object stays
-// failed until its spec changes.
+// A report on a recording from a real kubelet never contradicts itself. If a recording ends with a failure, the object
+// stays failed from the first failure until its spec changes.
 func TestRecordedOnRealNodes(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct {

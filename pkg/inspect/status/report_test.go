@@ -49,7 +49,6 @@ func TestReportPods(t *testing.T) {
 	}
 }
 
-// A report contains no events of ready pods, and the events of at most five unready pods.
 func TestRelevantEvents(t *testing.T) {
 	t.Parallel()
 	pods := []problem.Pod{{UID: "ready", Ready: true}}

@@ -192,10 +192,11 @@ func phaseUnsettled(v *view) *ruling {
 	return nil
 }
 
-// complete returns the verdict on an unpaused object that has ended successfully and has no active pods.
+// complete returns the verdict on an object that has ended successfully and has no active pods. A paused object has not
+// ended, except a suspended Job that reports that it is complete.
 func complete(v *view) *ruling {
 	o, s := v.Object, v.Object.claim()
-	// An object whose children want pods does not run to an end, although it reports that its last change is complete.
+	// An object whose children want pods has not ended: its status means that the last change is complete.
 	wants := slices.ContainsFunc(v.Children, func(c Child) bool { return c.Desired != nil && *c.Desired > 0 })
 	unseen := o.Untracked && !o.BuiltIn && !v.changeSeen()
 	if s.Meaning != words.Done || v.report.ActivePods() > 0 || o.Pause != nil && !o.BuiltIn || wants || unseen {

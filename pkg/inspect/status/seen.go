@@ -17,8 +17,8 @@ import (
 // time, an object without a sign of its controller is Progressing.
 const absentAfter = 10 * time.Second
 
-// sameSecond is the time after a change of the spec during which a change of a child in the same second is
-// ignored. Times have a resolution of one second, so the child might have changed before the spec.
+// sameSecond is how long after a change of the spec a child that changed in the same second is not evidence of a
+// reaction. Times have a resolution of one second, so the child might have changed before the spec.
 const sameSecond = 1500 * time.Millisecond
 
 // noticedWithin is the maximum time that a running controller takes to see a change.

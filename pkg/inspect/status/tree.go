@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Child is an object that has a controller. It may itself control other objects.
+// Child is an object that another object controls. It can control other objects, too.
 type Child struct {
 	APIVersion, Kind, Namespace, Name string
 	UID                               types.UID
@@ -23,7 +23,7 @@ type Child struct {
 	Controller types.UID
 	Created    time.Time
 	Managers   []metav1.ManagedFieldsEntry
-	// Tracked is set if the status has an observed generation.
+	// Tracked is set if the controller of the child reports which generation it has observed.
 	Tracked                        bool
 	Generation, ObservedGeneration int64
 	Conditions                     []metav1.Condition
@@ -64,8 +64,8 @@ func (c Child) unsettled() string {
 	return ""
 }
 
-// Node is an object in the tree of a report. The root is the object of the report. Below the root
-// are the objects that it owns, down to the pods. Report.Pods describes the pods.
+// Node is an object in the tree of a report: the object of the report, an object that it owns, or a pod. Report.Pods
+// describes the pods.
 type Node struct {
 	Kind string    `json:"kind"`
 	Name string    `json:"name"`

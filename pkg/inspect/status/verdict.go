@@ -120,7 +120,6 @@ func Rules(o Object) []string {
 	return names
 }
 
-// only returns the rules that apply to the object.
 func (o Object) only(all []rule) []rule {
 	return slices.DeleteFunc(all, func(r rule) bool { return !r.applies(o) })
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
-// verdictRow is a snapshot, and the report that it gets.
 type verdictRow struct {
 	Name string
 	Snapshot

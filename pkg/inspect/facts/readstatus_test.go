@@ -123,7 +123,6 @@ func (row statusRow) check(t *testing.T) {
 	}
 }
 
-// Percentages are rounded as in OpenKruise.
 func TestKeeps(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -175,7 +174,6 @@ type writesRow struct {
 	OnlyCounted bool
 }
 
-// onlyCounted returns true if the last manager owns the count and no other field of the spec.
 func TestOnlyCounted(t *testing.T) {
 	t.Parallel()
 	created := metav1.NewTime(time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC))

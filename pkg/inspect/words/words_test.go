@@ -45,8 +45,6 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// The type and the status of a condition decide what it means. The reason and the message may show a
-// fault.
 func TestCondition(t *testing.T) {
 	t.Parallel()
 	const yes, no, unknown = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown

@@ -52,7 +52,7 @@ func (o Object) groupLabel(pods []problem.Pod) (label string) {
 	return label
 }
 
-// labeled returns the object with the pods of each group counted, by the label from groupLabel.
+// labeled returns the object with the pods of its groups counted by the label from groupLabel.
 func (o Object) labeled(pods []problem.Pod) Object {
 	label := o.groupLabel(pods)
 	if label == "" {

@@ -40,9 +40,8 @@ func answered(spec, status *fieldpath.Write) bool {
 	return spec != nil && status != nil && status.Time.After(spec.Time.Time)
 }
 
-// changeSeen reports whether there is evidence that the controller has seen the last change of an
-// object without an observed generation. The counts of the object and of its children must be
-// correct.
+// changeSeen reports whether there is evidence that the controller has seen the last change of an object without an
+// observed generation. It assumes that the counts of the object and of its children are correct.
 func (v *view) changeSeen() bool {
 	o, spec, status := v.Object, v.report.Reconciler.Spec, v.report.Reconciler.Status
 	switch {

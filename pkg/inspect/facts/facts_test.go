@@ -78,8 +78,7 @@ func TestFactsOfOtherKinds(t *testing.T) {
 	}
 }
 
-// The status of shipped kinds is read from the fields that their mappings name. Counts are clamped to the range 0
-// to math.MaxInt32.
+// The counts of shipped kinds are read from the fields that their mappings name, and are clamped to valid counts.
 func TestFactsOfShippedKinds(t *testing.T) {
 	t.Parallel()
 	type told struct{ desired, current, ready, updated int32 }

@@ -119,9 +119,8 @@ func bounds(obj map[string]any, count fieldpath.Path) []status.Bound {
 	return all
 }
 
-// ofShards returns the number of pods in all desired shards, or nil if the number is implausible. The first
-// replica count in OtherCounts is the number of pods per shard. Without a replica count, each shard has one
-// pod.
+// ofShards returns the number of pods in all desired shards, or nil if the number is implausible. The first replica
+// count in OtherCounts is the number of pods per shard. Without a replica count, each shard has one pod.
 func ofShards(o status.Object) *int32 {
 	each := int64(1)
 	for _, b := range o.OtherCounts {

@@ -15,8 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// The annotations of a CRD that describe the status of its objects. A list of expressions has one expression
-// per line.
+// The annotations of a CRD that describe the status of its objects. Expressions are listed one per line.
 const (
 	// annotationUnit names the unit of the count if the count is not a number of pods.
 	annotationUnit = apis.Prefix + "unit"
@@ -59,9 +58,8 @@ type Facts struct {
 	Generation GenerationFrom `json:"generation"`
 	// Conditions is true if the kind has conditions.
 	Conditions bool `json:"conditions"`
-	// Count is the path of the desired count, or "" if the spec has none. Unit names what is counted, such as
-	// "pod". OtherCounts lists the other counts of the spec. Several is true if the object has several groups of
-	// pods.
+	// Count is the path of the desired count, or "" if the spec has none. Unit is what it counts, such as "pod".
+	// OtherCounts lists the other counts of the spec. Several is true if the object has several groups of pods.
 	Count       string   `json:"count,omitempty"`
 	Unit        string   `json:"unit"`
 	OtherCounts []string `json:"otherCounts,omitempty"`
@@ -80,16 +78,14 @@ type Facts struct {
 	ScaleCount    string `json:"scaleCount,omitempty"`
 	ScaleSelector string `json:"scaleSelector,omitempty"`
 	// Partition is the field with the number of pods that keep the older template. If Ordinal is true, the field
-	// holds an ordinal: pods below the ordinal keep the older template, and the rollout is complete without
-	// them.
+	// holds an ordinal: pods with lower ordinals keep the older template, even in a complete rollout.
 	Partition string `json:"partition,omitempty"`
 	Ordinal   bool   `json:"ordinal,omitempty"`
 	// OnDelete is the field whose value is "OnDelete" if only deleted pods are replaced.
 	OnDelete string `json:"onDelete,omitempty"`
 	// Restart is the field that a restart sets to the current time.
 	Restart string `json:"restart,omitempty"`
-	// ReadyWhen, FailedWhen, and PausedWhen list expressions. PausedHint is an instruction or a command to end a
-	// pause.
+	// ReadyWhen, FailedWhen, and PausedWhen list expressions. PausedHint is a text or a command to end a pause.
 	ReadyWhen  []fieldpath.Expression `json:"readyWhen,omitempty"`
 	FailedWhen []fieldpath.Expression `json:"failedWhen,omitempty"`
 	PausedWhen []fieldpath.Expression `json:"pausedWhen,omitempty"`
@@ -251,8 +247,7 @@ func (f *Facts) generation(root, properties map[string]any) {
 	}
 }
 
-// within returns the path of the object in the status that contains the field at a path. If the field is not
-// in the status, it returns .status.
+// within returns the path of the object that contains a field, or .status if the field is not in the status.
 func within(path string) fieldpath.Path {
 	names, err := fieldpath.FieldNames(path)
 	if err != nil || len(names) < 2 || names[0] != "status" {

@@ -223,8 +223,8 @@ func (f Facts) Settle(o *status.Object, obj *unstructured.Unstructured, count *f
 	f.pause(o, obj.Object)
 }
 
-// onlyCounted reports whether the last change of the spec changed only the count. This is the case if the
-// manager of that change owns no other field of the spec.
+// onlyCounted reports whether the last change of the spec changed only the count, that is, whether the manager of that
+// change owns no other field of the spec.
 func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[string]any) bool {
 	spec := smd.PathElement{FieldName: new("spec")}
 	var last *metav1.ManagedFieldsEntry

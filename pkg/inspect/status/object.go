@@ -68,8 +68,7 @@ type Counts struct {
 	// Template is the hash of the newest template, as in the labels of its pods. It is set only if the status of
 	// the kind has no count of updated pods.
 	Template string
-	// ReadyUnknown is set if the number of ready pods is unknown. NoCount is set if the desired
-	// count is unknown.
+	// ReadyUnknown is set if the number of ready pods is unknown, and NoCount if the desired count is unknown.
 	ReadyUnknown, NoCount bool
 	// Count is the path of the desired count. Unit is the singular of the counted unit; "" means pods.
 	Count, Unit string

@@ -30,13 +30,11 @@ type Report struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        Metadata `json:"metadata"`
 	Verdict         Verdict  `json:"verdict"`
-	// ReasonCode is the reason as a code for scripts. Reason is a text for people. Hint is the next
-	// step, if any.
+	// ReasonCode is the reason as a code for scripts. Reason is a text for people. Hint is the next step, if any.
 	ReasonCode problem.Code `json:"reasonCode"`
 	Reason     string       `json:"reason"`
 	Hint       string       `json:"hint,omitempty"`
-	// Problems are the problems of the object and its pods, the most serious one first. A ready
-	// object may have problems.
+	// Problems are those of the object and its pods, the most serious one first. A ready object can have problems.
 	Problems []problem.Problem `json:"problems"`
 	// Replicas contains the counts in the status or, if the status has none, the counts of the pods. A
 	// pod does not count as ready if it has just crashed, or if a failed probe is killing a container.
@@ -56,8 +54,7 @@ type Report struct {
 	// Events are the events of the object, its children, and some pods that are not ready, in the
 	// order of their last occurrence.
 	Events []problem.Event `json:"events,omitempty"`
-	// Pause is the active pause that "kubectl imoocpod pause" set, or nil if there is none. It does
-	// not depend on the verdict.
+	// Pause is the active pause that "kubectl imoocpod pause" set, or nil. It does not depend on the verdict.
 	Pause *apis.Pause `json:"pause,omitempty"`
 	// Counts is set if the count has an effect despite the pause. Held is set if the object is
 	// paused in any way, even if the verdict is not Paused.

@@ -352,8 +352,7 @@ func readyCount(o Object) string {
 	return fmt.Sprintf("%d of %d %s ready", o.Ready, o.Desired, o.unit())
 }
 
-// parked returns the verdict on a parked object that has reached zero. It does not require that the
-// controller reports the object as ready.
+// parked returns the verdict on a parked object that has reached zero, even without a report of its controller.
 func parked(v *view) *ruling {
 	o := v.Object
 	if o.Parked == nil || o.Current > 0 || v.report.ActivePods() > 0 || v.given.verdict != Ready && !v.given.doubtsZero() {
@@ -365,8 +364,7 @@ func parked(v *view) *ruling {
 	}
 }
 
-// scaledToZero returns the verdict on an object that its autoscaler has scaled to zero. It does not
-// require that the controller reports the object as ready.
+// scaledToZero is like parked, but for an object that its autoscaler has scaled to zero.
 func scaledToZero(v *view) *ruling {
 	o, by := v.Object, competing.ZeroBy(v.Object.reference(), v.Autoscalers)
 	none := !o.NoCount && o.Desired == 0 && o.Current == 0 && v.report.ActivePods() == 0

@@ -56,8 +56,7 @@ func (b Budget) After(going int32) (left, required int32) {
 	return max(b.Healthy-going, 0), required
 }
 
-// Broken returns a message about the first budget that a removal of pods would violate, or "". going is the
-// number of healthy pods to remove.
+// Broken returns a message about the first budget that a removal of pods would violate, or "" (see After for going).
 func Broken(all []Budget, going int32) string {
 	for _, b := range all {
 		if left, required := b.After(going); left < required {
@@ -91,8 +90,7 @@ func Of(all []policyv1.PodDisruptionBudget, pods []*corev1.Pod) []Budget {
 	return found
 }
 
-// Recount computes ExpectedPods and CurrentHealthy in the status of a budget from the active pods that the
-// budget selects.
+// Recount computes ExpectedPods and CurrentHealthy in the status of a budget from the active pods that it selects.
 func Recount(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod) {
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil {

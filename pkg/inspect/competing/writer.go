@@ -21,9 +21,8 @@ type Writer struct {
 	Max *int32 `json:"max,omitempty"`
 }
 
-// Writers returns everything that may reset the replica count of an object: its controller, the tool that
-// sets the count from a repository (source), and the given autoscalers that target the object. controller and
-// source are nil if they do not exist.
+// Writers returns everything that may reset the replica count of an object: its controller, the tool that sets the
+// count from a repository (source), and the autoscalers that target the object. controller and source can be nil.
 func Writers(o autoscalingv2.CrossVersionObjectReference, controller *metav1.OwnerReference, source *Writer,
 	autoscalers []autoscalingv2.HorizontalPodAutoscaler,
 ) []Writer {
@@ -51,9 +50,8 @@ func Writers(o autoscalingv2.CrossVersionObjectReference, controller *metav1.Own
 	return all
 }
 
-// ZeroBy returns the name of the autoscaler that has scaled an object to zero, or "". Since
-// Kubernetes 1.36, autoscalers report this in a condition
-// (https://github.com/kubernetes/enhancements/issues/2021).
+// ZeroBy returns the name of the autoscaler that has scaled an object to zero, or "". Since Kubernetes 1.36,
+// autoscalers report this in a condition (https://github.com/kubernetes/enhancements/issues/2021).
 func ZeroBy(o autoscalingv2.CrossVersionObjectReference, autoscalers []autoscalingv2.HorizontalPodAutoscaler) string {
 	for i := range autoscalers {
 		h := &autoscalers[i]

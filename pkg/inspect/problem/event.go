@@ -38,8 +38,7 @@ func newEvent(e corev1.Event) Event {
 // evidenceEvents is the maximum number of events of a problem.
 const evidenceEvents = 5
 
-// RoutineReasons returns the event reasons of a normal pod start. These events only repeat the
-// status of the pod.
+// RoutineReasons returns the reasons of the events of a normal pod start, which only repeat the status of the pod.
 func RoutineReasons() []string { return []string{"Scheduled", "Pulled", "Created", "Started"} }
 
 // evidence returns the latest warnings that explain a problem or, if there are none, the latest
@@ -83,8 +82,7 @@ func FoldEvents(events []corev1.Event) []Event {
 // (k8s.io/client-go/tools/record).
 const combined = "(combined from similar events): "
 
-// maxMessage is the maximum number of bytes of an event's message. Users who can create events can
-// write longer messages.
+// maxMessage is the maximum number of bytes of an event's message. Anyone who can create events can write more.
 const maxMessage = 16 << 10
 
 // SortEvents returns events ordered by their last occurrence, with shortened messages.

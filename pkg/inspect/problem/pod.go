@@ -174,8 +174,7 @@ func nodeTrouble(pod *corev1.Pod, in Context) string {
 	return ""
 }
 
-// unmounted sets the finding if no container has started, and an event reports a problem with a
-// volume or the sandbox.
+// unmounted sets the finding if no container has started, and an event reports a problem with a volume or the sandbox.
 func (f *Finding) unmounted(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running != nil || c.State.Terminated != nil {

@@ -108,8 +108,7 @@ func (p *Pod) addMain(containers []corev1.ContainerStatus) {
 	}
 }
 
-// addInit counts ready sidecars and the restarts of init containers. It reports whether the pod is still
-// initializing.
+// addInit counts ready sidecars and the restarts of init containers, and reports whether the pod is still initializing.
 func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
 	restarts := int32(0)
 	for i, c := range containersOf(pod)[:len(pod.Status.InitContainerStatuses)] {

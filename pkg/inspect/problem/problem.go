@@ -40,8 +40,7 @@ type Problem struct {
 	Events []Event `json:"events,omitempty"`
 }
 
-// Crash reports whether the problem is an ended pod or a crashed container, so that the last line of
-// a log can explain it.
+// Crash reports whether the problem is an ended pod or a crashed container, which the last line of a log can explain.
 func (p Problem) Crash() bool {
 	return len(p.Pods) > 0 && slices.Contains([]Code{CodeCrashLoop, CodeOutOfMemory, CodePodEnded}, p.Code)
 }

@@ -72,14 +72,12 @@ func known(word string) bool {
 	return lexicon[word] > Nothing || negates(word) || slices.Contains(fillers(), word)
 }
 
-// Split returns the lower-case words of a name in any style, such as "NotReady" or "NOT_READY". It
-// replaces phrases.
+// Split returns the lower-case words of a name in any style, such as "NotReady" or "NOT_READY". It replaces phrases.
 func Split(name string) []string {
 	return strings.Fields(phrases.Replace(" " + strings.Join(candidates.Words(name), " ") + " "))
 }
 
-// longest is the maximum number of words in a state. A longer text is a message. Only its first word
-// can be a state.
+// longest is the maximum number of words in a state. In a longer text, only the first word can be a state.
 const longest = 8
 
 // Of returns the meaning of a state, such as "Running" or "Cluster in healthy state". The most

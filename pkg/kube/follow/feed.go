@@ -40,7 +40,7 @@ type Feed[T Object, V any] struct {
 	mu          sync.Mutex
 	subscribers map[any]Subscriber
 	entries     map[types.UID]entry[V] // by the UID of the object
-	index       *Index[V]              // the result of Index; nil after each change
+	index       *Index[V]              // cached by the method Index; nil after each change
 	err         error
 	polled      bool // the user can list the objects but not watch them
 }
@@ -63,7 +63,7 @@ type Index[V any] struct {
 }
 
 // Subscriber is called after each change with the UIDs of the changed object and of the object to which it
-// refers, or "" if there is none. After a list or an error, which may change everything, it gets no UIDs.
+// refers, or "" if there is none. After a list or an error, which can affect all objects, it gets no UIDs.
 type Subscriber func(about ...types.UID)
 
 // New returns an empty feed. List or Run adds the values.
@@ -73,7 +73,7 @@ func New[T Object, V any](keep func(T) (V, Reference)) *Feed[T, V] {
 	}
 }
 
-// Subscribe adds a subscriber with a key, or replaces the existing subscriber.
+// Subscribe adds a subscriber, or replaces the subscriber with the same key.
 func (f *Feed[T, V]) Subscribe(key any, notify Subscriber) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

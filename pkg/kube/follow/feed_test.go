@@ -22,7 +22,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// podsOf returns the source of a server's pods.
 func podsOf(t *testing.T, s *apiserver.Server) Source {
 	t.Helper()
 	client, err := corev1client.NewForConfig(s.RESTConfig())
@@ -192,7 +191,8 @@ func TestFeedRecoversFromTheFirstFailure(t *testing.T) {
 	})
 }
 
-// A subscriber is notified of changes that affect it, of every list, and of every error.
+// A subscriber gets the UIDs of each changed object and its owner, so it can ignore changes of other objects.
+// After a list or an error, it gets no UIDs.
 func TestSubscribersAreToldWhatMatters(t *testing.T) {
 	t.Parallel()
 	f := New(func(pod *corev1.Pod) (*corev1.Pod, Reference) {

@@ -51,9 +51,9 @@ type Handler[T runtime.Object] struct {
 	Changed func(obj T, gone bool) (done bool, err error)
 }
 
-// Objects passes the selected objects and then every change to a handler, until the handler is done,
-// the context ends, or a request fails. It resumes interrupted watches. After a transient error, it
-// retries any list except the first. It always lists the most recent version.
+// Objects passes the selected objects and then every change to a handler, until the handler is done, the context
+// ends, or a request fails. It resumes interrupted watches, and retries any list except the first after a transient
+// error. Every list is a consistent read, without a resourceVersion.
 func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection, h Handler[T]) error {
 	for first := true; ; {
 		found, resourceVersion, err := list[T](ctx, from, selected)

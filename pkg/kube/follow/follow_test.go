@@ -87,8 +87,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// script is a server that returns the given results of lists and watches in order. After the last
-// given result, lists are empty, and watches stay open.
+// script is a server that returns the given results of lists and watches in order. Successful lists are empty.
+// After the last given result, lists succeed, and watches stay open.
 type script struct {
 	lists   []error
 	watches []watched
@@ -220,8 +220,8 @@ func TestObjectsPauses(t *testing.T) {
 	}
 }
 
-// A response to a list or a watch shows that the server can be reached, even an error unless it is transient. If
-// the first list fails, Objects returns the error. Otherwise, it records that the connection is lost.
+// Any response except a transient error shows that the server can be reached. A transient error means that the
+// connection is lost. For the first list, Objects only returns the error.
 func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 	t.Parallel()
 	away := slices.Repeat([]error{errAway}, 5)
@@ -247,7 +247,7 @@ func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 		{"a watch that is too old", false, endsThen(errExpired), nil},
 		{"a watch of a server that is starting", false, endsThen(errAway), []bool{true, false}},
 		{"a watch without a connection", false, endsThen(&url.Error{Op: "Get", URL: "https://server", Err: errors.New("connection refused")}), []bool{true, false}},
-		// The error does not show that there is a connection.
+		// A canceled request does not show that the connection is back.
 		{"a watch of a program that ends", false, endsThen(context.Canceled), []bool{true, false}},
 	} {
 		bubble.Test(t, func(t *testing.T) {

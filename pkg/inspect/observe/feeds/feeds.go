@@ -68,8 +68,7 @@ type Lease struct {
 	Err  error
 }
 
-// key identifies a feed. Feeds with other values have keys of another type, because Pods and Children may
-// read the same objects.
+// key identifies a feed. V distinguishes the keys of Pods and Children, which can read the same objects.
 type key[V any] struct {
 	schema.GroupVersionKind
 	namespace string

@@ -99,7 +99,7 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		synctest.Wait() // the followers went on during the read
+		synctest.Wait() // the followers continued during the read
 		r, waited := status.NewReport(e), *shown.Load()
 		for who, test := range map[string]struct {
 			shown  status.Report
@@ -151,7 +151,7 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 
 func pick(random *rand.Rand, all ...string) string { return all[random.IntN(len(all))] }
 
-// changeAnything changes or removes a random object, which may be unrelated to the Deployment.
+// changeAnything changes or removes a random object, which might be unrelated to the Deployment.
 func (s *server) changeAnything(t *testing.T, random *rand.Rand) {
 	owner := pick(random, "web-1", "web-2", "alien")
 	switch random.IntN(6) {

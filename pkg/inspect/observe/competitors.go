@@ -70,7 +70,7 @@ func listAs[T any](ctx context.Context, client dynamic.Interface, resource schem
 	return all, nil
 }
 
-// recount computes the counts of each budget from the pods, because the status of a budget may be outdated.
+// recount computes the counts of each budget from the pods, because the status of a budget might be outdated.
 func (m *model) recount(ctx context.Context, e *status.Snapshot) error {
 	pods, err := contents(ctx, m, m.Pods(m.target.Namespace, ""))
 	if err != nil {

@@ -65,9 +65,9 @@ func Ready() Condition {
 	}}
 }
 
-// Scaled returns the condition that an object with this count is ready, or that it is paused and all pods are
-// ready. known means that WaitTarget.Check compares the count. If known is false, a different count in the
-// report is an error.
+// Scaled returns the condition that an object with this count is ready, or that all its pods are ready during a pause
+// that does not affect the count. known means that WaitTarget.Check compares the count. If known is false, a
+// different count in the report is an error.
 func Scaled(replicas int32, known bool) Condition {
 	g := Ready()
 	g.CountOnly = true

@@ -61,7 +61,6 @@ func (f *recorder) forget() {
 	f.shown = nil
 }
 
-// last returns the last shown report.
 func (f *recorder) last() status.Report {
 	all := f.seen()
 	if len(all) == 0 {
@@ -83,7 +82,6 @@ func (f *recorder) saw(t *testing.T, want ...string) {
 	f.forget()
 }
 
-// namedDeployment returns a Deployment with another name.
 func namedDeployment(t *testing.T, name string, desired int) *unstructured.Unstructured {
 	t.Helper()
 	obj := deployment(t, desired, 0)

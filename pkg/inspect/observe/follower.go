@@ -288,7 +288,7 @@ func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unst
 }
 
 // confirm returns the report and the object that a wait must use. If the watches show that the object is
-// ready, confirm reads everything again once, because watches may lag behind each other. For shipped and
+// ready, confirm reads everything again once, because one watch can lag behind another. For shipped and
 // built-in kinds, it relies on the status and reads nothing.
 func (m *model) confirm(ctx context.Context, g Condition, obj *unstructured.Unstructured, r status.Report) (status.Report, *unstructured.Unstructured, error) {
 	if kind := m.target.Kind; !r.Verdict.Settled() || !g.FailsFast || m.confirmed || kind.Shipped() || kind.BuiltIn() {

@@ -12,8 +12,8 @@ import (
 type history struct {
 	first        *status.Snapshot
 	acted, below bool
-	// pods contains the UIDs of all pods that the target has owned. It is set only if another program reconciles
-	// the target.
+	// pods contains the UIDs of all pods that the target has owned. It is set only if neither run-controller nor
+	// Kubernetes itself reconciles the target.
 	pods    map[types.UID]bool
 	live    int32 // the number of active pods in the first observation of pods, or -1 before that observation
 	counted bool  // the count was written just before the wait

@@ -44,15 +44,16 @@ type model struct {
 	between []schema.GroupVersionKind
 
 	mu sync.Mutex
-	// about contains the UIDs of the target and its children.
+	// about contains the UIDs of the target, its pods, and its children.
 	about sets.Set[types.UID]
 
 	// patient means that observations wait for events and nodes that can explain why the target is not ready. If
-	// patient is false, an observation skips feeds that have not synced, and sets partial.
+	// patient is false, an observation skips those that have not been read, and sets partial.
 	patient, partial bool
 	// confirmed means that a new read has confirmed that the target is ready.
 	confirmed bool
-	// begun is when the current observation began, or when the observation last stopped waiting for a feed.
+	// begun is when the current observation began or last stopped waiting for a feed, so that such waits do not
+	// lengthen the rest after the observation.
 	begun time.Time
 }
 
@@ -200,9 +201,9 @@ func (m *model) podSelector() string {
 	return m.target.Kind.PodSelector(m.object)
 }
 
-// addChildren adds the objects between the target and its pods. It finds them by their controller references.
-// It reads all objects of each kind, because a child may have no pods. If the target has no pods, it also
-// searches the kinds that create pods.
+// addChildren adds the objects between the target and its pods, which it finds by their controller references. It
+// reads all objects of each kind, because a child can have no pods, such as a ReplicaSet that is scaled to zero. If
+// the target has no pods, it also searches the kinds that create pods.
 func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow.Index[*problem.Pod]) error {
 	m.addKinds(pods.Kinds.UnsortedList()...)
 	var read []follow.Index[status.Child]
@@ -216,7 +217,7 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow
 			}
 		}
 		if i == len(m.between) {
-			// If the target has pods or children, these kinds may be unrelated to it.
+			// If the target has pods or children, the forbidden kinds are probably unrelated to it.
 			if len(e.Pods)+len(e.Children) == 0 {
 				e.Unread = append(e.Unread, forbidden...)
 			}
@@ -229,7 +230,7 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow
 			return cause
 		}
 		if err != nil {
-			// Continue, because the kind may be unrelated to the target.
+			// Continue, because the kind might be unrelated to the target.
 			klog.FromContext(ctx).V(1).Info("Ignoring the owners of a kind", "kind", m.between[i], "err", err)
 			if mapping, known := m.Mapper.RESTMapping(m.between[i].GroupKind(), m.between[i].Version); known == nil && apierrors.IsForbidden(err) {
 				forbidden = append(forbidden, mapping.Resource.Resource)
@@ -301,7 +302,7 @@ func (m *model) childrenOf(gvk schema.GroupVersionKind) *feeds.Children {
 	return m.Children(gvk, m.target.Namespace, selector)
 }
 
-// noteAbout records the UIDs of the target and its children. New UIDs cause another observation.
+// noteAbout records the UIDs of the target, its pods, and its children. New UIDs cause another observation.
 func (m *model) noteAbout(e status.Snapshot) {
 	now := belonging(e)
 	m.mu.Lock()

@@ -145,8 +145,8 @@ func TestReadIntermediate(t *testing.T) {
 	}
 }
 
-// A pod can own objects that create pods. For example, the workers of a leader belong to a
-// StatefulSet that the leader owns. Reads and waits see changes of these objects.
+// A pod can own objects that create pods. For example, the workers of a leader belong to a StatefulSet that the
+// leader owns. Both a read and a wait include the events of the StatefulSet.
 func TestWhatStandsBelowAPod(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// readObject returns the model of a target's object. For kinds that other programs reconcile, it first finds
-// the status fields and the replica field.
+// readObject converts a target's object to the input of a verdict. For kinds that other programs reconcile, it
+// first finds the status fields and the replica field.
 func readObject(ctx context.Context, c *kube.Clients, t Target) (status.Object, error) {
 	if t.Kind.Reconciled() {
 		return facts.Of(t.Kind, t.Object)

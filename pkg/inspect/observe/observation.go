@@ -36,8 +36,8 @@ func (s Observation) differs(other Observation) bool {
 	return r.Verdict != o.Verdict || r.Reason != o.Reason || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
 }
 
-// turned is like differs, but usually ignores the text of the reason, which may contain durations. If
-// only one of the observations is partial, it compares the text, too.
+// turned is like differs, but compares the code of the reason instead of the text, because the text can contain
+// durations. If only one of the observations is partial, turned also compares the text.
 func (s Observation) turned(other Observation) bool {
 	r, o := s.Report, other.Report
 	return r.Verdict != o.Verdict || r.ReasonCode != o.ReasonCode || s.Partial != other.Partial && r.Reason != o.Reason || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)

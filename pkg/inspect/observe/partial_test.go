@@ -42,7 +42,6 @@ func waitForWeb(t *testing.T, s *server, limits Limits) (shown []Observation, to
 	return shown, time.Since(begun), errors.Join(errs...)
 }
 
-// reasonsOf returns the codes of the reasons in observations.
 func reasonsOf(shown []Observation) string {
 	var codes []problem.Code
 	for _, s := range shown {
@@ -54,7 +53,7 @@ func reasonsOf(shown []Observation) string {
 // A wait can end before the events are read, because events only explain why an object is not ready.
 func TestWaitEndsBeforeEventsAreKnown(t *testing.T) {
 	t.Parallel()
-	// At the start, the server has not answered the list request for events. After a minute, it has failed.
+	// At the start, the server has not answered the list request for events. After a minute, the request has failed.
 	for _, after := range []time.Duration{0, time.Minute} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
@@ -156,7 +155,7 @@ func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 	})
 }
 
-// With many objects, each is first shown once its events are known, but after at most one second.
+// With many objects, each object is first shown when its events are known, or after one second.
 func TestFleetShowsReasons(t *testing.T) {
 	t.Parallel()
 	for delay, want := range map[time.Duration]string{300 * time.Millisecond: "[VolumeNotMounted]", 5 * time.Second: "[PodsStarting VolumeNotMounted]"} {

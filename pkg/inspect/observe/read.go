@@ -29,8 +29,7 @@ type Extent struct {
 	Recount bool
 }
 
-// Read returns a snapshot of a target, and the target with its object. If t.Object is nil, Read reads
-// the object first.
+// Read reads a single target. See Reader.Read.
 func Read(ctx context.Context, c *kube.Clients, t Target, x Extent) (status.Snapshot, Target, error) {
 	r := NewReader(ctx, c, false)
 	defer r.Stop()

@@ -154,8 +154,8 @@ func TestReadAll(t *testing.T) {
 	}
 }
 
-// The lease of a controller for all namespaces is in a namespace that may also have its own controller. The
-// leases in that namespace are read only once.
+// The leases of controllers for all namespaces are in kube-system. For an object in kube-system, the leases in that
+// namespace are read only once.
 func TestLoopsOfTheNamespaceOfAll(t *testing.T) {
 	t.Parallel()
 	for namespace, want := range map[string]int{"ns": 2, apis.LeaseNamespaceForAll: 1} {
@@ -213,7 +213,7 @@ func TestReadWithoutRights(t *testing.T) {
 	if e, _, err := Read(t.Context(), c, web(), Extent{Depth: Reasons}); err != nil || !slices.Equal(e.Unread, []string{"events"}) || !status.NewReport(e).Verdict.Settled() {
 		t.Errorf("of what probes end: not read is %v, %v", e.Unread, err)
 	}
-	// "describe" requests the events again.
+	// With Details, Read requests events several times, but Unread lists them only once.
 	if e, _, err := Read(t.Context(), c, web(), Extent{Depth: Details, Competitors: true}); err != nil || !slices.Equal(e.Unread, []string{"events"}) {
 		t.Errorf("of all that there is: not read is %v, %v", e.Unread, err)
 	}

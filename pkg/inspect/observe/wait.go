@@ -259,7 +259,7 @@ func (e *FailedError) Unwrap() error { return e.Err }
 func (s Observation) recheck() time.Duration {
 	switch s.Report.ReasonCode {
 	case problem.CodeChildNotReady, problem.CodeStatusBehind, problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeConditionFalse:
-		return follow.Pause // the verdict may change without a watch event
+		return follow.Pause // the verdict can change without a watch event
 	}
 	return s.Report.Recheck
 }

@@ -371,7 +371,7 @@ func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 	}
 }
 
-// differs compares everything that a user sees. turned usually ignores the text of the reason.
+// differs compares the text of the reason. turned compares its code and, if only one observation is partial, the text.
 func TestObservationsDiffer(t *testing.T) {
 	t.Parallel()
 	report := status.Report{Verdict: status.Progressing, ReasonCode: problem.CodePodsStarting, Reason: "1 of 2 pods ready", Replicas: status.Replicas{Desired: 2, Ready: 1}}

@@ -118,8 +118,8 @@ func TestWaitEndsSoon(t *testing.T) {
 	}
 }
 
-// Watches of different types may lag behind each other. A wait does not end if they agree on an
-// outdated state.
+// A watch of one type can lag behind a watch of another. A wait does not end if the watches agree on an outdated
+// state.
 func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -423,7 +423,7 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 			if !w.over() || refused != apierrors.IsForbidden(w.err) || !refused && (w.err != nil || !last.Met || last.Report.Verdict != status.Ready) {
 				t.Errorf("%s: it has ended: %t, %v, with %s", what, w.over(), w.err, last.State())
 			}
-			// The wait may end before it begins to watch.
+			// The wait might end before it begins to watch.
 			sent := slices.DeleteFunc(s.sent(), func(request string) bool { return request == "watch deployments" })
 			if test.want != nil && !slices.Equal(sent, test.want) || s.count("list pods") != test.pods {
 				t.Errorf("%s: it sends %v, %d lists of pods", what, sent, s.count("list pods"))

@@ -56,7 +56,7 @@ type Container struct {
 	previous bool
 	end      string
 	// last means that the newest run has ended, and the container waits for a restart. The log of this run is
-	// requested as the previous one, because the container may restart before the request.
+	// requested as the previous one, because the container might restart before the request.
 	last bool
 	// broken means that the container failed, or was restarted and is not ready.
 	broken bool

@@ -63,7 +63,7 @@ func NewFollowers(n int, r Reader, w Wanted, stop context.CancelCauseFunc) []*Fo
 	return all
 }
 
-// See stops following deleted pods, and follows new ones until the context ends.
+// See follows the selected containers in a report until the context ends, and stops following deleted pods.
 func (f *Follower) See(ctx context.Context, report status.Report) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -241,7 +241,7 @@ var errTurn = errors.New("others wait for their turn")
 func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded bool, err error) {
 	f := t.follower
 	if !f.slots.take(ctx, t.gone, f.Out) {
-		return false, true, nil // determine the next step again, because the state may have changed
+		return false, true, nil // determine the next step again, because the state might have changed
 	}
 	defer f.slots.leave()
 	ctx, cancel := context.WithCancelCause(ctx)

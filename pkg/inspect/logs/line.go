@@ -42,7 +42,7 @@ func (r *lineReader) next() (text string, err error) {
 	for {
 		part, err := r.from.ReadSlice('\n')
 		part = bytes.TrimSuffix(part, []byte("\n"))
-		// Keep one more byte, because the last byte may be the carriage return at the end of the line.
+		// Keep one more byte, because the last byte might be the carriage return at the end of the line.
 		if room := maxLine + 1 - len(r.line); len(part) > room {
 			over, part = true, part[:room]
 		}

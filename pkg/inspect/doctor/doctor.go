@@ -32,7 +32,7 @@ func (d *Doctor) Run(ctx context.Context) ([]check.Result, error) {
 	if err != nil {
 		return nil, err // no other check can run
 	}
-	d.Finder.Invalidate() // the cache may lack new CRDs
+	d.Finder.Invalidate() // the cache might lack new CRDs
 	d.commands = d.ClusterContext()
 	d.user = cmp.Or(d.User(ctx), "you")
 	checks := []check.Result{check.Server(server.GitVersion, d.Host)}

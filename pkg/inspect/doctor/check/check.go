@@ -33,7 +33,7 @@ const (
 )
 
 // oldestServer is the first version that always enforces the validation rules in the CRDs. Older
-// servers may admit invalid objects.
+// servers can admit invalid objects.
 const oldestServer = "1.29"
 
 // The oldest and the newest version of Kubernetes that the tests run against.

@@ -16,7 +16,7 @@ import (
 // Right is a permission for resources in a namespace or, if Namespace is empty, in the whole cluster.
 type Right authorizationv1.ResourceAttributes
 
-// String returns the right in the form of the arguments of "kubectl auth can-i".
+// String returns the verb, and the resource in the syntax of "kubectl create role", such as deployments.apps/scale.
 func (r Right) String() string { return r.Verb + " " + r.resource() }
 
 func (r Right) resource() string {
@@ -40,7 +40,7 @@ type VerbRights struct {
 // Asker is the user whose rights are checked, in a namespace or, if Namespace is empty, in all namespaces.
 type Asker struct {
 	User, Namespace string
-	// Idle is set if there are no objects for this program to reconcile.
+	// Idle is set if no shipped kind is installed, and no declared kind has objects.
 	Idle     bool
 	Commands commandline.Context
 }

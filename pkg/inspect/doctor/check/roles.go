@@ -42,8 +42,8 @@ func (a Asker) BindRoles(checks []Result, needed []VerbRights, installed sets.Se
 	}
 }
 
-// RoleKind returns "clusterrole" or "role", the kind of a role that "install --roles" installs for a
-// namespace, or for all namespaces if it is "". If that command does not install the role, the kind is "".
+// RoleKind returns the kind of a role that "install --roles" installs for a namespace or, if namespace is "", for all
+// namespaces: "clusterrole", "role", or "" if that command does not install the role.
 func RoleKind(role, namespace string) string {
 	switch {
 	case role == Viewer || role == Editor:

@@ -1,6 +1,5 @@
-// Package doctor checks whether a user can work in a namespace. It reads the server's version and
-// CRDs, the user's permissions, the controllers, and the objects whose pods are blocked. Package
-// check evaluates the data.
+// Package doctor checks whether a user can work in a namespace. It reads the server's version and CRDs, the user's
+// permissions, the controllers, and the objects whose pods are blocked. Package check evaluates the data.
 package doctor
 
 import (

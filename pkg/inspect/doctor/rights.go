@@ -61,9 +61,8 @@ func (d *Doctor) roles(ctx context.Context) sets.Set[string] {
 	return installed
 }
 
-// neededRights returns the rights that each verb needs for the served kinds in namespace, or in all
-// namespaces if it is "". If no kinds are served, it returns the rights for Deployments. No role in
-// deploy/rbac grants these.
+// neededRights returns the rights that each verb needs for the served kinds in namespace, or in all namespaces if it is
+// "". If no kinds are served, it returns the rights for Deployments. No role in deploy/rbac grants these.
 func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, error) {
 	editor, viewer, revisions := check.Editor, check.Viewer, "controllerrevisions.apps"
 	if len(served) == 0 {

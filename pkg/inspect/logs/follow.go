@@ -19,8 +19,7 @@ const (
 	turn = 2 * time.Second
 	// drain is how long the log of a pod is read after the pod is deleted.
 	drain = 10 * time.Second
-	// A log that ended or cannot be read is reopened after leastPause. The pause doubles each time,
-	// up to longestPause.
+	// A log that ended or cannot be read is reopened after leastPause. The pause doubles each time, up to longestPause.
 	leastPause, longestPause = time.Second, 10 * time.Second
 )
 

@@ -53,8 +53,7 @@ func (open Open) open(ctx context.Context, r Request) (io.ReadCloser, error) {
 	return body, err
 }
 
-// MissingRightError means that the user is not allowed to read logs. The message contains the missing RBAC
-// rule.
+// MissingRightError means that the user is not allowed to read logs. The message contains the missing RBAC rule.
 type MissingRightError struct {
 	Namespace string
 	Err       error

@@ -2,10 +2,9 @@ package logs
 
 import "time"
 
-// resume records how far the log of a container has been read, so that the log can be reopened without
-// repeating lines. The server can begin only at a whole second, and lines of stdout and stderr may be
-// slightly out of order. Therefore, resume counts the lines since the start of the second in which the newest
-// line was written.
+// resume records how far the log of a container has been read, so that the log can be reopened without repeating lines.
+// The server can begin only at a whole second, and lines of stdout and stderr may be slightly out of order. Therefore,
+// resume counts the lines since the start of the second in which the newest line was written.
 type resume struct {
 	// oldest and newest are the times of the first line and of the newest line.
 	oldest, newest time.Time

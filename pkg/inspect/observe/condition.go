@@ -31,8 +31,7 @@ type Condition struct {
 	CountOnly bool
 	// Absent means that the object need not exist. If Absent is false, a missing object ends the wait.
 	Absent bool
-	// Met reports whether an observation meets the condition. An error means that no later
-	// observation can meet it.
+	// Met reports whether an observation meets the condition. An error means that no later observation can meet it.
 	Met func(s Observation) (bool, error)
 	// Now, if set, describes the current state of an object that exists. See now.
 	Now func(s Observation) string
@@ -111,10 +110,9 @@ func (s Observation) reportsPause() bool {
 	return s.Kind.Reconciled() && len(s.Kind.Mapping.Status.Conditions) > 0
 }
 
-// pauseReported reports whether the condition Paused matches the pause annotations. The observed generation
-// would not show this, because a change of annotations does not increase the generation. If a pause has an
-// end, the condition may be true or false, because the controller decides when the pause ends. Without a
-// pause, the condition may be missing.
+// pauseReported reports whether the condition Paused matches the pause annotations. The observed generation would not
+// show this, because a change of annotations does not increase the generation. If a pause has an end, the condition may
+// be true or false, because the controller decides when the pause ends. Without a pause, the condition may be missing.
 func (s Observation) pauseReported() bool {
 	pause := apis.ReadPause(s.Object.GetAnnotations())
 	list, _, _ := unstructured.NestedFieldNoCopy(s.Object.Object, s.Kind.Mapping.Status.Conditions...)

@@ -264,8 +264,7 @@ func TestConditionReplaced(t *testing.T) {
 	}
 }
 
-// FuzzParseCondition checks that any value of --for results in a condition or an error, and that no condition
-// panics.
+// FuzzParseCondition checks that any value of --for results in a condition or an error, and that no condition panics.
 func FuzzParseCondition(f *testing.F) {
 	for _, word := range []string{"", "ready", "CREATE", "delete", "condition=Ready", "condition=Ready=False", "condition==", "jsonpath={.status.readyReplicas}=3", "jsonpath=", "jsonpath={..}=a"} {
 		f.Add(word)

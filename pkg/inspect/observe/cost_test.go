@@ -63,8 +63,7 @@ func TestCostOfManyTargets(t *testing.T) { // not parallel, because it counts al
 	}
 }
 
-// Anyone who can create leases in a namespace can create many, so each lease is parsed only once for all
-// objects.
+// Anyone who can create leases in a namespace can create many, so each lease is parsed only once for all objects.
 func TestCostOfLeases(t *testing.T) { // not parallel, because it counts allocations
 	const objects, leases = 50, 200
 	s := newServer(t)

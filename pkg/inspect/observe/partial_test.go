@@ -32,8 +32,7 @@ func probe(t *testing.T, pod *unstructured.Unstructured, restarts int) *unstruct
 	return set(t, set(t, pod, containers, "spec", "containers"), []any{c}, "status", "containerStatuses")
 }
 
-// waitForWeb waits until the Deployment is ready. It returns the shown observations, the duration,
-// and the error.
+// waitForWeb waits until the Deployment is ready. It returns the shown observations, the duration, and the error.
 func waitForWeb(t *testing.T, s *server, limits Limits) (shown []Observation, took time.Duration, err error) {
 	t.Helper()
 	begun := time.Now()

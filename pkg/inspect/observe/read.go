@@ -45,8 +45,7 @@ func NewReader(ctx context.Context, c *kube.Clients, several bool) *Reader {
 	return &Reader{feeds.New(ctx, c, nil, feeds.Mode{Once: true, Shared: several})}
 }
 
-// Read returns a snapshot of a target, and the target with its object. If t.Object is nil, Read reads
-// the object first.
+// Read returns a snapshot of a target, and the target with its object. If t.Object is nil, Read reads the object first.
 func (r *Reader) Read(ctx context.Context, t Target, x Extent) (status.Snapshot, Target, error) {
 	m := newModel(r.Feeds, t, x, func() {})
 	m.patient = true

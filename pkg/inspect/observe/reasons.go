@@ -84,10 +84,9 @@ func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r statu
 	return m.addNodes(ctx, e, r.Pods)
 }
 
-// eventFeeds subscribes to feeds of events, and returns the feeds. If events are watched, a single feed
-// contains all events in the namespace except for the events of normal pod starts. If events are listed once,
-// the feeds contain at least the events about the given objects or, if no objects are given, the Killing
-// events of all pods.
+// eventFeeds subscribes to feeds of events, and returns the feeds. If events are watched, a single feed contains all
+// events in the namespace except for the events of normal pod starts. If events are listed once, the feeds contain at
+// least the events about the given objects or, if no objects are given, the Killing events of all pods.
 func (m *model) eventFeeds(e status.Snapshot, about []types.UID) []*feeds.Events {
 	var selectors []string
 	switch {

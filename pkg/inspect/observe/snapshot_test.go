@@ -276,8 +276,7 @@ func TestEventsOfPodsThatAreReady(t *testing.T) {
 	}
 }
 
-// If a pod is not ready for an unknown reason, its node is read. Each node is read once, and only a
-// few nodes are read.
+// If a pod is not ready for an unknown reason, its node is read. Each node is read once, and only a few nodes are read.
 func TestUnexplainedNodes(t *testing.T) {
 	t.Parallel()
 	var many []problem.Pod

@@ -55,8 +55,7 @@ func limits(timeout, failAfter time.Duration) Limits {
 	return Limits{Timeout: timeout, FailAfter: failAfter, FailFast: true}
 }
 
-// waitFor starts a wait for conditions of a single target. The result of the wait is the error of that
-// target.
+// waitFor starts a wait for conditions of a single target. The result of the wait is the error of that target.
 func (s *server) waitFor(t *testing.T, a *Waiter, target Target, all ...Condition) *waiting {
 	t.Helper()
 	a.Clients = s.clients()
@@ -221,8 +220,7 @@ func TestWaitForWhatIsPaused(t *testing.T) {
 	})
 }
 
-// The conditions of a wait must be met one after the other. Only the last condition marks an observation as
-// met.
+// The conditions of a wait must be met one after the other. Only the last condition marks an observation as met.
 func TestWaitForOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -270,8 +268,7 @@ func TestWaitForWhatHolds(t *testing.T) {
 	})
 }
 
-// The errors of a wait have the order of its targets. Targets in the same namespace share their lists
-// and watches.
+// The errors of a wait have the order of its targets. Targets in the same namespace share their lists and watches.
 func TestWaitForSeveral(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -332,8 +329,7 @@ func TestWaitShows(t *testing.T) {
 	}
 }
 
-// An object with a doubtful verdict is checked again soon, because no watch event reports when the
-// doubt ends.
+// An object with a doubtful verdict is checked again soon, because no watch event reports when the doubt ends.
 func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]struct {

@@ -60,8 +60,7 @@ func serveWeb(t *testing.T, ready int) *server {
 	return s
 }
 
-// setOf returns a Set with two pods. ready is the number of ready pods. Another program reconciles
-// Sets.
+// setOf returns a Set with two pods. ready is the number of ready pods. Another program reconciles Sets.
 func setOf(t testing.TB, ready int) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: example.com/v1, kind: Set, metadata: {name: web, namespace: ns, uid: web, generation: 1},
@@ -118,8 +117,7 @@ func TestWaitEndsSoon(t *testing.T) {
 	}
 }
 
-// A watch of one type can lag behind a watch of another. A wait does not end if the watches agree on an outdated
-// state.
+// A watch of one type can lag behind a watch of another. A wait does not end if the watches agree on an outdated state.
 func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -349,8 +347,7 @@ func TestRestAfter(t *testing.T) {
 	}
 }
 
-// If the first observation fails, the wait ends. Later errors are retried, unless the user has lost a
-// permission.
+// If the first observation fails, the wait ends. Later errors are retried, unless the user has lost a permission.
 func TestWaitOutlastsAServerThatFails(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -435,8 +432,7 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// After a new read has confirmed that the target is ready, the target is not read again while it
-// stays ready.
+// After a new read has confirmed that the target is ready, the target is not read again while it stays ready.
 func TestWaitConfirmsOnce(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -75,8 +75,7 @@ func versions(t *testing.T, f *podFeed) map[string]string {
 	return known
 }
 
-// A feed always has the same objects as a new list, however watches fail. It lists again only if a
-// watch has expired.
+// A feed always has the same objects as a new list, however watches fail. It lists again only if a watch has expired.
 func TestFeedIsWhatAListSays(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(25) {
@@ -229,8 +228,7 @@ func TestSubscribersAreToldWhatMatters(t *testing.T) {
 	}
 }
 
-// A failed feed returns its error to readers. Readers of a feed that has not synced wait until their
-// context ends.
+// A failed feed returns its error to readers. Readers of a feed that has not synced wait until their context ends.
 func TestFeedThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	f := newFeed()
@@ -269,8 +267,7 @@ func TestKnownOnceReported(t *testing.T) {
 	}
 }
 
-// If the user is not allowed to list pods, or loses this permission, a feed returns the error and
-// does not list again.
+// If the user is not allowed to list pods, or loses this permission, a feed returns the error and does not list again.
 func TestFeedThatMayNotList(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]struct {

@@ -46,8 +46,7 @@ func Declaration(crd string, strategy kinds.Strategy, err error, commands comman
 	return Result{Name: "kind " + crd, State: Passed, Message: "declared: plan " + string(strategy)}
 }
 
-// versionsOf returns the versions of a CRD as JSON, because numbers from YAML and from the server
-// have different types.
+// versionsOf returns the versions of a CRD as JSON, because numbers from YAML and from the server have different types.
 func versionsOf(crd *unstructured.Unstructured) []byte {
 	versions, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "versions") // nil if there are none
 	data, _ := json.Marshal(versions)                                                // cannot fail for decoded JSON

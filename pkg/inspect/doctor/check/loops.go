@@ -36,9 +36,8 @@ func missing(orphans []string, namespace string) Result {
 	return Result{Name: "controller", State: Failed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace)}
 }
 
-// Loops returns a result for each live loop that covers the namespace or, if namespace is "", any
-// namespace. It adds one result for the kinds (plural.group) that no live loop reconciles there.
-// version is the version of this program.
+// Loops returns a result for each live loop that covers the namespace or, if namespace is "", any namespace. It adds
+// one result for the kinds (plural.group) that no live loop reconciles there. version is the version of this program.
 func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, now time.Time, commands commandline.Context) []Result {
 	var checks []Result
 	var last leaserecord.Loop

@@ -45,8 +45,7 @@ type Asker struct {
 	Commands commandline.Context
 }
 
-// Rights checks whether the user has the rights that a verb needs. A nil answer means that the
-// server did not answer.
+// Rights checks whether the user has the rights that a verb needs. A nil answer means that the server did not answer.
 func (a Asker) Rights(verb VerbRights, answers map[Right]*bool) Result {
 	var missing []Right
 	asked := true
@@ -89,9 +88,8 @@ func subject(user string) string {
 	return "--user=" + user
 }
 
-// grant returns the commands that grant the missing rights. A role from "kubectl create role" allows
-// each of its verbs on each of its resources, so each namespace, name, and set of verbs needs its own role
-// and binding.
+// grant returns the commands that grant the missing rights. A role from "kubectl create role" allows each of its verbs
+// on each of its resources, so each namespace, name, and set of verbs needs its own role and binding.
 func (a Asker) grant(what string, missing []Right) []string {
 	verbsOf := map[Right][]string{} // by the right without its verb
 	for _, r := range missing {

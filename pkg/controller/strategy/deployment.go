@@ -79,8 +79,8 @@ func deploymentOf(u *unstructured.Unstructured) plan.Deployment {
 		return d
 	}
 	d.Controller = ref.UID
-	// Ignore labels and annotations that others set, such as the rollout's revision. The labels that an
-	// owner sets are also in the pod template.
+	// Keep only the labels and annotations that this program sets, and not, for example, the annotation
+	// deployment.kubernetes.io/revision. This program sets only labels that are also in the pod template.
 	ours, _, _ := unstructured.NestedMap(u.Object, "spec", "template", "metadata", "labels")
 	labels, annotations := map[string]any{}, map[string]any{}
 	for name := range ours {
@@ -97,7 +97,7 @@ func deploymentOf(u *unstructured.Unstructured) plan.Deployment {
 	}
 	var status appsv1.DeploymentStatus
 	stored, _ := u.Object["status"].(map[string]any)
-	// This cannot fail, because the server checks the types of the fields.
+	// The conversion cannot fail, because the server checks the types of the fields.
 	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(stored, &status)
 	d.Generation, d.ObservedGeneration = u.GetGeneration(), status.ObservedGeneration
 	d.Current, d.Updated, d.Ready, d.Available = status.Replicas, status.UpdatedReplicas, status.ReadyReplicas, status.AvailableReplicas

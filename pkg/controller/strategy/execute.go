@@ -112,7 +112,7 @@ func batch(operations []plan.Operation) int {
 	return n
 }
 
-// proceed reports whether another operation of a batch may start. begun is the number of operations that have started.
+// proceed reports whether another operation of a batch may start, after begun operations have started.
 func (w *Work) proceed(begun int) bool {
 	return (begun < sliceLeast || w.Clock.Now().Before(w.end)) && w.Current()
 }
@@ -260,16 +260,16 @@ func Finish(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 }
 
-// maxBatch is the maximum number of parallel writes. On a busy server, it determines how many requests
-// the controller gets through, compared with the scheduler and kubelets. The ReplicaSet controller sends
-// up to 250 in parallel. An HTTP/2 connection allows 100, so 128 writes need two connections. Higher
-// values used more resources without being faster.
+// maxBatch is the maximum number of parallel writes. On a busy server, it determines the controller's share
+// of the requests, relative to the scheduler and kubelets. The ReplicaSet controller sends up to 250 in
+// parallel. An HTTP/2 connection allows 100, so 128 writes need two connections. Higher values used more
+// resources without being faster.
 const maxBatch = 128
 
 // SlowStart calls do for each item in parallel. It starts with one call and allows one more after every
 // success, so the number of parallel calls doubles in the time of one call. It starts no call after the
-// first error, after ctx is done, or if proceed returns false. The argument of proceed is the number of calls so
-// far. SlowStart waits for the calls in flight, and returns the number of calls and the first error.
+// first error, after ctx is done, or while proceed, which gets the number of calls so far, returns false.
+// SlowStart waits for the calls in flight, and returns the number of calls and the first error.
 func SlowStart[T any](
 	ctx context.Context, items []T, proceed func(begun int) bool, do func(context.Context, T) error,
 ) (begun int, err error) {

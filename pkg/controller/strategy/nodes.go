@@ -62,7 +62,7 @@ func forNode(pod *corev1.Pod, node string) {
 	only := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 		MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}},
 	}}}
-	// Change copies, because other pods share the template.
+	// Change copies, because all pods of the owner share these pointers.
 	affinity := ptr.Deref(pod.Spec.Affinity, corev1.Affinity{})
 	nodeAffinity := ptr.Deref(affinity.NodeAffinity, corev1.NodeAffinity{})
 	nodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = only

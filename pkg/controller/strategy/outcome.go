@@ -29,12 +29,12 @@ type Outcome struct {
 	// Reason and Message are set.
 	Refused map[slots.Slot]plan.Refusal
 	// Declined holds, by the kind of the child, the message about a refused write of a revision or of a
-	// pod's labels. Operations on children of other kinds continue.
+	// pod's labels. After a refused revision, no more revisions are written. All other operations continue.
 	Declined map[plan.Kind]string
 	// Failing means that the server failed while it processed a create or an apply, or that it did not
 	// answer a write of a revision.
 	Failing bool
-	// Ending means that the namespace is terminating or missing, so that nothing is retried.
+	// Ending means that the namespace is terminating or missing, so an immediate retry is useless.
 	Ending bool
 
 	failures []error

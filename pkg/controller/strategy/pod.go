@@ -22,8 +22,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// PodSource returns a source that watches all pods, so that the controller also finds pods without
-// labels.
+// PodSource returns a source that watches all pods, because a pod may have lost its identity labels.
 func PodSource(c Clients) informer.Source {
 	s := informer.SourceOf("pods", c.Core.Pods(c.Namespace), &corev1.Pod{}, trimPod, podsEqual)
 	s.Singular = "pod"
@@ -61,7 +60,7 @@ func trimPod(pod *corev1.Pod) any {
 }
 
 // mayBeOurs reports whether the pod has the identity label or is controlled by a custom resource. It
-// accepts custom resources of any kind, because the CRD may be declared later.
+// accepts custom resources of any kind, because their CRD might declare the kind later.
 func mayBeOurs(pod *corev1.Pod) bool {
 	if _, labeled := pod.Labels[apis.LabelOwner]; labeled {
 		return true

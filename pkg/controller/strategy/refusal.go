@@ -43,8 +43,7 @@ func serverFailed(err error) bool { return statusOf(err).Code >= http.StatusInte
 // succeeded before the connection broke or the server failed.
 func answered(err error) bool { return statusOf(err).Code > 0 && !serverFailed(err) }
 
-// namespaceEnds reports whether a write failed because its namespace is terminating or does not
-// exist.
+// namespaceEnds reports whether a write failed because its namespace is terminating or does not exist.
 func namespaceEnds(err error) bool {
 	details := statusOf(err).Details
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||

@@ -134,7 +134,7 @@ func (c *client) write(ctx context.Context, object *coordinationv1.Lease, send f
 	if !c.leads {
 		c.since = metav1.NewMicroTime(sent)
 	}
-	// The election sets both times before it calls Get, but Get may wait for a long time.
+	// The election sets both times before it calls Get, which can wait for a long time.
 	object.Spec.AcquireTime, object.Spec.RenewTime = &c.since, new(metav1.NewMicroTime(sent))
 	written, err := send()
 	switch {

@@ -35,7 +35,7 @@ func TestFence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// Without a monotonic part, times are compared by the wall clock, as after a suspend.
+			// Without monotonic readings, both comparisons use the wall clock, which also advances during a suspend.
 			clk := clocktesting.NewFakePassiveClock(start.Round(0).Add(test.since))
 			l := &Lease{Clock: clk}
 			if !test.never {

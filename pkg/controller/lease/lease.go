@@ -38,7 +38,6 @@ const (
 // Lease lets only one loop per scope work at a time. Two loops would be safe, but they would repeat
 // each other's work.
 type Lease struct {
-	// Client reads and writes the lease.
 	Client coordinationv1client.LeasesGetter
 	// Self describes this loop. Its fields Since and Renewed are not used.
 	Self leaserecord.Loop
@@ -167,8 +166,8 @@ func quiet(ctx context.Context) klog.Logger {
 	return logr.Discard()
 }
 
-// ended reports whether another loop is known to have ended. A loop that had the PID of this
-// process on this machine has ended. This happens when a container restarts.
+// ended reports whether another loop is known to have ended. On this machine, this includes a loop with
+// the PID of this process: for example, a restarted container has the PID of its predecessor.
 func (l *Lease) ended(other leaserecord.Loop) bool {
 	reused := other.Machine != "" && other.Machine == l.Self.Machine && other.PID == l.Self.PID
 	return other.Holder != l.Self.Holder && (other.Ended || reused)

@@ -89,7 +89,7 @@ func leaseIn(t *testing.T, lease *coordinationv1.Lease) (*apiserver.Server, *Lea
 	}
 }
 
-// put creates a lease on a server, or replaces its spec in one write. A loop never finds the lease missing.
+// put creates a lease on a server, or replaces its spec in one write, so that no loop finds the lease missing.
 func put(t *testing.T, s *apiserver.Server, lease *coordinationv1.Lease) {
 	t.Helper()
 	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&lease.Spec)

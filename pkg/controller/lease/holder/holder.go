@@ -1,4 +1,4 @@
-// Package holder reads which loops hold leases. A killed process cannot release its lease, so the
+// Package holder finds the loops that hold leases. A killed process cannot release its lease, so the
 // package checks whether a holder on this machine is still running.
 package holder
 
@@ -25,7 +25,7 @@ func Leases(client dynamic.Interface, namespace string) dynamic.ResourceInterfac
 	return client.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).Namespace(namespace)
 }
 
-// List returns the loops that have leases in a namespace. The list request has the given resourceVersion.
+// List returns the loops that the leases in a namespace record. The list request has the given resourceVersion.
 func List(ctx context.Context, client dynamic.Interface, namespace, resourceVersion string) ([]leaserecord.Loop, error) {
 	items, err := follow.List(ctx, Leases(client, namespace), metav1.ListOptions{LabelSelector: Selector, ResourceVersion: resourceVersion})
 	if err != nil {

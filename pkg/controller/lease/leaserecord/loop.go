@@ -23,7 +23,7 @@ import (
 type Scope struct {
 	// Namespace is the namespace of the objects; empty means all namespaces.
 	Namespace string
-	// Kinds lists the kinds from the flags, as plural.group; empty means all shipped kinds.
+	// Kinds lists the kinds as plural.group; empty means all shipped kinds.
 	Kinds []string
 	// Declared means that the loop also reconciles all kinds that CRDs declare. If Declared is set,
 	// Kinds is empty.
@@ -95,8 +95,7 @@ func (s Scope) Overlaps(other Scope) bool {
 	return len(s.Kinds)+len(other.Kinds) == 0 || slices.ContainsFunc(s.Kinds, other.has) || slices.ContainsFunc(other.Kinds, s.has)
 }
 
-// String describes the scope, such as "imoocpods.example.com in namespace a, where
-// tier=front".
+// String describes the scope, such as "imoocpods.example.com in namespace a, where tier=front".
 func (s Scope) String() string {
 	what := "the shipped kinds"
 	if len(s.Kinds) > 0 {
@@ -168,20 +167,18 @@ func (l Loop) Annotations() map[string]string {
 	}
 }
 
-// Longest is the maximum time that any lease is valid without a renewal. It prevents a single write
-// from stopping a loop for years.
+// Longest is the maximum time that any lease is valid without a renewal. Without this limit, anyone who
+// writes a lease with a long duration could stop a loop for years.
 const Longest = time.Minute
 
-// Live reports whether the loop holds its lease, has not ended, and last renewed the lease less
-// than Longest before or after now. Longest exceeds the duration of a lease, because the clocks of
-// two machines may differ. So a loop that was killed on another machine counts as live until
-// Longest has passed.
+// Live reports whether the loop holds its lease, has not ended, and last renewed the lease less than Longest
+// before or after now. Longest exceeds the duration of a lease, because the clocks of two machines may differ.
+// So a loop that was killed on another machine counts as live until Longest has passed.
 func (l Loop) Live(now time.Time) bool {
 	return l.Holder != "" && !l.Ended && now.Sub(l.Renewed).Abs() < Longest
 }
 
-// String describes the loop, such as "alice on laptop (process 4711), since 2026-01-02
-// 15:04:05 UTC".
+// String describes the loop, such as "alice on laptop (process 4711), since 2026-01-02 15:04:05 UTC".
 func (l Loop) String() string {
 	who := l.Holder
 	if l.User != "" && l.Host != "" && l.PID != 0 {

@@ -18,8 +18,8 @@ import (
 type Metrics struct {
 	*prometheus.Registry
 
-	// Created and Deleted count pods. Refusals counts refused creates. CacheWaits counts the
-	// reconciles that were postponed for a cache. All are labeled by kind, and Refusals also by reason.
+	// Created and Deleted count pods. Refusals counts refused creates. CacheWaits counts the reconciles
+	// that were postponed because a cache was behind. All are labeled by kind, and Refusals also by reason.
 	Created, Deleted, Refusals, CacheWaits *prometheus.CounterVec
 	// Convergence observes how long objects take to converge, by kind.
 	Convergence *prometheus.HistogramVec

@@ -118,7 +118,8 @@ func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, c
 	return named, crds, nil
 }
 
-// listed returns the CRDs of the kinds that flags list, or nil if Declared is set or no flag lists kinds.
+// listed returns the CRDs of the kinds to reconcile, or nil if Declared is set or neither --kinds nor
+// --kind-file is given.
 func (k *Kinds) listed() (crds []string) {
 	if len(k.Words)+len(k.Files) == 0 || k.Declared {
 		return nil

@@ -51,7 +51,7 @@ func (l *Log) Open(verbosity int, streams genericiooptions.IOStreams, linesToErr
 	return toErr
 }
 
-// output returns an output that writes to a stream. Close closes the output.
+// output starts an output to a stream. Close ends all outputs.
 func (l *Log) output(to io.Writer, verbosity int) *output {
 	o := newOutput(to, func(lines int) []byte {
 		text := fmt.Sprintf("%d lines were dropped because the output was blocked", lines)

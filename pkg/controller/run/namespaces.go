@@ -18,8 +18,8 @@ const refusedAgain = 30 * time.Second
 
 // runInEach runs a loop for each namespace, in parallel. If an error affects only one namespace
 // (see triedAgain), runInEach skips this namespace and retries it, as long as another loop works.
-// Any other error stops all loops. Loops that end by themselves do not stop each other, and
-// runInEach returns all their errors.
+// Any other error stops all loops. With --once or --dry-run, no error stops the other loops, and
+// runInEach returns all errors.
 func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(context.Context, string) error) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()

@@ -399,8 +399,8 @@ func TestKindsOfFile(t *testing.T) {
 	}
 }
 
-// rights returns the permissions that the manifests grant to a controller, such as "patch
-// imoocpods/status". It omits permissions that the server checks while it handles another request.
+// rights returns the permissions that the manifests grant to a controller, such as "patch imoocpods/status". It
+// omits permissions that the server checks in another request, such as "create deployments" in an apply.
 func rights(t *testing.T, settings deploy.Settings) (all []apiserver.Request) {
 	t.Helper()
 	objs := deploy.Controller(settings)
@@ -458,8 +458,8 @@ func (c *cluster) everything() {
 	c.passes(time.Minute)
 }
 
-// A controller uses exactly the permissions that its manifests grant. Its other requests, which find its
-// namespace and other controllers, may fail.
+// A controller uses exactly the permissions that its manifests grant. It also works if the server forbids the
+// requests that look for its namespace and for other controllers.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]deploy.Settings{

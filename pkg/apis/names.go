@@ -20,8 +20,8 @@ const (
 	GroupMyDaemonSet = "apps.zhongmingmao.io"
 )
 
-// The labels of pods. Lists and watches select pods by these labels, but only the controller reference
-// determines the owner of a pod.
+// The labels of pods. Users, Services, and commands select pods by these labels, but the controller reads
+// all pods, and only the controller reference determines the owner of a pod.
 const (
 	LabelOwner        = "imoocpod.dev/owner-uid"     // the UID of the owner
 	LabelSlot         = "imoocpod.dev/slot"          // the slot of the pod (see package slots)

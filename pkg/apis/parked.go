@@ -19,8 +19,7 @@ type ParkedCount struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Story describes who parked the object, when, and why, as in "by alice 3h ago (5 replicas): no
-// budget".
+// Story describes who parked the object, when, and why, as in "by alice 3h ago (5 replicas): no budget".
 func (p ParkedCount) Story(now time.Time) string {
 	by := ""
 	if p.By != "" {

@@ -62,8 +62,7 @@ const (
 	ReasonResumed      = "Resumed"
 )
 
-// Condition returns the condition Paused that the controller writes for a pause. active is the result of
-// Active.
+// Condition returns the condition Paused that the controller writes. active means that the object is paused.
 func (p Pause) Condition(active bool) metav1.Condition {
 	c := metav1.Condition{Type: ConditionPaused, Status: metav1.ConditionFalse}
 	switch {

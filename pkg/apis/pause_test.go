@@ -50,8 +50,7 @@ func TestPauseWhoseEndCannotBeRead(t *testing.T) {
 	}
 }
 
-// Whatever the annotations contain, an invalid pause neither has an end nor is forever. Its text is one
-// line.
+// An invalid pause has no end and is not forever. The text of any pause is one line.
 func FuzzReadPause(f *testing.F) {
 	for _, until := range []string{"", PausedForever, "2026-01-02T13:00:00Z", "2026-01-02T13:00:00+14:00", "9999-12-31T23:59:59Z", "tomorrow"} {
 		f.Add(until, "alice", "INC-7")

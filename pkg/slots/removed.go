@@ -9,7 +9,7 @@ import (
 )
 
 // MaxRemoved is the maximum number of removed slots of an object. MaxRemovedText is the maximum length of the
-// annotation that lists them. There are limits because every copy of the object contains the annotation.
+// annotation that lists them. Both are limited, because every cached copy of the object has the annotation.
 const (
 	MaxRemoved     = 1000
 	MaxRemovedText = MaxRemoved * len("2147483647,")
@@ -96,7 +96,8 @@ func (r Removed) end(n int32) Slot {
 }
 
 // Reuse splits r for a count that grows from before to after. reused contains the lowest removed slots, at
-// most one for each new pod. left contains the remaining slots. Existing pods keep their slots.
+// most one for each new pod, but only slots below the highest wanted slot. For example, three pods that
+// become five do not reuse slot 100. left contains the remaining slots. Existing pods keep their slots.
 func (r Removed) Reuse(before, after int32) (left, reused Removed) {
 	left = r
 	for len(left) > 0 && len(reused) < int(after-before) && left[0] < left.end(after) {

@@ -47,11 +47,10 @@ func (s Slot) String() string {
 // maxName is the maximum length of a pod's name. The name is also the host name, which is a DNS label.
 const maxName = 63
 
-// PodName returns the only valid name for the pod of a slot. It depends only on the owner and the slot.
-// Therefore, a create that is repeated after a crash, a lost response, or a stale read gets AlreadyExists
-// and makes no second pod. The same is true for a create by a second controller. A recreated owner has
-// another UID, so its pods have other names. The name of a pod that replaces a stuck pod also depends on
-// the UID of the stuck pod.
+// PodName returns the only valid name for the pod of a slot. If a create is repeated after a crash, a lost
+// response, or a stale read, or by a second controller, it gets AlreadyExists and makes no second pod. A
+// recreated owner has another UID, so its pods have other names. The name of a pod that replaces a stuck
+// pod also depends on the UID of the stuck pod.
 func PodName(owner string, uid, replaces types.UID, slot Slot) string {
 	longest := 10 // digits of a number
 	if slot.IsNode() {
@@ -84,7 +83,7 @@ func OfPod(pod *corev1.Pod, owner string, uid types.UID) (slot Slot, replaces ty
 // FromName is the inverse of PodName. If the name belongs to no slot of the owner, it returns None.
 func FromName(pod, owner string, uid, replaces types.UID) Slot {
 	suffix := pod[strings.LastIndexByte(pod, '-')+1:]
-	number, err := strconv.ParseInt(suffix, 10, 33) // removed slots may push numbers above MaxInt32
+	number, err := strconv.ParseInt(suffix, 10, 33) // removed slots can push numbers above MaxInt32
 	if err != nil {
 		number, _ = strconv.ParseInt(suffix, 16, 64) // if this fails, PodName returns another name
 	}

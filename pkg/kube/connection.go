@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// maxPages is the maximum number of pages after the first page of a list. The pages may contain half
+// maxPages is the maximum number of pages after the first page of a list. The pages can contain half
 // a million objects, three times the number of pods for which Kubernetes is designed.
 const maxPages = 1000
 
@@ -83,8 +83,8 @@ func (c *connection) noteFailure(group string, err error) {
 	c.broken[group] = err
 }
 
-// noteResponse records a complete response. client-go retries a request up to ten times, after the delay
-// in Retry-After. If all delays together would exceed the timeout, noteResponse deletes this header.
+// noteResponse records a complete response. client-go retries up to ten times, each time after the delay in
+// Retry-After. When the delays would exceed the timeout, noteResponse deletes this header to end the retries.
 func (c *connection) noteResponse(group string, resp *http.Response, timeout time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,5 +1,5 @@
 // Package kube creates the clients of a command, and limits the time and memory of their requests. It
-// also finds kinds by name, and adds the missing CRD to server errors.
+// also finds kinds by name, and adds the name of the missing CRD to server errors.
 package kube
 
 import (
@@ -100,7 +100,8 @@ func (c *Factory) Kubeconfig() (clientcmdapi.Config, error) {
 	return raw, nil
 }
 
-// Config returns the client configuration. It returns an error if neither flags nor files name a server.
+// Config returns the client configuration. It returns an error if there is no current context, no flag
+// selects a cluster, and the process does not run in a pod.
 func (c *Factory) Config() (*rest.Config, error) {
 	raw, err := c.Kubeconfig()
 	if err != nil {

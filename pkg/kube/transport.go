@@ -37,13 +37,13 @@ type BadResponseError struct {
 	Problem string
 
 	tooLong bool
-	// unusable means that the response is declared as JSON but is not JSON, or contains the wrong object.
+	// unusable means that the Content-Type is JSON, but the body is not JSON or is another object.
 	unusable bool
 }
 
 func (e *BadResponseError) Error() string { return "the server " + e.Server + " " + e.Problem }
 
-// boundedTransport sends requests through another transport.
+// boundedTransport sends requests through another transport, and limits their time and memory.
 type boundedTransport struct {
 	*connection
 	timeout  time.Duration // of each request; zero means no timeout
@@ -137,8 +137,8 @@ func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, time
 	return nil
 }
 
-// boundedBody is the body of a response. The bytes that were read are held until the body is closed.
-// In a watch, they are held only until the end of the line, which is one event.
+// boundedBody is the body of a response. Its bytes count as held from Read until Close or, in a watch,
+// until the end of the line, which is one event.
 type boundedBody struct {
 	io.ReadCloser
 	server   string
@@ -248,8 +248,7 @@ func checkObject(resp *http.Response, data []byte) error {
 	return &BadResponseError{Server: req.URL.Host, Problem: fmt.Sprintf("answered %s %s with another object", req.Method, req.URL.Path), unusable: true}
 }
 
-// objectAt returns the namespace and the name of the object in a path. The path may end with the
-// status or the scale of the object.
+// objectAt returns the namespace and the name of the object in a path, which can end in /status or /scale.
 func objectAt(path string) (namespace, name string) {
 	_, rest, grouped := strings.Cut(path, "/apis/")
 	if !grouped {

@@ -63,7 +63,7 @@ func ask(t *testing.T, transport http.RoundTripper, path string) (http.Header, e
 }
 
 // A server that does not respond delays a command by a limited number of timeouts. In this test, the
-// server does not respond to paths that contain an exclamation mark.
+// server does not respond to paths that end in an exclamation mark.
 func TestTimeOfSilence(t *testing.T) {
 	t.Parallel()
 	const silent = "!"
@@ -106,7 +106,7 @@ func TestTimeOfSilence(t *testing.T) {
 	}
 }
 
-// A list may have many pages, but addPage limits the total size of the pages of all lists.
+// A list can have many pages, but addPage limits the total size of the pages of all lists.
 func TestPagesOfLists(t *testing.T) {
 	t.Parallel()
 	const pods = "/api/v1/namespaces/a/pods"
@@ -224,7 +224,7 @@ func TestResponseWithoutEnd(t *testing.T) {
 	}
 }
 
-// A compressed response or event of a few kilobytes may contain millions of small values.
+// A compressed response or event of a few kilobytes can contain millions of small values.
 func TestManyValues(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ unit, want string }{

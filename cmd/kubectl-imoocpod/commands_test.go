@@ -39,7 +39,7 @@ func runWords(ctx context.Context, connect func(*genericclioptions.ConfigFlags),
 	if connect != nil {
 		connect(c.Flags)
 	}
-	root := cmd.NewRootCommandFor(c, "v0.0.0-test", streams) //nolint:contextcheck // it comes with ExecuteContext
+	root := cmd.NewRootCommandFor(c, "v0.0.0-test", streams) //nolint:contextcheck // ExecuteContext passes the context
 	root.SetArgs(words)
 	command, err := root.ExecuteContextC(ctx)
 	code := report(&stderr, err, command, ctx.Err() != nil)

@@ -65,7 +65,7 @@ func reportOne(w io.Writer, err error, command *cobra.Command, interrupted bool)
 		return exitInterrupted
 	}
 	hints := outcome.HintLines(err, kube.CommandContext(command.Root().PersistentFlags()))
-	fmt.Fprintln(w, escape.Text(message(err)+hints)) //nolint:errcheck // there is nowhere left to say it
+	fmt.Fprintln(w, escape.Text(message(err)+hints)) //nolint:errcheck // no stream is left for this error
 	code := exitCode(err)
 	if code == exitUsage {
 		fmt.Fprintf(w, "See '%s --help' for usage.\n", command.CommandPath()) //nolint:errcheck // as above

@@ -88,7 +88,7 @@ type stage struct {
 	shown string
 
 	// background is the context of the running controllers.
-	background  context.Context //nolint:containedctx // of a test
+	background  context.Context //nolint:containedctx // ends with the test
 	controllers sync.WaitGroup
 
 	mu sync.Mutex

@@ -85,7 +85,7 @@ func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) erro
 	if err != nil {
 		return err
 	}
-	at := int32(now) //nolint:gosec // From has checked it
+	at := int32(now) //nolint:gosec // replicas.Count limits it
 	counts, err := replicas.Steps(at, to, *o.steps.step)
 	if err != nil {
 		return fmt.Errorf("scale %s: %w", t, err)

@@ -71,7 +71,7 @@ func TestWriteWithoutAnAnswer(t *testing.T) {
 				}
 				client, server := net.Pipe()
 				go test.serve(server)
-				context.AfterFunc(t.Context(), func() { _ = server.Close() }) //nolint:contextcheck // it outlives the dialing
+				context.AfterFunc(t.Context(), func() { _ = server.Close() }) //nolint:contextcheck // the connection outlives the context of the dial
 				return client, nil
 			}}
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, test.url+"/api/v1/namespaces/default/pods/a", strings.NewReader("{}"))

@@ -48,7 +48,7 @@ func (e *unhintedError) As(target any) bool { return errors.As(e.error, target) 
 // after a line break.
 func HintLines(err error, c commandline.Context) string {
 	lines := ""
-	switch wrapper := err.(type) { //nolint:errorlint // it walks the tree itself
+	switch wrapper := err.(type) { //nolint:errorlint // this function unwraps errors itself
 	case interface{ Unwrap() error }:
 		lines = HintLines(wrapper.Unwrap(), c)
 	case interface{ Unwrap() []error }:

@@ -46,7 +46,7 @@ func forbid(q Request) error {
 		where = fmt.Sprintf("in the namespace %q", q.Namespace)
 	}
 	return apierrors.NewForbidden(schema.GroupResource{Group: q.Group, Resource: q.Resource}, q.Name,
-		fmt.Errorf("User %q cannot %s resource %q in API group %q %s", cmp.Or(q.User, someone), q.Verb, q.target(), q.Group, where)) //nolint:staticcheck // these are the words of the API
+		fmt.Errorf("User %q cannot %s resource %q in API group %q %s", cmp.Or(q.User, someone), q.Verb, q.target(), q.Group, where)) //nolint:staticcheck // the API uses these words
 }
 
 // review responds to an access review.

@@ -27,7 +27,7 @@ func command(ctx context.Context, connect func(*genericclioptions.ConfigFlags), 
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: errOut}
 	c := kube.New("v1", streams)
 	connect(c.Flags)
-	root := cmd.NewRootCommandFor(c, "v1", streams) //nolint:contextcheck // it comes with ExecuteContext
+	root := cmd.NewRootCommandFor(c, "v1", streams) //nolint:contextcheck // ExecuteContext passes the context
 	root.SetArgs(strings.Fields(line))
 	return root.ExecuteContext(ctx)
 }

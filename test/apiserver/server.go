@@ -207,7 +207,7 @@ func (a Actor) Create(obj runtime.Object) *unstructured.Unstructured {
 }
 
 // ownCRDs returns the CRDs of this program. It parses them only once, because they are long.
-var ownCRDs = sync.OnceValue(deploy.CRDs) //nolint:gochecknoglobals // nothing changes it
+var ownCRDs = sync.OnceValue(deploy.CRDs) //nolint:gochecknoglobals // never changed
 
 // CreateCRDs creates the CRDs of this program.
 func (a Actor) CreateCRDs() {

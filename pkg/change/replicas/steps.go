@@ -65,7 +65,7 @@ func Steps(from, to int32, step Step) ([]int32, error) {
 	direction := int64(cmp.Compare(to, from))
 	var counts []int32
 	for done := size; done < distance; done += size {
-		counts = append(counts, int32(int64(from)+direction*done)) //nolint:gosec // between two of 32 bits
+		counts = append(counts, int32(int64(from)+direction*done)) //nolint:gosec // between two 32-bit counts
 	}
 	return append(counts, to), nil
 }

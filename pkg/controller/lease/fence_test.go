@@ -66,7 +66,7 @@ func clocksAfter(t *testing.T, start time.Time, wall, monotonic time.Duration) t
 		wall      uint64
 		monotonic int64
 		location  *time.Location
-	})(unsafe.Pointer(&now)) //nolint:gosec // the package time has no other way to move one of them
+	})(unsafe.Pointer(&now)) //nolint:gosec // package time cannot change only one of the clocks
 	layout.monotonic += int64(monotonic - wall)
 	if now.Sub(start) != monotonic || now.Round(0).Sub(start.Round(0)) != wall {
 		t.Fatalf("the clocks moved by %s and %s, want %s and %s", now.Round(0).Sub(start.Round(0)), now.Sub(start), wall, monotonic)

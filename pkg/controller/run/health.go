@@ -76,7 +76,7 @@ func (h *health) page(judge func(loopHealth) (ok bool, words string)) http.Handl
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 		slices.Sort(lines)
-		fmt.Fprintln(w, cmp.Or(strings.Join(lines, "\n"), "ok")) //nolint:errcheck // who asked has gone
+		fmt.Fprintln(w, cmp.Or(strings.Join(lines, "\n"), "ok")) //nolint:errcheck // the client has disconnected
 	}
 }
 

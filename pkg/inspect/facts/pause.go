@@ -180,7 +180,7 @@ func keeps(value any, desired int32) (int32, bool) {
 	if partition.Type == intstr.String && partition.StrVal != "100%" && n >= int(desired) {
 		n = int(desired) - 1
 	}
-	return int32(max(0, min(n, int(desired)))), true //nolint:gosec // between two of 32 bits
+	return int32(max(0, min(n, int(desired)))), true //nolint:gosec // between two 32-bit counts
 }
 
 // promotes reports whether an Argo Rollout with this message waits to be promoted.

@@ -21,7 +21,7 @@ func readProfile(crd string) (map[string]string, error) {
 	words, said := map[string]string{}, map[string]string{}
 	data, err := profiles.ReadFile("profiles/" + crd + ".yaml")
 	if err != nil {
-		return said, nil //nolint:nilerr // most kinds have none
+		return said, nil //nolint:nilerr // most kinds have no profile
 	}
 	if err := yaml.UnmarshalStrict(data, &words); err != nil {
 		return nil, fmt.Errorf("profile of %s: %w", crd, err)

@@ -148,7 +148,7 @@ func (s *stream) Close() error {
 type followTest struct {
 	*kubelets
 	*Follower
-	ctx       context.Context //nolint:containedctx // of a test
+	ctx       context.Context //nolint:containedctx // ends with the test
 	out, said *bytes.Buffer
 	pods      map[string]*corev1.Pod
 }

@@ -287,7 +287,7 @@ func TestCauseOf(t *testing.T) {
 		if test.ended {
 			ctx = ended
 		}
-		if got := causeOf(ctx, test.err); got != test.want { //nolint:errorlint // the very same
+		if got := causeOf(ctx, test.err); got != test.want { //nolint:errorlint // the error must be this value
 			t.Errorf("%v is %v, want %v", test.err, got, test.want)
 		}
 	}

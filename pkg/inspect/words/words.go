@@ -23,7 +23,7 @@ const (
 )
 
 // lexicon maps words, in lower case and without separators, to their meanings.
-var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // nothing changes it
+var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // never changed
 	all := map[string]Meaning{}
 	for meaning, words := range map[Meaning]string{
 		Ready: `ready healthy available ok up online active alive running live serving operational normal good green stable exists
@@ -53,7 +53,7 @@ var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // nothing c
 
 // phrases replaces phrases such as "in progress" with single words that have the right meaning, and British
 // spellings with American ones.
-var phrases = strings.NewReplacer( //nolint:gochecknoglobals // nothing changes it
+var phrases = strings.NewReplacer( //nolint:gochecknoglobals // never changed
 	" up to date ", " uptodate ", " in progress ", " inprogress ", " in sync ", " insync ", " out of sync ", " outofsync ",
 	" non compliant ", " noncompliant ", " timed out ", " timedout ", " could not ", " cannot ", " can not ", " cannot ", " not found ", " notfound ", " no such ", " notfound ", " not supported ", " unsupported ", " no valid ", " invalid ", " not valid ", " invalid ",
 	" requires approval ", " suspended ", " waiting for approval ", " suspended ", " pending approval ", " suspended ", " cancell", " cancel")

@@ -62,7 +62,7 @@ func TestRestartField(t *testing.T) {
 		"recreated":                     {app, "spec: {updateStrategy: {type: ReCreate}, template: {spec: {containers: [{}]}}}", open, "", inTemplate, nil},
 	} {
 		path, err := RestartField(test.kind, &unstructured.Unstructured{Object: objects.Parse(t, test.obj)}, objects.Parse(t, test.schema), test.own)
-		if got := strings.Join(path, "."); got != test.want || err != test.no { //nolint:errorlint // it is this very one
+		if got := strings.Join(path, "."); got != test.want || err != test.no { //nolint:errorlint // the error must be this value
 			t.Errorf("%s: %q, %v, want %q, %v", name, got, err, test.want, test.no)
 		}
 	}
@@ -80,7 +80,7 @@ func TestRestartTime(t *testing.T) {
 	if err := unstructured.SetNestedField(obj.Object, now, path...); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := RestartTime(obj, path, at.Add(time.Millisecond)); err != errRestarted { //nolint:errorlint // it is this very one
+	if _, err := RestartTime(obj, path, at.Add(time.Millisecond)); err != errRestarted { //nolint:errorlint // the error must be this value
 		t.Errorf("the second restart in a second: %v", err)
 	}
 	if _, err := RestartTime(obj, path, at.Add(time.Second)); err != nil {

@@ -106,7 +106,7 @@ func within(path string, roots []string) bool {
 // floor returns the index of the innermost layer that contains a package, or -1 if there is none.
 func floor(path string) int {
 	for ; path != "."; path = filepath.Dir(path) {
-		if i := slices.IndexFunc(layers(), func(r layer) bool { return r.path == path }); i >= 0 {
+		if i := slices.IndexFunc(layers(), func(l layer) bool { return l.path == path }); i >= 0 {
 			return i
 		}
 	}
@@ -181,12 +181,12 @@ func TestPicture(t *testing.T) {
 // picture returns the picture of the packages, with a line for each layer.
 func picture() string {
 	var b strings.Builder
-	for _, r := range layers() {
-		about := r.about
-		if r.pure {
+	for _, l := range layers() {
+		about := l.about
+		if l.pure {
 			about = "pure: " + about
 		}
-		fmt.Fprintf(&b, "%-36s %s\n", r.path, about)
+		fmt.Fprintf(&b, "%-36s %s\n", l.path, about)
 	}
 	return b.String()
 }

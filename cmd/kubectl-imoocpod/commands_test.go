@@ -35,11 +35,11 @@ func runOn(ctx context.Context, s *apiserver.Server, line string) result {
 func runWords(ctx context.Context, connect func(*genericclioptions.ConfigFlags), words []string) result {
 	var stdout, stderr bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr}
-	c := kube.New("v0.0.0-test", streams)
+	f := kube.New("v0.0.0-test", streams)
 	if connect != nil {
-		connect(c.Flags)
+		connect(f.Flags)
 	}
-	root := cmd.NewRootCommandFor(c, "v0.0.0-test", streams) //nolint:contextcheck // ExecuteContext passes the context
+	root := cmd.NewRootCommandFor(f, "v0.0.0-test", streams) //nolint:contextcheck // ExecuteContext passes the context
 	root.SetArgs(words)
 	command, err := root.ExecuteContextC(ctx)
 	code := report(&stderr, err, command, ctx.Err() != nil)
@@ -105,8 +105,8 @@ func TestBadKubeconfig(t *testing.T) {
 	good := file(t, cluster+"contexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a")
 	run := func(line string) result { return runWords(t.Context(), nil, strings.Fields(line)) }
 	for _, verb := range []string{"create foo", "scale foo --replicas 3", "park foo", "restart foo", "status", "wait foo", "kinds"} {
-		if o := run(verb + " -o frob"); o.code != exitUsage || !strings.Contains(o.stderr, `output format "frob"`) {
-			t.Errorf("%s -o frob: exit code %d, stderr %q", verb, o.code, o.stderr)
+		if r := run(verb + " -o frob"); r.code != exitUsage || !strings.Contains(r.stderr, `output format "frob"`) {
+			t.Errorf("%s -o frob: exit code %d, stderr %q", verb, r.code, r.stderr)
 		}
 	}
 	for flags, says := range map[string]string{
@@ -119,9 +119,9 @@ func TestBadKubeconfig(t *testing.T) {
 		"-s http://[ --kubeconfig " + good:    `error: make a client: host must be a URL or a host:port pair: "http://["`,
 	} {
 		for _, verb := range []string{"create foo", "create deployment/x --set spec.a=b", "scale foo --replicas 3", "kinds", "kinds rbac deployment", "status", "status -w", "status foo --wait", "describe foo", "wait foo", "delete foo", "check", "install", "uninstall --crds", "version", "run-controller"} {
-			o := run(verb + " " + flags)
-			if o.code != exitError || !strings.HasPrefix(o.stderr, says) || o.stdout != "" && verb != "version" {
-				t.Errorf("%s %s: exit code %d, stdout %q, stderr %q", verb, flags, o.code, o.stdout, o.stderr)
+			r := run(verb + " " + flags)
+			if r.code != exitError || !strings.HasPrefix(r.stderr, says) || r.stdout != "" && verb != "version" {
+				t.Errorf("%s %s: exit code %d, stdout %q, stderr %q", verb, flags, r.code, r.stdout, r.stderr)
 			}
 		}
 	}
@@ -139,8 +139,8 @@ func TestDefaultType(t *testing.T) {
 		"__complete status we":      "web\t",
 		"status --all --no-headers": "web ",
 	} {
-		if o := runOn(t.Context(), s, line); o.code != exitDone || !strings.Contains(o.stdout, says) {
-			t.Errorf("%s: exit code %d, stdout %q, stderr %q", line, o.code, o.stdout, o.stderr)
+		if r := runOn(t.Context(), s, line); r.code != exitDone || !strings.Contains(r.stdout, says) {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", line, r.code, r.stdout, r.stderr)
 		}
 	}
 	for line, says := range map[string]string{
@@ -149,12 +149,12 @@ func TestDefaultType(t *testing.T) {
 		"status imoocpod/foo":           "imoocpods",
 		"scale -l app=web --replicas 3": "a TYPE is required",
 	} {
-		if o := runOn(t.Context(), s, line); o.code == exitDone || !strings.Contains(o.stderr, says) {
-			t.Errorf("%s: exit code %d, stdout %q, stderr %q", line, o.code, o.stdout, o.stderr)
+		if r := runOn(t.Context(), s, line); r.code == exitDone || !strings.Contains(r.stderr, says) {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", line, r.code, r.stdout, r.stderr)
 		}
 	}
 	t.Setenv("KUBECTL_IMOOCPOD_TYPE", "frobs")
-	if o := runOn(t.Context(), s, "status web"); o.code != exitNotFound || !strings.Contains(o.stderr, `KUBECTL_IMOOCPOD_TYPE`) {
-		t.Errorf("exit code %d, stderr %q", o.code, o.stderr)
+	if r := runOn(t.Context(), s, "status web"); r.code != exitNotFound || !strings.Contains(r.stderr, `KUBECTL_IMOOCPOD_TYPE`) {
+		t.Errorf("exit code %d, stderr %q", r.code, r.stderr)
 	}
 }

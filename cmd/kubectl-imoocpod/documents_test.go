@@ -119,12 +119,12 @@ func tryBlock(t *testing.T, objects string, console bool, block string) (tried i
 	if console && elsewhereRun.MatchString(block) {
 		return 0
 	}
-	x := newStage(t)
+	stage := newStage(t)
 	for line := range strings.Lines(strings.ReplaceAll(strings.TrimSpace(objects), "\n\n", "\n")) {
-		x.follow(strings.TrimSpace(line))
+		stage.follow(strings.TrimSpace(line))
 	}
 	if strings.Contains(block, "create foo") {
-		x.Remove("imoocpods", "default", "foo")
+		stage.Remove("imoocpods", "default", "foo")
 	}
 	lines := strings.Split(strings.ReplaceAll(block, "\\\n", " "), "\n")
 	for i, line := range lines {
@@ -142,14 +142,14 @@ func tryBlock(t *testing.T, objects string, console bool, block string) (tried i
 			}
 			shown = append(shown, next)
 		}
-		o := runWords(t.Context(), x.Connect, shellWords(args))
+		r := runWords(t.Context(), stage.Connect, shellWords(args))
 		fails := slices.ContainsFunc(shown, func(s string) bool { return strings.HasPrefix(s, "error:") }) || strings.Contains(comment, "exits with")
-		if fails != (o.code != exitDone) {
-			t.Errorf("%s: exit code %d; it printed %s%s", command, o.code, o.stdout, o.stderr)
+		if fails != (r.code != exitDone) {
+			t.Errorf("%s: exit code %d; it printed %s%s", command, r.code, r.stdout, r.stderr)
 		}
 		for _, want := range shown {
-			if !strings.Contains(want, "(y/N)") && !pattern(want).MatchString(o.stdout+o.stderr) {
-				t.Errorf("%s: no line %q in\n%s%s", command, want, o.stdout, o.stderr)
+			if !strings.Contains(want, "(y/N)") && !pattern(want).MatchString(r.stdout+r.stderr) {
+				t.Errorf("%s: no line %q in\n%s%s", command, want, r.stdout, r.stderr)
 			}
 		}
 		<-time.After(time.Second)

@@ -72,11 +72,11 @@ func countOf(s *apiserver.Server) int64 {
 func TestStepsWithAnotherWriter(t *testing.T) {
 	t.Parallel()
 	for image, undisturbed := range map[string]int64{"web": 2, "pull": 0} {
-		atEveryRequest(t, nil, "scale foo --replicas 2 --step 1 --on-failure revert --fail-after 1s", image, 0, rival, func(_ *testing.T, s *apiserver.Server, disturbed bool, o result) error {
+		atEveryRequest(t, nil, "scale foo --replicas 2 --step 1 --on-failure revert --fail-after 1s", image, 0, rival, func(_ *testing.T, s *apiserver.Server, disturbed bool, r result) error {
 			want := []int64{undisturbed}
 			if disturbed {
 				want = []int64{7}
-				if strings.Contains(o.stderr, "imoocpod/foo: 7 → ") {
+				if strings.Contains(r.stderr, "imoocpod/foo: 7 → ") {
 					want = append(want, 2)
 				}
 			}
@@ -101,8 +101,8 @@ func TestStepsKilled(t *testing.T) {
 		if disturbed {
 			mend()
 		}
-		if o := runOn(t.Context(), s, line); o.code != exitDone || countOf(s) != 3 {
-			return fmt.Errorf("again: %+v, and the count is %d", o, countOf(s))
+		if r := runOn(t.Context(), s, line); r.code != exitDone || countOf(s) != 3 {
+			return fmt.Errorf("again: %+v, and the count is %d", r, countOf(s))
 		}
 		return nil
 	})

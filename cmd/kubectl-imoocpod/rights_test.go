@@ -66,52 +66,52 @@ func TestRightsOfVerbs(t *testing.T) {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
 			bubble.Test(t, func(t *testing.T) {
-				x := newStage(t)
-				play.Cluster(x.Server)
-				play.Operator(x.Server, "imoocpods", "ImoocPod")
+				s := newStage(t)
+				play.Cluster(s.Server)
+				play.Operator(s.Server, "imoocpods", "ImoocPod")
 				const object = `
 apiVersion: batch.tutorial.kubebuilder.io/v1alpha1
 kind: ImoocPod
 metadata: {name: NAME, labels: {verb: status}}
 spec: {replicas: 1, template: {spec: {containers: [{name: main, image: web}]}}}`
 				for _, name := range []string{"foo", "parked"} {
-					x.CreateYAML(strings.Replace(object, "NAME", name, 1))
+					s.CreateYAML(strings.Replace(object, "NAME", name, 1))
 				}
 				<-time.After(time.Minute)
 				for _, line := range []string{"park parked", "set image foo web:2"} {
-					if o := runOn(t.Context(), x.Server, line); o.code != exitDone {
-						t.Fatalf("%s: %+v", line, o)
+					if result := runOn(t.Context(), s.Server, line); result.code != exitDone {
+						t.Fatalf("%s: %+v", line, result)
 					}
 				}
-				play.SetFate(x.Server, test.image)
+				play.SetFate(s.Server, test.image)
 				<-time.After(time.Minute)
 				if verb == "delete" { // delete waits until the object is gone
 					setFinalizers := func(list ...string) {
-						x.As("user").Update("imoocpods", "default", "foo", func(obj *unstructured.Unstructured) { obj.SetFinalizers(list) })
+						s.As("user").Update("imoocpods", "default", "foo", func(obj *unstructured.Unstructured) { obj.SetFinalizers(list) })
 					}
 					setFinalizers("example.com/later")
-					x.After(time.Minute, func() { setFinalizers() })
+					s.After(time.Minute, func() { setFinalizers() })
 				}
-				x.Forbid(func(r apiserver.Request) bool {
+				s.Forbid(func(r apiserver.Request) bool {
 					return r.User == "alice" && r.Resource != "" && !slices.Contains(test.rights, rightOf(r))
 				})
-				o := runOn(t.Context(), x.Server, "check -o json --as alice")
+				result := runOn(t.Context(), s.Server, "check -o json --as alice")
 				var report struct{ Checks []check.Result }
-				if err := json.Unmarshal([]byte(o.stdout), &report); err != nil {
-					t.Fatalf("%v: %+v", err, o)
+				if err := json.Unmarshal([]byte(result.stdout), &report); err != nil {
+					t.Fatalf("%v: %+v", err, result)
 				}
 				i := slices.IndexFunc(report.Checks, func(c check.Result) bool { return c.Name == "permission to "+verb })
 				if i < 0 || report.Checks[i].State != check.Passed {
 					t.Errorf("check does not agree that the rights are enough: %+v", report.Checks)
 				}
-				x.Forget()
+				s.Forget()
 				for _, line := range test.commands {
-					if o := runOn(t.Context(), x.Server, line+" --as alice"); o.code != test.code {
-						t.Errorf("%s: %+v, want exit code %d", line, o, test.code)
+					if result := runOn(t.Context(), s.Server, line+" --as alice"); result.code != test.code {
+						t.Errorf("%s: %+v, want exit code %d", line, result, test.code)
 					}
 				}
 				var used []string
-				for _, r := range x.Requests(func(r apiserver.Request) bool { return r.Namespace != "" }) {
+				for _, r := range s.Requests(func(r apiserver.Request) bool { return r.Namespace != "" }) {
 					right := rightOf(r)
 					used = append(used, right)
 					if !slices.Contains(test.rights, right) && !slices.Contains(optional, right) && !slices.Contains(test.more, right) {

@@ -153,7 +153,7 @@ func TestBrokenServers(t *testing.T) {
 				running.Go(func() {
 					places <- struct{}{}
 					defer func() { <-places }()
-					o := runCommand(ctx, t, test.server, verb)
+					result := runCommand(ctx, t, test.server, verb)
 					code := test.code
 					sent := code == exitTimeout && name != "silence before TLS" || name == "not JSON"
 					if sent && writes(verb) {
@@ -162,11 +162,11 @@ func TestBrokenServers(t *testing.T) {
 					switch {
 					case ctx.Err() != nil:
 						t.Errorf("%s did not end", verb)
-					case code == 0 && writes(verb) && o.code == exitUnknown:
-					case code == 0 && o.code != exitError && o.code != exitTimeout, code != 0 && o.code != code:
-						t.Errorf("%s: exit code %d, want %d; it said %q", verb, o.code, code, o.stderr)
-					case !oneError(o.stderr) || !strings.Contains(o.stderr, test.says):
-						t.Errorf("%s said %q, want one line with %q", verb, o.stderr, test.says)
+					case code == 0 && writes(verb) && result.code == exitUnknown:
+					case code == 0 && result.code != exitError && result.code != exitTimeout, code != 0 && result.code != code:
+						t.Errorf("%s: exit code %d, want %d; it said %q", verb, result.code, code, result.stderr)
+					case !oneError(result.stderr) || !strings.Contains(result.stderr, test.says):
+						t.Errorf("%s said %q, want one line with %q", verb, result.stderr, test.says)
 					}
 				})
 			}
@@ -194,8 +194,8 @@ func TestCompletionOfBrokenServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if o := runCommand(t.Context(), t, server, "__complete scale deployment/"); o.code != exitDone || o.stdout != ":4\n" {
-				t.Errorf("exit code %d, completions %q", o.code, o.stdout)
+			if r := runCommand(t.Context(), t, server, "__complete scale deployment/"); r.code != exitDone || r.stdout != ":4\n" {
+				t.Errorf("exit code %d, completions %q", r.code, r.stdout)
 			}
 		})
 	}
@@ -227,8 +227,8 @@ func TestInterruptWithSilentServer(t *testing.T) {
 				want, verb = exitUnknown, verb+" --request-timeout 5s"
 			}
 			// A verb that ignores the interrupt times out.
-			if o := runCommand(ctx, t, server, verb); o.code != want || strings.Contains(o.stderr, "timed out") {
-				t.Errorf("exit code %d, want %d; it said %q", o.code, want, o.stderr)
+			if r := runCommand(ctx, t, server, verb); r.code != want || strings.Contains(r.stderr, "timed out") {
+				t.Errorf("exit code %d, want %d; it said %q", r.code, want, r.stderr)
 			}
 		})
 	}
@@ -303,15 +303,15 @@ func TestAggregatedAPIDown(t *testing.T) {
 			server := handle(t, mux.ServeHTTP)
 			ctx, cancel := context.WithTimeout(t.Context(), deadline)
 			defer cancel()
-			if o := runCommand(ctx, t, server, "scale deployment/x --replicas 2 --request-timeout 10s"); o.code != exitDone || !scaled.Load() {
-				t.Errorf("scale: exit code %d, it said %q", o.code, o.stderr)
+			if result := runCommand(ctx, t, server, "scale deployment/x --replicas 2 --request-timeout 10s"); result.code != exitDone || !scaled.Load() {
+				t.Errorf("scale: exit code %d, it said %q", result.code, result.stderr)
 			}
-			o := runCommand(ctx, t, server, "kinds --request-timeout 10s")
-			if !strings.Contains(o.stdout, "Deployment") {
-				t.Errorf("kinds: exit code %d, printed %q", o.code, o.stdout)
+			result := runCommand(ctx, t, server, "kinds --request-timeout 10s")
+			if !strings.Contains(result.stdout, "Deployment") {
+				t.Errorf("kinds: exit code %d, printed %q", result.code, result.stdout)
 			}
-			if o.code == exitDone || !oneError(o.stderr) || !strings.Contains(o.stderr, "broken.example.com") {
-				t.Errorf("kinds: exit code %d, it said %q", o.code, o.stderr)
+			if result.code == exitDone || !oneError(result.stderr) || !strings.Contains(result.stderr, "broken.example.com") {
+				t.Errorf("kinds: exit code %d, it said %q", result.code, result.stderr)
 			}
 		})
 	}
@@ -370,8 +370,8 @@ func TestBrokenWatch(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
-	if o := runCommand(ctx, t, server, "wait foo --for=delete --request-timeout 10s"); o.code != exitDone {
-		t.Errorf("exit code %d after %d watches, it said %q", o.code, watches.Load(), o.stderr)
+	if result := runCommand(ctx, t, server, "wait foo --for=delete --request-timeout 10s"); result.code != exitDone {
+		t.Errorf("exit code %d after %d watches, it said %q", result.code, watches.Load(), result.stderr)
 	}
 }
 
@@ -390,8 +390,8 @@ func TestListWithoutEnd(t *testing.T) {
 		t.Run(verb, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), deadline)
 			defer cancel()
-			if o := runCommand(ctx, t, server, verb); o.code != exitError || !oneError(o.stderr) || !strings.Contains(o.stderr, "kept returning more pages") {
-				t.Errorf("exit code %d, it said %q", o.code, o.stderr)
+			if r := runCommand(ctx, t, server, verb); r.code != exitError || !oneError(r.stderr) || !strings.Contains(r.stderr, "kept returning more pages") {
+				t.Errorf("exit code %d, it said %q", r.code, r.stderr)
 			}
 		})
 	}

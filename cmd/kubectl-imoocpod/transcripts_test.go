@@ -100,31 +100,31 @@ type stage struct {
 }
 
 func newStage(t *testing.T) *stage {
-	x := &stage{Server: apiserver.New(t), t: t, dir: t.TempDir(), now: map[string]map[string]any{}, last: map[string]map[string]any{}}
-	x.OnWrite(x.note)
-	x.CreateCRDs()
-	x.changes()
-	return x
+	s := &stage{Server: apiserver.New(t), t: t, dir: t.TempDir(), now: map[string]map[string]any{}, last: map[string]map[string]any{}}
+	s.OnWrite(s.note)
+	s.CreateCRDs()
+	s.changes()
+	return s
 }
 
 // perform runs the commands of a transcript, and returns the transcript with the new results.
 func perform(t *testing.T, text string) string {
 	t.Helper()
-	x := newStage(t)
+	s := newStage(t)
 	ctx, stop := context.WithCancel(t.Context())
-	x.background = ctx
+	s.background = ctx
 	defer func() {
 		stop()
-		x.controllers.Wait()
+		s.controllers.Wait()
 	}()
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		switch line = strings.TrimSuffix(line, "\n"); {
 		case strings.HasPrefix(line, "$ "):
-			b.WriteString(line + "\n" + x.run(line[2:]))
+			b.WriteString(line + "\n" + s.run(line[2:]))
 		case strings.HasPrefix(line, "% "):
 			b.WriteString(line + "\n")
-			x.follow(line)
+			s.follow(line)
 		case strings.HasPrefix(line, "exit code "), line != "" && strings.Contains(">~|!", line[:1]):
 			// a result of an earlier run
 		default:
@@ -134,12 +134,12 @@ func perform(t *testing.T, text string) string {
 	return b.String()
 }
 
-func (x *stage) follow(line string) {
+func (s *stage) follow(line string) {
 	word, rest, _ := strings.Cut(line[2:], " ")
-	if err := x.direct(word, rest); err != nil {
-		x.t.Errorf("%s: %v", line, err)
+	if err := s.direct(word, rest); err != nil {
+		s.t.Errorf("%s: %v", line, err)
 	}
-	x.changes()
+	s.changes()
 }
 
 // direct executes a directive:
@@ -160,7 +160,7 @@ func (x *stage) follow(line string) {
 //	in DURATION DIRECTIVE     executes DIRECTIVE after DURATION, during a later command
 //	interrupt                 interrupts the running command, like Ctrl-C
 //	requests PART             shows the requests for objects whose path contains PART, from the next command on
-func (x *stage) direct(word, rest string) error {
+func (s *stage) direct(word, rest string) error {
 	args := strings.Fields(rest)
 	switch word {
 	case "crds":
@@ -169,27 +169,27 @@ func (x *stage) direct(word, rest string) error {
 			if err != nil {
 				return err
 			}
-			x.CreateYAML(string(text))
+			s.CreateYAML(string(text))
 		}
 	case "create":
-		x.CreateYAML(rest)
+		s.CreateYAML(rest)
 	case "file":
-		return os.WriteFile(filepath.Join(x.dir, args[0]), []byte(rest[len(args[0]):]), 0o600)
+		return os.WriteFile(filepath.Join(s.dir, args[0]), []byte(rest[len(args[0]):]), 0o600)
 	case "play":
-		if x.Get("nodes", "", "node-1") == nil {
-			play.Cluster(x.Server)
-			play.Operator(x.Server, "imoocpods", "ImoocPod")
+		if s.Get("nodes", "", "node-1") == nil {
+			play.Cluster(s.Server)
+			play.Operator(s.Server, "imoocpods", "ImoocPod")
 		}
-		play.SetFate(x.Server, rest)
+		play.SetFate(s.Server, rest)
 	case "operator":
-		play.Operator(x.Server, args[0], args[1])
+		play.Operator(s.Server, args[0], args[1])
 	case "controller":
-		if x.Get("nodes", "", "node-1") == nil {
-			play.Cluster(x.Server)
+		if s.Get("nodes", "", "node-1") == nil {
+			play.Cluster(s.Server)
 		}
-		x.controllers.Go(func() {
-			if o := runOn(x.background, x.Server, "run-controller "+rest); o.code != exitDone {
-				x.t.Errorf("run-controller ended: %+v", o)
+		s.controllers.Go(func() {
+			if result := runOn(s.background, s.Server, "run-controller "+rest); result.code != exitDone {
+				s.t.Errorf("run-controller ended: %+v", result)
 			}
 		})
 	case "pass":
@@ -200,18 +200,18 @@ func (x *stage) direct(word, rest string) error {
 		<-time.After(d)
 		synctest.Wait()
 	case "busy":
-		x.Fail(apiserver.On(args[0], args[1]), apiserver.Fault{Err: apierrors.NewServiceUnavailable("busy"), Times: 1})
+		s.Fail(apiserver.On(args[0], args[1]), apiserver.Fault{Err: apierrors.NewServiceUnavailable("busy"), Times: 1})
 	case "slow":
 		d, err := time.ParseDuration(args[0])
-		x.Fail(apiserver.Path(args[1]), apiserver.Fault{Delay: d})
+		s.Fail(apiserver.Path(args[1]), apiserver.Fault{Delay: d})
 		return err
 	case "forbid":
 		for _, resource := range args[2:] {
 			match := apiserver.On(args[1], resource)
-			x.Forbid(func(r apiserver.Request) bool { return (r.User == args[0] || args[0] == "anyone") && match(r) })
+			s.Forbid(func(r apiserver.Request) bool { return (r.User == args[0] || args[0] == "anyone") && match(r) })
 		}
 	case "permit":
-		x.Permit()
+		s.Permit()
 	case "set":
 		var value any
 		if err := yaml.Unmarshal([]byte(strings.Join(args[3:], " ")), &value); err != nil {
@@ -221,32 +221,32 @@ func (x *stage) direct(word, rest string) error {
 			value = int64(n)
 		}
 		namespace := metav1.NamespaceDefault
-		if x.Get(args[0], namespace, args[1]) == nil {
+		if s.Get(args[0], namespace, args[1]) == nil {
 			namespace = ""
 		}
 		var err error
-		if x.As("rival").Update(args[0], namespace, args[1], func(obj *unstructured.Unstructured) {
+		if s.As("rival").Update(args[0], namespace, args[1], func(obj *unstructured.Unstructured) {
 			err = unstructured.SetNestedField(obj.Object, value, strings.Split(args[2], ".")...)
 		}) == nil {
 			err = errors.New("there is no such object")
 		}
 		return err
 	case "delete":
-		x.Remove(args[0], "default", args[1])
+		s.Remove(args[0], "default", args[1])
 	case "in":
 		d, err := time.ParseDuration(args[0])
-		x.After(d, func() {
-			if err := x.direct(args[1], strings.Join(args[2:], " ")); err != nil {
-				x.t.Errorf("%s: %v", rest, err)
+		s.After(d, func() {
+			if err := s.direct(args[1], strings.Join(args[2:], " ")); err != nil {
+				s.t.Errorf("%s: %v", rest, err)
 			}
 		})
 		return err
 	case "interrupt":
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		x.interrupt()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.interrupt()
 	case "requests":
-		x.shown = rest
+		s.shown = rest
 	default:
 		return errors.New("there is no such directive")
 	}
@@ -254,66 +254,66 @@ func (x *stage) direct(word, rest string) error {
 }
 
 // run runs a command, and returns its changes and its output as lines of a transcript.
-func (x *stage) run(line string) string {
-	ctx, cancel := context.WithTimeout(x.t.Context(), time.Hour)
+func (s *stage) run(line string) string {
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Hour)
 	defer cancel()
-	x.mu.Lock()
-	x.interrupt = cancel
-	x.mu.Unlock()
-	x.Forget()
-	command, file, redirected := strings.Cut(strings.ReplaceAll(line, "DIR", x.dir), " > ")
-	o := runOn(ctx, x.Server, command)
+	s.mu.Lock()
+	s.interrupt = cancel
+	s.mu.Unlock()
+	s.Forget()
+	command, file, redirected := strings.Cut(strings.ReplaceAll(line, "DIR", s.dir), " > ")
+	result := runOn(ctx, s.Server, command)
 	if redirected {
-		if err := os.WriteFile(file, []byte(o.stdout), 0o600); err != nil {
-			x.t.Error(err)
+		if err := os.WriteFile(file, []byte(result.stdout), 0o600); err != nil {
+			s.t.Error(err)
 		}
-		o.stdout = ""
+		result.stdout = ""
 	}
-	checkHints(x.t, strings.Fields(line), o.stdout+"\n"+o.stderr)
+	checkHints(s.t, strings.Fields(line), result.stdout+"\n"+result.stderr)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		x.t.Errorf("%s did not end", line)
+		s.t.Errorf("%s did not end", line)
 	}
 	var b strings.Builder
-	for _, request := range x.sent() {
+	for _, request := range s.sent() {
 		b.WriteString("> " + request + "\n")
 	}
-	for _, change := range x.changes() {
+	for _, change := range s.changes() {
 		fmt.Fprintf(&b, "~ %.600s\n", change) // a CRD has 70,000 characters
 	}
 	mark := func(sign, text string) {
-		for line := range strings.Lines(strings.ReplaceAll(text, x.dir, "DIR")) {
+		for line := range strings.Lines(strings.ReplaceAll(text, s.dir, "DIR")) {
 			if !strings.HasPrefix(line, "Completion ended with directive: ") {
 				b.WriteString(strings.TrimRight(sign+" "+line, " \n") + "\n")
 			}
 		}
 	}
-	mark("|", o.stdout)
-	if at := strings.IndexFunc(o.stdout+o.stderr, func(r rune) bool { return !unicode.IsGraphic(r) && r != '\t' && r != '\n' }); at >= 0 {
-		x.t.Errorf("%s prints a control character: %.20q", line, (o.stdout + o.stderr)[at:])
+	mark("|", result.stdout)
+	if at := strings.IndexFunc(result.stdout+result.stderr, func(r rune) bool { return !unicode.IsGraphic(r) && r != '\t' && r != '\n' }); at >= 0 {
+		s.t.Errorf("%s prints a control character: %.20q", line, (result.stdout + result.stderr)[at:])
 	}
-	stderr, usage := strings.CutSuffix(o.stderr, " --help' for usage.\n")
+	stderr, usage := strings.CutSuffix(result.stderr, " --help' for usage.\n")
 	if usage {
 		stderr = stderr[:strings.LastIndex(stderr, "\n")+1]
 	}
-	if usage != (o.code == exitUsage) {
-		x.t.Errorf("%s: only a usage error refers to the help, got exit code %d and %q", line, o.code, o.stderr)
+	if usage != (result.code == exitUsage) {
+		s.t.Errorf("%s: only a usage error refers to the help, got exit code %d and %q", line, result.code, result.stderr)
 	}
 	mark("!", stderr)
-	if o.code != exitDone {
-		fmt.Fprintln(&b, "exit code", o.code)
+	if result.code != exitDone {
+		fmt.Fprintln(&b, "exit code", result.code)
 	}
 	return b.String()
 }
 
 // sent returns the requests of the last command that the directive "requests" selects. Commands send reads in
 // parallel, so the reads between two writes are sorted.
-func (x *stage) sent() []string {
-	if x.shown == "" {
+func (s *stage) sent() []string {
+	if s.shown == "" {
 		return nil
 	}
 	var all []string
 	begin := 0
-	for _, r := range x.Requests(func(r apiserver.Request) bool { return r.Resource != "" && strings.Contains(r.Path, x.shown) }) {
+	for _, r := range s.Requests(func(r apiserver.Request) bool { return r.Resource != "" && strings.Contains(r.Path, s.shown) }) {
 		all = append(all, r.Verb+" "+r.Path)
 		if r.Method != http.MethodGet {
 			slices.Sort(all[begin : len(all)-1])
@@ -326,36 +326,36 @@ func (x *stage) sent() []string {
 
 // note records the fields of a changed object. It ignores what controllers write: objects that have a
 // controller, events, leases, and the revision annotation.
-func (x *stage) note(c apiserver.Change) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+func (s *stage) note(c apiserver.Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	obj := c.Object()
 	if c.Resource.Resource == "events" || c.Resource.Resource == "leases" {
 		return
 	}
 	key := c.Resource.Resource + "/" + obj.GetName()
-	if _, changed := x.last[key]; !changed {
-		x.last[key] = x.now[key]
+	if _, changed := s.last[key]; !changed {
+		s.last[key] = s.now[key]
 	}
 	if metav1.GetControllerOf(obj) != nil || c.After == nil {
-		delete(x.now, key)
+		delete(s.now, key)
 		return
 	}
 	annotations := maps.Clone(obj.GetAnnotations())
 	delete(annotations, "deployment.kubernetes.io/revision")
-	x.now[key] = map[string]any{
+	s.now[key] = map[string]any{
 		"spec": obj.Object["spec"], "labels": obj.GetLabels(), "annotations": annotations, "finalizers": obj.GetFinalizers(),
 		"ownerReferences": obj.GetOwnerReferences(),
 	}
 }
 
 // changes returns the changes of objects since the last call.
-func (x *stage) changes() []string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+func (s *stage) changes() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var list []string
-	for key, last := range x.last {
-		switch now := x.now[key]; {
+	for key, last := range s.last {
+		switch now := s.now[key]; {
 		case now == nil && last != nil:
 			list = append(list, key+" deleted")
 		case now != nil && last == nil:
@@ -364,7 +364,7 @@ func (x *stage) changes() []string {
 			compare(key+" ", normal(last), normal(now), &list)
 		}
 	}
-	clear(x.last)
+	clear(s.last)
 	slices.Sort(list)
 	return list
 }

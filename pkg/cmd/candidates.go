@@ -50,12 +50,12 @@ func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, c
 		return err
 	}
 	var lines []string
-	for _, c := range unknown.Candidates {
-		lines = append(lines, "", "  "+c.Path.String()+c.Remarks())
-		if c.Pattern && verb != "create" {
+	for _, f := range unknown.Candidates {
+		lines = append(lines, "", "  "+f.Path.String()+f.Remarks())
+		if f.Pattern && verb != "create" {
 			continue // the list element does not exist, so only create can set its field
 		}
-		lines = append(lines, "    "+o.line(commandOn(verb, t).With(count...).With("--replicas-path", c.Path.String())))
+		lines = append(lines, "    "+o.line(commandOn(verb, t).With(count...).With("--replicas-path", f.Path.String())))
 	}
 	once := "PATH"
 	if first := unknown.Candidates[0].Path.String(); len(unknown.Candidates) == 1 && !strings.Contains(first, "[") {
@@ -124,8 +124,8 @@ func noField(t *observe.Target, path fieldpath.Path, schema map[string]any) erro
 		nearest[i] = fieldpath.Path{Steps: append(steps, path.Steps[taken+1:]...)}.String()
 	}
 	if len(nearest) == 0 {
-		for _, c := range candidates.Fields(schema, nil) {
-			nearest = append(nearest, c.Path.String())
+		for _, f := range candidates.Fields(schema, nil) {
+			nearest = append(nearest, f.Path.String())
 		}
 		nearest = nearest[:min(len(nearest), 3)]
 	}
@@ -146,21 +146,21 @@ func nearestTo(word string, words []string) []string {
 }
 
 // suggestTypes adds types with similar names to errors about unknown types.
-func suggestTypes(c *kube.Factory, err error) error {
+func suggestTypes(f *kube.Factory, err error) error {
 	all := outcome.Errors{err}
 	errors.As(err, &all)
 	for _, err := range all {
 		var unknown *outcome.UnknownTypeError
 		if errors.As(err, &unknown) {
-			unknown.Nearest = nearestTo(unknown.Type, typeNames(c))
+			unknown.Nearest = nearestTo(unknown.Type, typeNames(f))
 		}
 	}
 	return err
 }
 
-func typeNames(c *kube.Factory) []string {
+func typeNames(f *kube.Factory) []string {
 	all := kinds.Shipped()
-	if clients, err := c.Connect(); err == nil {
+	if clients, err := f.Connect(); err == nil {
 		served, _ := clients.Finder.Kinds() // a partial list is better than none
 		all = append(all, served...)
 	}

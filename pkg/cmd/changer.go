@@ -182,7 +182,7 @@ func (c *changer) ask(what string, yes bool) (bool, error) {
 	if word := strings.ToLower(strings.TrimSpace(answer)); word == "y" || word == "yes" {
 		return true, nil
 	}
-	c.tell("canceled, nothing was changed")
+	c.printErrf("canceled, nothing was changed")
 	return false, nil
 }
 
@@ -213,11 +213,11 @@ func (c *changer) report(made *change) error {
 	}
 	err := c.print(made.object, deed) // returned at the end, so that the messages below are printed anyway
 	if made.said != "" {
-		c.tell("%s: %s", t, c.flags.dryRun.mark(made.said))
+		c.printErrf("%s: %s", t, c.flags.dryRun.mark(made.said))
 	}
 	c.loops.warn(t)
 	for _, note := range made.notes {
-		c.tell("%s", note)
+		c.printErrf("%s", note)
 	}
 	return err
 }

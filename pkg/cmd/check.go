@@ -66,8 +66,8 @@ func (o *checkOptions) run(ctx context.Context) error {
 		return err
 	}
 	failed := 0
-	for _, c := range checks {
-		if c.State == check.Failed {
+	for _, r := range checks {
+		if r.State == check.Failed {
 			failed++
 		}
 	}

@@ -85,7 +85,7 @@ func (o *createOptions) putFields(finder *discover.Finder, kind kinds.Kind, obj 
 
 // check rejects flags that do not apply to the kind of a target, and names that are too long.
 func (o *createOptions) check(t observe.Target) error {
-	kind, r := t.Kind, t.Kind.Mapping
+	kind, m := t.Kind, t.Kind.Mapping
 	switch {
 	case kind.Reconciled() && o.path != nil:
 		return fmt.Errorf("--replicas-path cannot be used for the kind %s, whose replica field is known", kind.Kind)
@@ -97,13 +97,13 @@ func (o *createOptions) check(t observe.Target) error {
 		return outcome.WithHint(errors.New("--image cannot be used for a Deployment, which needs a selector and labels"), "", command)
 	case !kind.Reconciled() && (o.image != "" || len(o.command) > 0):
 		return errors.New("--image and a command can only be used for kinds that run-controller reconciles; use --set for other types")
-	case o.image != "" && r.TemplatePath == nil && r.ImagePath == nil:
-		return fmt.Errorf("--image cannot be used for the kind %s, which always runs %s", kind.Kind, r.Image)
-	case len(o.command) > 0 && r.TemplatePath == nil && r.CommandPath == nil:
+	case o.image != "" && m.TemplatePath == nil && m.ImagePath == nil:
+		return fmt.Errorf("--image cannot be used for the kind %s, which always runs %s", kind.Kind, m.Image)
+	case len(o.command) > 0 && m.TemplatePath == nil && m.CommandPath == nil:
 		return fmt.Errorf("the kind %s runs the command of its image and takes no other", kind.Kind)
-	case len(o.command) > 0 && o.image == "" && r.TemplatePath != nil && r.Template == nil:
+	case len(o.command) > 0 && o.image == "" && m.TemplatePath != nil && m.Template == nil:
 		return fmt.Errorf("a command for the kind %s requires --image, because the kind has no default template", kind.Kind)
-	case o.given("replicas") && r.Strategy.WithoutReplicas():
+	case o.given("replicas") && m.Strategy.WithoutReplicas():
 		return fmt.Errorf("--replicas cannot be used for the kind %s, which runs one pod per node", kind.Kind)
 	case kind.Shipped():
 		return apis.CheckLength(t.Name)

@@ -94,7 +94,7 @@ func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.
 		}
 	}
 	if len(unlisted) > 0 {
-		c.tell("Warning: left out, because you have no permission to list them: %s", strings.Join(unlisted, ", "))
+		c.printErrf("Warning: left out, because you have no permission to list them: %s", strings.Join(unlisted, ", "))
 	}
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil || apierrors.IsForbidden(err) })
 	found := slices.Concat(byKind...)

@@ -26,17 +26,17 @@ type parsed[T any] struct {
 	kind string
 }
 
-func (f parsed[T]) Set(word string) error {
-	value, err := f.parse(word)
+func (p parsed[T]) Set(word string) error {
+	value, err := p.parse(word)
 	if err == nil {
-		*f.value = value
+		*p.value = value
 	}
 	return err
 }
 
-func (f parsed[T]) String() string { return fmt.Sprint(*f.value) }
+func (p parsed[T]) String() string { return fmt.Sprint(*p.value) }
 
-func (f parsed[T]) Type() string { return f.kind }
+func (p parsed[T]) Type() string { return p.kind }
 
 // optional returns a flag whose value is nil until the user sets the flag.
 func optional[T any](value **T, parse func(word string) (T, error), kind string) parsed[*T] {

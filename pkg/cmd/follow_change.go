@@ -49,7 +49,7 @@ func (c *changer) follow(ctx context.Context, all []*change) []error {
 	}
 	flags := &c.flags.wait
 	if flags.onFailure == revertOnFailure && flags.limits.Timeout == 0 {
-		c.tell("waiting without a time limit: the change is reverted if an object fails for %s; with --timeout, also if it is not ready in time", flags.limits.FailAfter)
+		c.printErrf("waiting without a time limit: the change is reverted if an object fails for %s; with --timeout, also if it is not ready in time", flags.limits.FailAfter)
 	}
 	waits := make([]observe.WaitTarget, len(all))
 	for i, made := range all {
@@ -170,24 +170,24 @@ func (c *cluster) awaitAll(ctx context.Context, format string, flags waitFlags, 
 	if flags.logs {
 		defer func() { logs.AddLastLines(ctx, c.Core, errs) }() // after the progress has ended
 	}
-	a := &observe.Waiter{Clients: c.Clients, Limits: flags.Limits}
+	w := &observe.Waiter{Clients: c.Clients, Limits: flags.Limits}
 	if format == "json" {
 		encoder := json.NewEncoder(c.streams.Out)
 		var broken error
-		a.Show = func(s observe.Observation) { broken = cmp.Or(broken, encoder.Encode(s.Report)) }
-		return append(a.Wait(ctx, all), broken)
+		w.Show = func(o observe.Observation) { broken = cmp.Or(broken, encoder.Encode(o.Report)) }
+		return append(w.Wait(ctx, all), broken)
 	}
 	progress := terminal.NewProgress(c.streams.ErrOut, terminal.Style(c.streams.ErrOut, "auto"), goalOf(all))
 	defer progress.End()
-	a.Show, a.Connection = progress.Show, &follow.Connection{Changed: progress.SetLost}
+	w.Show, w.Connection = progress.Show, &follow.Connection{Changed: progress.SetLost}
 	for i, reached := range all {
 		if reached.Reached != nil {
-			all[i].Reached = func(s observe.Observation) error {
-				return progress.Print(func() error { return reached.Reached(s) })
+			all[i].Reached = func(o observe.Observation) error {
+				return progress.Print(func() error { return reached.Reached(o) })
 			}
 		}
 	}
-	return a.Wait(ctx, all)
+	return w.Wait(ctx, all)
 }
 
 // goalOf returns the end of the progress line "2 of 3 objects are …". If the goals of the targets differ,

@@ -124,7 +124,7 @@ func (o *installOptions) run(ctx context.Context) error {
 	err = o.installCRDs(ctx, c.Dynamic.Resource(kinds.CRDResource()), crds)
 	if o.controller && apierrors.IsForbidden(err) {
 		// All controllers share the CRDs, so the CRDs may be installed already.
-		o.common.tell("Warning: the custom resource definitions were not updated: %v", err)
+		o.common.printErrf("Warning: the custom resource definitions were not updated: %v", err)
 	} else if err != nil {
 		return err
 	}
@@ -194,8 +194,8 @@ func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error
 
 // controllerNamespace returns the namespace that a controller runs in. Without -n, a controller for all namespaces
 // runs in SystemNamespace, and any other controller runs in the current namespace.
-func controllerNamespace(c *kube.Factory, all bool) (string, error) {
-	namespace, given, err := c.Namespace()
+func controllerNamespace(f *kube.Factory, all bool) (string, error) {
+	namespace, given, err := f.Namespace()
 	if err == nil && all && !given {
 		namespace = deploy.SystemNamespace
 	}

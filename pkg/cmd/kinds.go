@@ -101,7 +101,7 @@ func (o *kindsOptions) run(ctx context.Context) error {
 	if len(kinds) == 0 && groupsErr != nil {
 		return groupsErr
 	}
-	slow := time.AfterFunc(3*time.Second, func() { o.common.tell("reading %d types from the server", len(kinds)) })
+	slow := time.AfterFunc(3*time.Second, func() { o.common.printErrf("reading %d types from the server", len(kinds)) })
 	defer slow.Stop()
 	rows := make([]*printer.Kind, len(kinds))
 	workqueue.ParallelizeUntil(ctx, maxParallel, len(kinds), func(i int) { rows[i] = o.row(ctx, kinds[i]) })
@@ -112,7 +112,7 @@ func (o *kindsOptions) run(ctx context.Context) error {
 	err = outcome.Join([]error{o.write(o.common.streams.Out, rows), groupsErr})
 	for _, row := range rows {
 		if row.Error != "" {
-			o.common.tell("Warning: %s", row.Error)
+			o.common.printErrf("Warning: %s", row.Error)
 		}
 	}
 	return err

@@ -173,15 +173,15 @@ func (o *logsOptions) followTarget(ctx context.Context, from *observe.Follower, 
 	shown, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	looked := false
-	return from.Follow(shown, observe.Source{Target: t, Fail: fail, Show: func(s observe.Observation) error {
-		if s.Report.Verdict == status.Deleted {
+	return from.Follow(shown, observe.Source{Target: t, Fail: fail, Show: func(seen observe.Observation) error {
+		if seen.Report.Verdict == status.Deleted {
 			return nil
 		}
-		if !looked && len(logs.Containers(s.Report, o.wanted)) == 0 {
-			o.sayNone(t, s.Report, f.Out, " yet")
+		if !looked && len(logs.Containers(seen.Report, o.wanted)) == 0 {
+			o.sayNone(t, seen.Report, f.Out, " yet")
 		}
 		looked = true
-		f.See(ctx, s.Report) // the context shown ends before the logs are drained
+		f.See(ctx, seen.Report) // the context shown ends before the logs are drained
 		return nil
 	}})
 }

@@ -103,11 +103,11 @@ func (o *parkOptions) run(ctx context.Context, on *cluster) error {
 		}
 		switch {
 		case o.change.targets.untyped() && errors.Is(err, replicas.ErrNotPods):
-			c.tell("%v", err)
+			c.printErrf("%v", err)
 		case err != nil:
 			errs = append(errs, kube.Explain(t.Kind, err))
 		case now.Kept != "":
-			c.tell("%s: %s", t, now.Kept)
+			c.printErrf("%s: %s", t, now.Kept)
 		default:
 			counts = append(counts, printer.CountChange{Namespace: t.Namespace, Name: t.String(), Before: &now.Before, After: &now.After})
 			all = append(all, planned{t, func(ctx context.Context) (*change, error) { return o.park(ctx, c, t, plan, now.After) }})
@@ -168,9 +168,9 @@ func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, p
 		words := fmt.Sprintf("%d → %d", p.Before, p.After)
 		if o.back && err == nil && p.Kept == "" && words != shown {
 			shown = words // print it before the write, because anyone may have edited the saved count
-			c.tell("%s: %s", t, c.flags.dryRun.mark(words))
+			c.printErrf("%s: %s", t, c.flags.dryRun.mark(words))
 			if p.By != c.user() {
-				c.tell("%s: parked by %s, according to its annotation", t, cmp.Or(p.By, "someone"))
+				c.printErrf("%s: parked by %s, according to its annotation", t, cmp.Or(p.By, "someone"))
 			}
 		}
 		return p, err
@@ -179,7 +179,7 @@ func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, p
 		return nil, err
 	}
 	if now.Kept != "" { // someone else has changed the object since it was read
-		c.tell("%s: %s", t, now.Kept)
+		c.printErrf("%s: %s", t, now.Kept)
 		return nil, nil // no change to report
 	}
 	until, back := observe.WithoutTerminating(observe.Ready()), "unpark"

@@ -107,7 +107,7 @@ func (o *pauseOptions) confirmSuspend(ctx context.Context, c *changer, t *observ
 	}
 	before, _, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Depth: observe.Below})
 	if live := status.NewReport(before).ActivePods(); err == nil && live > 0 {
-		c.tell("Warning: %s: its controller may delete its %s, as %s suspends the whole object", t, problem.Quantity(live, "pod"), field)
+		c.printErrf("Warning: %s: its controller may delete its %s, as %s suspends the whole object", t, problem.Quantity(live, "pod"), field)
 		return c.ask("This suspends "+t.String()+".", o.yes)
 	}
 	return true, err
@@ -213,7 +213,7 @@ func setSwitch(ctx context.Context, c *changer, t *observe.Target, path []string
 		}
 		return made, err
 	}
-	c.tell("%s: %s", t, c.flags.dryRun.mark(fmt.Sprintf("setting %s to %t", field, on)))
+	c.printErrf("%s: %s", t, c.flags.dryRun.mark(fmt.Sprintf("setting %s to %t", field, on)))
 	return editPause(ctx, c, t, append(marks, fieldpath.Edit{Path: fieldpath.Fields(path...), Value: on}), until, back...)
 }
 

@@ -86,7 +86,7 @@ func restart(ctx context.Context, c *changer, t *observe.Target) (*change, error
 	}
 	old := slices.DeleteFunc(slices.Clone(before.Pods), func(pod problem.Pod) bool { return podtemplate.KeptBack(t.Kind, t.Object, pod.Name) })
 	if kept := len(before.Pods) - len(old); kept > 0 {
-		c.tell("%s: its partition keeps %s from being restarted", t, problem.Quantity(kept, "pod"))
+		c.printErrf("%s: its partition keeps %s from being restarted", t, problem.Quantity(kept, "pod"))
 	}
 	return c.edited(t, done, observe.Replaced(old), "the restart was taken back", func(context.Context) []fieldpath.Edit {
 		return restartMarks(c, path, "undo of the restart")
@@ -129,11 +129,11 @@ func restartRefused(ctx context.Context, c *changer, t *observe.Target, why erro
 	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
 		return refused
 	}
-	e, _, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Depth: observe.Below})
+	s, _, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Depth: observe.Below})
 	if err != nil {
 		return refused
 	}
-	return restartBelow(refused, e.Object.UID, e.Children)
+	return restartBelow(refused, s.Object.UID, s.Children)
 }
 
 // restartBelow adds hints to an error. For each namespace with restartable children of the owner, a hint

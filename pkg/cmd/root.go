@@ -26,7 +26,7 @@ func NewRootCommand(version string, streams genericiooptions.IOStreams) *cobra.C
 }
 
 // NewRootCommandFor returns the command tree for a factory, and adds kubectl's global flags.
-func NewRootCommandFor(c *kube.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
+func NewRootCommandFor(f *kube.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-imoocpod",
 		Short: "Create, scale, and watch any resource that has a replica count",
@@ -66,9 +66,9 @@ does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undon
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
 
-	c.AddFlags(root.PersistentFlags())
+	f.AddFlags(root.PersistentFlags())
 	addLogFlags(root.PersistentFlags())
-	common := commonOptions{factory: c, streams: streams, version: version}
+	common := commonOptions{factory: f, streams: streams, version: version}
 
 	root.AddGroup(&cobra.Group{ID: "change", Title: "Change Objects:"},
 		&cobra.Group{ID: "look", Title: "Look at Objects:"},
@@ -116,7 +116,7 @@ does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undon
 			verb.RunE = func(cmd *cobra.Command, args []string) error {
 				return kube.Interruptible(cmd.Context(), streams.ErrOut, func(ctx context.Context) error {
 					cmd.SetContext(ctx)
-					return suggestTypes(c, run(cmd, args))
+					return suggestTypes(f, run(cmd, args))
 				})
 			}
 		}

@@ -162,7 +162,7 @@ func (o *scaleOptions) scale(ctx context.Context, c *changer, l *located) (*chan
 		if err != nil {
 			return nil, fmt.Errorf("scale %s: %w", t, err)
 		}
-		o.tellPlan(c, t, *done.Before, counts)
+		o.printPlan(c, t, *done.Before, counts)
 	}
 	made.said = done.String()
 	if named := l.field.String(); named != ".spec.replicas" && !t.Kind.Shipped() && o.path == nil {

@@ -65,7 +65,7 @@ func (o *scaleOptions) scaleInSteps(ctx context.Context, c *changer, all []*loca
 	for i := range all {
 		if inSteps(i); errs[i] != nil {
 			for _, rest := range all[i+1:] {
-				c.tell("%s: not scaled, because %s has not come to its count", rest.target, all[i].target)
+				c.printErrf("%s: not scaled, because %s has not come to its count", rest.target, all[i].target)
 			}
 			break
 		}
@@ -91,13 +91,13 @@ func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) erro
 		return fmt.Errorf("scale %s: %w", t, err)
 	}
 	l.began = new(at)
-	o.tellPlan(c, t, at, counts)
+	o.printPlan(c, t, at, counts)
 	c.warnPaused(t)
 	c.warnOfCompetitors(ctx, t, func(now int64) (int32, error) { return o.count.From(*t, now) })
 	var done replicas.Result
 	for _, next := range counts {
 		if err := o.mayStep(ctx, c, t, at, next); err != nil {
-			o.tellStopped(c, l, at, to, at)
+			o.printStopped(c, l, at, to, at)
 			return err
 		}
 		begun := time.Now()
@@ -108,7 +108,7 @@ func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) erro
 			return o.stepNotReady(ctx, c, l, at, next, to, err)
 		}
 		at = next
-		c.tell("%s: %d ready (%s)", t, at, duration.HumanDuration(max(0, time.Since(begun)-o.change.wait.limits.Settle)))
+		c.printErrf("%s: %d ready (%s)", t, at, duration.HumanDuration(max(0, time.Since(begun)-o.change.wait.limits.Settle)))
 	}
 	obj, err := o.result(ctx, c, l, done)
 	if err != nil {
@@ -117,8 +117,8 @@ func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) erro
 	return c.print(obj, c.flags.done)
 }
 
-// tellPlan prints the old count and the count of each step.
-func (o *scaleOptions) tellPlan(c *changer, t *observe.Target, from int32, counts []int32) {
+// printPlan prints the old count and the count of each step.
+func (o *scaleOptions) printPlan(c *changer, t *observe.Target, from int32, counts []int32) {
 	var way strings.Builder
 	fmt.Fprint(&way, from)
 	for _, count := range counts {
@@ -131,7 +131,7 @@ func (o *scaleOptions) tellPlan(c *changer, t *observe.Target, from int32, count
 	if settle := o.change.wait.limits.Settle; settle > 0 {
 		when += " for " + duration.HumanDuration(settle)
 	}
-	c.tell("%s: %s, %s", t, o.change.dryRun.mark(way.String()), when)
+	c.printErrf("%s: %s, %s", t, o.change.dryRun.mark(way.String()), when)
 }
 
 // mayStep returns an error if the next step must not begin, because the command was interrupted or the
@@ -165,10 +165,10 @@ func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Targe
 // awaitStep waits until the pods of a step are ready and, on the way down, until the removed pods are gone.
 func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, done replicas.Result, down bool) error {
 	w := o.changed(c, l, done)
-	g := &w.Conditions[0]
-	g.Done = "done with this step"
+	condition := &w.Conditions[0]
+	condition.Done = "done with this step"
 	if down {
-		*g = observe.WithoutTerminating(*g)
+		*condition = observe.WithoutTerminating(*condition)
 	}
 	shown, reports := *c.cluster, c.reports
 	if o.steps.parallel {
@@ -182,7 +182,7 @@ func (o *scaleOptions) notSet(c *changer, l *located, at, to int32, err error) e
 	if errors.Is(err, outcome.ErrPrecondition) {
 		return fmt.Errorf("%w: someone else changed the replica count between two steps: %v", outcome.ErrOverwritten, err) //nolint:errorlint // the first error decides the exit code
 	}
-	o.tellStopped(c, l, at, to, at)
+	o.printStopped(c, l, at, to, at)
 	return err
 }
 
@@ -195,7 +195,7 @@ func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located,
 	case errors.Is(err, outcome.ErrGone):
 		return err // the object is gone, so there is nothing to continue with
 	case !notReady(err) || o.change.wait.onFailure != revertOnFailure:
-		o.tellStopped(c, l, at, to, before)
+		o.printStopped(c, l, at, to, before)
 		return err
 	}
 	began := *l.began
@@ -203,23 +203,23 @@ func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located,
 		if errors.Is(back, outcome.ErrPrecondition) {
 			return fmt.Errorf("%w: someone else changed the replica count before it could be set back to %d: %v\nthe step had not become ready: %v", outcome.ErrOverwritten, began, back, err) //nolint:errorlint // as above
 		}
-		o.tellStopped(c, l, at, to, before)
+		o.printStopped(c, l, at, to, before)
 		return fmt.Errorf("%w\nthe count could not be set back to %d: %w", err, began, back)
 	}
 	return fmt.Errorf("%w\n%s %w: %d → %d", outcome.WithoutHints(err), l.target, outcome.ErrUndone, at, began)
 }
 
-// tellStopped prints the count at which an object stopped, and how to continue or to return
+// printStopped prints the count at which an object stopped, and how to continue or to return
 // to the last count whose pods were ready.
-func (o *scaleOptions) tellStopped(c *changer, l *located, at, to, good int32) {
+func (o *scaleOptions) printStopped(c *changer, l *located, at, to, good int32) {
 	if at == to {
-		c.tell("%s: stopped at %d, which is not ready", l.target, at)
+		c.printErrf("%s: stopped at %d, which is not ready", l.target, at)
 	} else {
 		flags := append(o.steps.flags(), o.change.wait.limits.repeated("fail-after", "on-failure", "settle", "timeout")...)
-		c.tell("%s: stopped at %d on the way to %d", l.target, at, to)
-		c.tell("hint: to continue: %s", c.line(o.command(l, to, flags...)))
+		c.printErrf("%s: stopped at %d on the way to %d", l.target, at, to)
+		c.printErrf("hint: to continue: %s", c.line(o.command(l, to, flags...)))
 	}
 	if good != at {
-		c.tell("hint: to go back: %s", c.line(o.command(l, good)))
+		c.printErrf("hint: to go back: %s", c.line(o.command(l, good)))
 	}
 }

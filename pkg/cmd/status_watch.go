@@ -43,25 +43,25 @@ func (o *statusOptions) runWait(ctx context.Context) error {
 	on := o.terminal()
 	var all []observe.WaitTarget
 	for _, t := range targets {
-		w := observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Ready()}}
+		goal := observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Ready()}}
 		if on == nil && *o.print.OutputFormat == "" {
-			w.Reached = func(s observe.Observation) error {
-				return escape.PrintLine(o.cluster.streams.Out, "%s: %s: %s", s.Target, s.Report.Verdict, s.Report.Reason)
+			goal.Reached = func(seen observe.Observation) error {
+				return escape.PrintLine(o.cluster.streams.Out, "%s: %s: %s", seen.Target, seen.Report.Verdict, seen.Report.Reason)
 			}
 		}
-		all = append(all, w)
+		all = append(all, goal)
 	}
 	if on == nil {
 		return outcome.Join(append(errs, o.cluster.awaitAll(ctx, *o.print.OutputFormat, o.limits, all)...))
 	}
 	screen := o.newScreen(ctx, on)
 	defer screen.End()
-	a := &observe.Waiter{
+	w := &observe.Waiter{
 		Clients: o.cluster.Clients, Limits: o.limits.Limits, Closely: true,
-		Show:       func(s observe.Observation) { screen.Show(s.Report) },
+		Show:       func(seen observe.Observation) { screen.Show(seen.Report) },
 		Connection: &follow.Connection{Changed: screen.SetLost},
 	}
-	failed := a.Wait(ctx, all)
+	failed := w.Wait(ctx, all)
 	if o.limits.logs {
 		logs.AddLastLines(ctx, o.cluster.Core, failed)
 	}
@@ -80,7 +80,7 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	o.table.Types = o.table.Types || slices.ContainsFunc(sources, func(s observe.Source) bool { return s.Kind.CRD() != sources[0].Kind.CRD() })
 	w := &statusWatch{statusOptions: o, toList: len(sources)}
 	connection := &follow.Connection{Changed: func(lost time.Time) {
-		o.cluster.tell("%s", printer.Connection(lost))
+		o.cluster.printErrf("%s", printer.Connection(lost))
 	}}
 	extent, onScreen := o.extent(), false
 	if on := o.terminal(); on != nil {
@@ -122,9 +122,9 @@ type statusWatch struct {
 
 // show shows the new state of an object. On a screen, an object that was found by type or selector
 // disappears when it is deleted or no longer wanted. A named object stays.
-func (w *statusWatch) show(s observe.Observation) error {
-	r := s.Report
-	if w.targets.untyped() && s.Object != nil && w.targets.belongs(s.Target, w.among) {
+func (w *statusWatch) show(o observe.Observation) error {
+	r := o.Report
+	if w.targets.untyped() && o.Object != nil && w.targets.belongs(o.Target, w.among) {
 		return nil
 	}
 	if w.screen == nil {
@@ -161,7 +161,7 @@ func (w *statusWatch) follow(ctx context.Context, f *observe.Follower, source ob
 		}
 		if !warned && w.screen == nil {
 			w.mu.Lock()
-			w.cluster.tell("Warning: cannot list %s, trying again: %v", source.Kind.CRD(), err)
+			w.cluster.printErrf("Warning: cannot list %s, trying again: %v", source.Kind.CRD(), err)
 			w.mu.Unlock()
 		}
 		if err := follow.Sleep(ctx, follow.Pause); err != nil {

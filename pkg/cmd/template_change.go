@@ -43,7 +43,7 @@ func (c *changer) changeTemplate(
 	made.said = done.Change
 	_, changed := done.Changed()
 	for _, warning := range revision.Overwriters(t.Object, revision.Paths(changed)) {
-		c.tell("Warning: %s: %s", t, warning)
+		c.printErrf("Warning: %s: %s", t, warning)
 	}
 	if c.flags.dryRun != "none" {
 		return made, printer.DiffYAML(c.streams.ErrOut, t.String(), t.String()+" (dry run)", revision.Object(done.Before), revision.Object(done.After))

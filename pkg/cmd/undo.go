@@ -71,12 +71,12 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 		return to.Fields, c.show(t, now, to.Fields)
 	}
 	if i := history.Current(); i >= 0 && (history.Revisions[i].Number == to.Number || revision.Same(to.Fields, history.Now)) {
-		c.tell("%s is already at revision %d: nothing to undo", t, to.Number)
+		c.printErrf("%s is already at revision %d: nothing to undo", t, to.Number)
 		want = func(obj *unstructured.Unstructured) ([]revision.Field, error) {
 			return revision.FieldsAt(obj.Object, revision.Paths(to.Fields))
 		}
 	} else if why := neverReady(ctx, c, t, history, to); why != "" {
-		c.tell("Warning: %s: revision %d never became ready%s", t, to.Number, why)
+		c.printErrf("Warning: %s: revision %d never became ready%s", t, to.Number, why)
 	}
 	made, err := c.changeTemplate(ctx, t, want, fmt.Sprintf(" (undo to %d)", to.Number))
 	if err == nil && c.flags.dryRun == "none" {
@@ -92,7 +92,7 @@ func (c *changer) show(t *observe.Target, now, want []revision.Field) error {
 	if change == "" || c.flags.dryRun != "none" {
 		return nil
 	}
-	c.tell("%s: %s", t, change)
+	c.printErrf("%s: %s", t, change)
 	return printer.DiffYAML(c.streams.ErrOut, t.String(), t.String()+" (to be written)", revision.Object(now), revision.Object(want))
 }
 

@@ -97,7 +97,7 @@ func (o *uninstallOptions) run(ctx context.Context) error {
 	}
 	_, err = o.removeAll(ctx, c.Dynamic, deploy.People())
 	if apierrors.IsForbidden(err) {
-		o.common.tell("Warning: some roles for people may remain: %v", err)
+		o.common.printErrf("Warning: some roles for people may remain: %v", err)
 		return nil
 	}
 	return err

@@ -52,8 +52,8 @@ func (o *commonOptions) connect() (*cluster, error) {
 	return c, err
 }
 
-// tell writes a line to standard error. It ignores errors, which must not turn a change that was made into a failure.
-func (o *commonOptions) tell(format string, args ...any) {
+// printErrf writes a line to standard error. It ignores errors, which must not turn a change that was made into a failure.
+func (o *commonOptions) printErrf(format string, args ...any) {
 	_ = escape.PrintLine(o.streams.ErrOut, format, args...)
 }
 

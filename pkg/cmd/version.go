@@ -68,8 +68,8 @@ func (o *versionOptions) print(v versions) error {
 	if v.ServerVersion != nil {
 		lines = append(lines, "Server Version: "+v.ServerVersion.GitVersion)
 	}
-	for _, d := range v.Controllers {
-		lines = append(lines, fmt.Sprintf("Controller Version: %s (namespace %s)", cmp.Or(d.Version, "unknown"), d.Namespace))
+	for _, c := range v.Controllers {
+		lines = append(lines, fmt.Sprintf("Controller Version: %s (namespace %s)", cmp.Or(c.Version, "unknown"), c.Namespace))
 	}
 	return printLines(o.common.streams.Out, lines)
 }
@@ -92,9 +92,9 @@ func (o *versionOptions) askServer(ctx context.Context, v *versions) error {
 }
 
 func (o *commonOptions) warnOfSkew(found []doctor.Controller) {
-	for _, d := range found {
-		if d.Version != "" && d.Version != o.version {
-			o.tell("Warning: the controller in namespace %s has version %s, and this program has version %s", d.Namespace, d.Version, o.version)
+	for _, c := range found {
+		if c.Version != "" && c.Version != o.version {
+			o.printErrf("Warning: the controller in namespace %s has version %s, and this program has version %s", c.Namespace, c.Version, o.version)
 		}
 	}
 }

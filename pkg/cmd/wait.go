@@ -113,11 +113,11 @@ func (o *waitOptions) run(ctx context.Context, c *cluster) error {
 	}
 	var all []observe.WaitTarget
 	for _, t := range targets {
-		w := observe.WaitTarget{Target: t, Conditions: o.conditions}
+		goal := observe.WaitTarget{Target: t, Conditions: o.conditions}
 		if *o.print.OutputFormat != "json" { // JSON output consists of reports
-			w.Reached = func(s observe.Observation) error { return o.printReached(c.streams.Out, t, s.Object) }
+			goal.Reached = func(seen observe.Observation) error { return o.printReached(c.streams.Out, t, seen.Object) }
 		}
-		all = append(all, w)
+		all = append(all, goal)
 	}
 	return outcome.Join(append(errs, c.awaitAll(ctx, *o.print.OutputFormat, o.limits, all)...))
 }

@@ -29,10 +29,10 @@ func (o *commonOptions) warnPaused(t *observe.Target) {
 	switch {
 	case !pause.Active(now):
 	case !pause.Forever:
-		o.tell("Warning: %s is %s; the change will be applied then", t, pause.Text(now))
+		o.printErrf("Warning: %s is %s; the change will be applied then", t, pause.Text(now))
 	default:
-		o.tell("Warning: %s is %s; the change will be applied when it is resumed", t, pause.Text(now))
-		o.tell("hint: %s", o.line(commandline.Plugin("resume", t.String()).In(t.Namespace)))
+		o.printErrf("Warning: %s is %s; the change will be applied when it is resumed", t, pause.Text(now))
+		o.printErrf("hint: %s", o.line(commandline.Plugin("resume", t.String()).In(t.Namespace)))
 	}
 }
 
@@ -50,7 +50,7 @@ func (c *cluster) warnOfCompetitors(ctx context.Context, t *observe.Target, afte
 		return
 	}
 	for _, warning := range report.Warnings(count) {
-		c.tell("Warning: %s: %s", t, warning)
+		c.printErrf("Warning: %s: %s", t, warning)
 	}
 }
 
@@ -92,7 +92,7 @@ func (w *loopWarner) warn(t *observe.Target) {
 	warning := fmt.Sprintf("Warning: no controller runs for %s in namespace %s. Start one with: %s", t.Kind.Resource.Resource, t.Namespace, w.line(start))
 	if !slices.Contains(w.warned, warning) {
 		w.warned = append(w.warned, warning)
-		w.tell("%s", warning)
+		w.printErrf("%s", warning)
 	}
 }
 

@@ -78,21 +78,21 @@ func TestRemovedSlotsMakeADifference(t *testing.T) {
 	if cached := outline(kind, before); strategy.Size(cached.Object) > maxCached {
 		t.Errorf("%d bytes are cached", strategy.Size(cached.Object))
 	}
-	if v := strategyOf(t, kind).Owner(kind, before); v.Invalid != "the annotation imoocpod.dev/removed-slots cannot be read: it is longer than 11000 bytes" {
-		t.Errorf("it is invalid: %q", v.Invalid)
+	if o := strategyOf(t, kind).Owner(kind, before); o.Invalid != "the annotation imoocpod.dev/removed-slots cannot be read: it is longer than 11000 bytes" {
+		t.Errorf("it is invalid: %q", o.Invalid)
 	}
 	before.SetAnnotations(map[string]string{apis.AnnotationRemovedSlots: "4,1"})
-	if v := strategyOf(t, kind).Owner(kind, before); v.Invalid != "" || v.Removed.String() != "1,4" {
-		t.Errorf("%s are removed, it is invalid: %q", v.Removed, v.Invalid)
+	if o := strategyOf(t, kind).Owner(kind, before); o.Invalid != "" || o.Removed.String() != "1,4" {
+		t.Errorf("%s are removed, it is invalid: %q", o.Removed, o.Invalid)
 	}
 }
 
 // A template that is too large sets Problem, but not Invalid, and the count is still read.
 func TestTemplateThatIsTooLarge(t *testing.T) {
 	for bytes, refused := range map[int]bool{100_000: false, 300_000: true} {
-		v := strategyOf(t, kinds.ImoocPod()).Owner(kinds.ImoocPod(), sized(kinds.ImoocPod(), bytes))
-		if (v.Template == nil) != refused || strings.Contains(v.Problem, "more than 262144 bytes") != refused || v.Desired != 2 || v.Invalid != "" {
-			t.Errorf("%d bytes: the problem is %q, and %d pods are wanted", bytes, v.Problem, v.Desired)
+		o := strategyOf(t, kinds.ImoocPod()).Owner(kinds.ImoocPod(), sized(kinds.ImoocPod(), bytes))
+		if (o.Template == nil) != refused || strings.Contains(o.Problem, "more than 262144 bytes") != refused || o.Desired != 2 || o.Invalid != "" {
+			t.Errorf("%d bytes: the problem is %q, and %d pods are wanted", bytes, o.Problem, o.Desired)
 		}
 	}
 }
@@ -115,10 +115,10 @@ func TestObjectsThatNothingCanBePlannedFor(t *testing.T) {
 		if err := unstructured.SetNestedField(obj.Object, test.value, "spec", test.field); err != nil {
 			t.Fatal(err)
 		}
-		v := strategyOf(t, test.kind).Owner(test.kind, obj)
-		if !strings.HasPrefix(v.Invalid, test.invalid) || (v.Invalid == "") != (test.invalid == "") ||
-			!strings.HasPrefix(v.Problem, test.problem) || (v.Problem == "") != (test.problem == "") {
-			t.Errorf("%s: invalid %q, problem %q; want %q, %q", name, v.Invalid, v.Problem, test.invalid, test.problem)
+		o := strategyOf(t, test.kind).Owner(test.kind, obj)
+		if !strings.HasPrefix(o.Invalid, test.invalid) || (o.Invalid == "") != (test.invalid == "") ||
+			!strings.HasPrefix(o.Problem, test.problem) || (o.Problem == "") != (test.problem == "") {
+			t.Errorf("%s: invalid %q, problem %q; want %q, %q", name, o.Invalid, o.Problem, test.invalid, test.problem)
 		}
 	}
 }

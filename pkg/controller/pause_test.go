@@ -19,8 +19,8 @@ import (
 )
 
 // onPods matches writes of pods, Deployments, and revisions.
-func onPods(q apiserver.Request) bool {
-	return apiserver.Writes(q) && (q.Resource == "pods" || q.Resource == "deployments" || q.Resource == "controllerrevisions")
+func onPods(r apiserver.Request) bool {
+	return apiserver.Writes(r) && (r.Resource == "pods" || r.Resource == "deployments" || r.Resource == "controllerrevisions")
 }
 
 // reasons returns the reason of each event, as often as the event occurred.

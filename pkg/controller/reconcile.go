@@ -205,26 +205,26 @@ func (r *reconciliation) makePlan() {
 
 // apply executes the plan, writes the status, and returns the delay until the next reconcile.
 func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err error) {
-	k, o, v, p := r.key, r.owners, r.view, r.plan
-	r.report.Plan(k, v, p, r.mem)
-	r.report.Pause(k, r.object, v, p, r.mem)
+	k, o, v, a := r.key, r.owners, r.view, r.plan
+	r.report.Plan(k, v, a, r.mem)
+	r.report.Pause(k, r.object, v, a, r.mem)
 	w := &strategy.Work{
 		Clients: strategy.Clients{Core: r.Core, Dynamic: r.Dynamic, Namespace: k.Namespace},
-		Clock:   r.Clock, Plan: p,
+		Clock:   r.Clock, Plan: a,
 		Kind: o.kind, Object: r.object, Of: v.Owner, Owner: *metav1.NewControllerRef(r.object, o.kind.GroupVersionKind()),
 		LastTry: r.mem.Failing+1 >= troubleAfter, Current: r.isCurrent(ctx),
 	}
-	r.mem.Plan = p.Memory
+	r.mem.Plan = a.Memory
 	during, applied := context.WithCancel(ctx)
 	defer applied() // also after a panic
-	status := statusWriter{reconciliation: *r, written: p}
+	status := statusWriter{reconciliation: *r, written: a}
 	statusDone := make(chan error, 1)
 	go func() { statusDone <- strategy.Recover(ctx, func() error { return status.writeUntilApplied(during) }) }()
 	out, done, err := w.Execute(ctx)
 	applied()
 	statusErr := <-statusDone
 	r.remember(out)
-	r.report.Result(k, r.object, r.mem, p, out, done)
+	r.report.Result(k, r.object, r.mem, a, out, done)
 	if err != nil && errors.Is(statusErr, strategy.ErrConflict) {
 		statusErr = nil // err has more detail
 	}
@@ -236,8 +236,8 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 	}
 	r.report.State(k, r.object, v, status.written, r.mem)
 	r.logFailures()
-	r.memory.Planned(k, r.Clock.Now(), v, p, nil)
-	return p.Recheck, nil
+	r.memory.Planned(k, r.Clock.Now(), v, a, nil)
+	return a.Recheck, nil
 }
 
 // logFailures logs why pods will not become ready by themselves. Each reason is logged again only

@@ -109,8 +109,8 @@ func (w *world) amissHistory(kind kinds.Kind, owner *unstructured.Unstructured) 
 	return ""
 }
 
-func revisionWrite(q apiserver.Request) bool {
-	return apiserver.Writes(q) && q.Resource == "controllerrevisions"
+func revisionWrite(r apiserver.Request) bool {
+	return apiserver.Writes(r) && r.Resource == "controllerrevisions"
 }
 
 // eachStrategy runs a test in a world for each strategy, and for a declared kind whose Deployments have a template.

@@ -27,15 +27,15 @@ func (w *world) event(reason, message string) bool {
 	})
 }
 
-func createsPod(q apiserver.Request) bool { return apiserver.On("create", "pods")(q) }
+func createsPod(r apiserver.Request) bool { return apiserver.On("create", "pods")(r) }
 
 // createsPodAfter matches the creates of pods after the first n.
 func createsPodAfter(n int) apiserver.Match {
-	return func(q apiserver.Request) bool {
-		if createsPod(q) {
+	return func(r apiserver.Request) bool {
+		if createsPod(r) {
 			n--
 		}
-		return createsPod(q) && n < 0
+		return createsPod(r) && n < 0
 	}
 }
 
@@ -88,8 +88,8 @@ func TestRefusedDeletionDoesNotStopTheOthers(t *testing.T) {
 		w.start()
 		w.converges()
 		third := slots.PodName("foo", foo.GetUID(), "", 2)
-		w.deny(denied("the policy keeps this pod"), func(q apiserver.Request) bool {
-			return apiserver.On("delete", "pods")(q) && q.Name == third
+		w.deny(denied("the policy keeps this pod"), func(r apiserver.Request) bool {
+			return apiserver.On("delete", "pods")(r) && r.Name == third
 		})
 		w.set(kinds.ImoocPod(), "default", "foo", int64(0), "spec", "replicas")
 		w.passes(time.Minute)

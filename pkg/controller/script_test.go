@@ -425,7 +425,7 @@ func (st step) happen(w *world) {
 		w.refuse(st.how)
 	case "lose": // the next write of a child
 		children := []string{"pods", "deployments", "controllerrevisions"}
-		child := func(q apiserver.Request) bool { return apiserver.Writes(q) && slices.Contains(children, q.Resource) }
+		child := func(r apiserver.Request) bool { return apiserver.Writes(r) && slices.Contains(children, r.Resource) }
 		w.Server.Fail(child, apiserver.Fault{Times: 1, Drop: st.how == "request", DropAfter: st.how == "response"})
 	case "label":
 		w.relabelCRD(st.how)
@@ -444,12 +444,12 @@ func (w *world) refuse(verb string) {
 	if verb == "" {
 		return
 	}
-	w.accept = w.deny(denied("a webhook denied the request"), func(q apiserver.Request) bool {
-		is := q.Verb
-		if isApply(q) {
+	w.accept = w.deny(denied("a webhook denied the request"), func(r apiserver.Request) bool {
+		is := r.Verb
+		if isApply(r) {
 			is = "apply"
 		}
-		return is == verb && (q.Resource == "pods" || q.Resource == "deployments")
+		return is == verb && (r.Resource == "pods" || r.Resource == "deployments")
 	})
 }
 

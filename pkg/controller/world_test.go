@@ -161,8 +161,8 @@ func newWorld(t testing.TB, kinds []kinds.Kind) *world {
 	play.Deployments(w.Server)
 	w.transport = w.Server
 	w.check = w.hold
-	w.OnRequest(func(in apiserver.Actor, q apiserver.Request, c apiserver.Change) {
-		w.check(request{q, in, c.Before, c.After})
+	w.OnRequest(func(in apiserver.Actor, r apiserver.Request, c apiserver.Change) {
+		w.check(request{r, in, c.Before, c.After})
 	})
 	w.Server.Fail(apiserver.Writes, apiserver.Fault{Delay: writeTakes})
 	return w
@@ -1011,7 +1011,7 @@ status:
 	return crd, kind
 }
 
-func isApply(q apiserver.Request) bool { return q.ContentType == string(types.ApplyPatchType) }
+func isApply(r apiserver.Request) bool { return r.ContentType == string(types.ApplyPatchType) }
 
 func template(image string, metadata ...map[string]any) map[string]any {
 	fields := map[string]any{"spec": map[string]any{

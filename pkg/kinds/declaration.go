@@ -123,11 +123,11 @@ type declaration struct {
 }
 
 func (d *declaration) read(kind *Kind) {
-	r := &kind.Mapping
-	r.Strategy = Strategy(d.take(AnnotationPlan))
-	rules, known := r.Strategy.rules()
+	m := &kind.Mapping
+	m.Strategy = Strategy(d.take(AnnotationPlan))
+	rules, known := m.Strategy.rules()
 	if !known {
-		d.problem("%s must be %s, not %q", AnnotationPlan, strategyNames(), r.Strategy)
+		d.problem("%s must be %s, not %q", AnnotationPlan, strategyNames(), m.Strategy)
 		return
 	}
 	name, _ := d.version["name"].(string)
@@ -153,35 +153,35 @@ func (d *declaration) read(kind *Kind) {
 		}
 	}
 	if rules.readSpec != nil {
-		rules.readSpec(d, r)
+		rules.readSpec(d, m)
 	}
-	d.readPods(r)
-	r.HistoryLimit = d.number(annotationHistoryLimit)
+	d.readPods(m)
+	m.HistoryLimit = d.number(annotationHistoryLimit)
 	var counted []string
 	if rules.counted {
 		counted = scaled("statusReplicasPath")
 	}
-	r.Status = d.readStatus(rules.status, scaled("labelSelectorPath"), counted)
+	m.Status = d.readStatus(rules.status, scaled("labelSelectorPath"), counted)
 	for _, key := range slices.Sorted(maps.Keys(d.annotations)) {
-		d.problem("%s is not an annotation of the plan %s", key, r.Strategy)
+		d.problem("%s is not an annotation of the plan %s", key, m.Strategy)
 	}
 }
 
-func (d *declaration) readPods(r *Mapping) {
-	r.NameLabel = d.label(AnnotationNameLabel)
+func (d *declaration) readPods(m *Mapping) {
+	m.NameLabel = d.label(AnnotationNameLabel)
 	if _, templated := d.annotations[annotationTemplatePath]; templated {
-		r.TemplatePath = d.path("spec", annotationTemplatePath, "object")
-		if _, missing := d.at(slices.Concat(r.TemplatePath, []string{"spec", "containers"})); missing != "" && r.TemplatePath != nil {
+		m.TemplatePath = d.path("spec", annotationTemplatePath, "object")
+		if _, missing := d.at(slices.Concat(m.TemplatePath, []string{"spec", "containers"})); missing != "" && m.TemplatePath != nil {
 			d.problem("%s does not name a pod template: %s is not in the schema of version %s", annotationTemplatePath, missing, d.version["name"])
 		}
 		return // the annotations for kinds without a template are reported as unknown
 	}
 	before := len(d.problems)
-	r.ImagePath = d.path("spec", annotationImagePath, "string")
-	r.CommandPath = d.path("spec", annotationCommandPath, "array")
-	r.EnvPath = d.path("spec", annotationEnvPath, "array")
-	r.Image = d.take(annotationImage)
-	if r.ImagePath == nil && r.Image == "" && len(d.problems) == before {
+	m.ImagePath = d.path("spec", annotationImagePath, "string")
+	m.CommandPath = d.path("spec", annotationCommandPath, "array")
+	m.EnvPath = d.path("spec", annotationEnvPath, "array")
+	m.Image = d.take(annotationImage)
+	if m.ImagePath == nil && m.Image == "" && len(d.problems) == before {
 		d.problem("the pod template is missing: set %s, %s or %s", annotationTemplatePath, annotationImagePath, annotationImage)
 	}
 }

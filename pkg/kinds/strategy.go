@@ -50,8 +50,8 @@ func strategies() []strategyRules {
 		{
 			name: StrategyDeployment, keeps: "keeps a Deployment of the same name at a number of replicas.",
 			counted: true, status: ofReplicas,
-			readSpec: func(d *declaration, r *Mapping) {
-				r.DeploymentNamePath = d.path("spec", AnnotationDeploymentNamePath, "string")
+			readSpec: func(d *declaration, m *Mapping) {
+				m.DeploymentNamePath = d.path("spec", AnnotationDeploymentNamePath, "string")
 			},
 			rights: []rbacv1.PolicyRule{
 				rule("", "pods", "list", "watch"),

@@ -29,17 +29,17 @@ type Clients struct {
 }
 
 // newClients makes all clients at once, so that no later part of the command fails to make one.
-func (c *Factory) newClients() (*Clients, error) {
-	config, err := c.Config()
+func (f *Factory) newClients() (*Clients, error) {
+	config, err := f.Config()
 	if err != nil {
 		return nil, err
 	}
-	all := &Clients{Factory: c, Host: config.Host, Finder: &discover.Finder{}}
+	all := &Clients{Factory: f, Host: config.Host, Finder: &discover.Finder{}}
 	var errs [7]error
 	all.Dynamic, errs[0] = dynamic.NewForConfig(config)
 	all.Core, errs[1] = corev1client.NewForConfig(WithProtobuf(config))
-	all.Mapper, errs[2] = c.Flags.ToRESTMapper()
-	all.Finder.Discovery, errs[3] = c.Flags.ToDiscoveryClient()
+	all.Mapper, errs[2] = f.Flags.ToRESTMapper()
+	all.Finder.Discovery, errs[3] = f.Flags.ToDiscoveryClient()
 	all.metadata, errs[4] = metadata.NewForConfig(config)
 	all.access, errs[5] = authorizationv1client.NewForConfig(config)
 	all.users, errs[6] = authenticationv1client.NewForConfig(config)

@@ -8,11 +8,11 @@ import (
 
 // CommandContext returns the flags of this command that choose a cluster or a user. It omits tokens
 // and passwords, which are secret.
-func (c *Factory) CommandContext() commandline.Context { return CommandContext(c.flags) }
+func (f *Factory) CommandContext() commandline.Context { return CommandContext(f.flags) }
 
 // ClusterContext returns only the flags that choose a cluster. It is for commands that grant
 // permissions, because --user of "kubectl create rolebinding" is the user to bind.
-func (c *Factory) ClusterContext() commandline.Context { return given(c.flags, clusterFlags()...) }
+func (f *Factory) ClusterContext() commandline.Context { return given(f.flags, clusterFlags()...) }
 
 // CommandContext returns the parsed global flags that choose a cluster or a user.
 func CommandContext(flags *pflag.FlagSet) commandline.Context {

@@ -24,15 +24,15 @@ func TestCommandContext(t *testing.T) {
 		"the namespace":          {[]string{"--namespace=other"}, "kubectl imoocpod check -n n"},
 	} {
 		flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
-		c := New("v0", genericiooptions.NewTestIOStreamsDiscard())
-		c.AddFlags(flags)
+		f := New("v0", genericiooptions.NewTestIOStreamsDiscard())
+		f.AddFlags(flags)
 		if err := flags.Parse(test.args); err != nil {
 			t.Fatal(err)
 		}
-		if got := c.CommandContext().Line(commandline.Plugin("check").In("n")); got != test.want {
+		if got := f.CommandContext().Line(commandline.Plugin("check").In("n")); got != test.want {
 			t.Errorf("%s: got %s, want %s", name, got, test.want)
 		}
-		if strings.Contains(c.ClusterContext().Line(commandline.Plugin("check")), "--as") {
+		if strings.Contains(f.ClusterContext().Line(commandline.Plugin("check")), "--as") {
 			t.Errorf("%s: whoever grants rights is impersonated", name)
 		}
 	}

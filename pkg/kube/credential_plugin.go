@@ -14,14 +14,14 @@ const pluginDelay = 5 * time.Second
 
 // announcePlugin prints the name of the credential plugin in config if the plugin delays the first
 // request. client-go waits for a plugin without a timeout, because the user might need to log in.
-func (c *Factory) announcePlugin(config *rest.Config) {
+func (f *Factory) announcePlugin(config *rest.Config) {
 	if config.ExecProvider == nil {
 		return
 	}
-	c.announced.Do(func() {
+	f.announced.Do(func() {
 		time.AfterFunc(pluginDelay, func() {
-			if !c.connection.used.Load() {
-				_ = escape.PrintLine(c.errOut, "waiting for the credential plugin %s", config.ExecProvider.Command)
+			if !f.connection.used.Load() {
+				_ = escape.PrintLine(f.errOut, "waiting for the credential plugin %s", config.ExecProvider.Command)
 			}
 		})
 	})

@@ -19,12 +19,12 @@ func TestAnnouncePlugin(t *testing.T) {
 	for want, used := range map[string]bool{"waiting for the credential plugin login\\x1b[2J\n": false, "": true} {
 		bubble.Test(t, func(t *testing.T) {
 			var out strings.Builder
-			c := New("v1", genericiooptions.IOStreams{ErrOut: &out})
-			c.announcePlugin(&rest.Config{})
+			f := New("v1", genericiooptions.IOStreams{ErrOut: &out})
+			f.announcePlugin(&rest.Config{})
 			for range 2 {
-				c.announcePlugin(&rest.Config{ExecProvider: &clientcmdapi.ExecConfig{Command: "login\x1b[2J"}})
+				f.announcePlugin(&rest.Config{ExecProvider: &clientcmdapi.ExecConfig{Command: "login\x1b[2J"}})
 			}
-			c.connection.used.Store(used)
+			f.connection.used.Store(used)
 			<-time.After(2 * pluginDelay)
 			synctest.Wait()
 			if out.String() != want {

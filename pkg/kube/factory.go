@@ -39,16 +39,16 @@ type Factory struct {
 func New(version string, streams genericiooptions.IOStreams) *Factory {
 	// All clients share this writer, so that each warning is printed only once.
 	warnings := rest.NewWarningWriter(escape.Writer(streams.ErrOut), rest.WarningWriterOptions{Deduplicate: true})
-	c := &Factory{flags: &pflag.FlagSet{}, errOut: streams.ErrOut}
-	c.Flags = genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
+	f := &Factory{flags: &pflag.FlagSet{}, errOut: streams.ErrOut}
+	f.Flags = genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
 		config.UserAgent = "kubectl-imoocpod/" + version
 		// API Priority and Fairness protects the server. A client-side limit would only slow down the command.
 		config.QPS = -1
 		config.WarningHandler = warnings
-		c.announcePlugin(config)
-		timeout := c.requestTimeout()
+		f.announcePlugin(config)
+		timeout := f.requestTimeout()
 		config.Wrap(func(base http.RoundTripper) http.RoundTripper {
-			return &boundedTransport{connection: &c.connection, timeout: timeout, maxBytes: maxResponseBytes, base: base}
+			return &boundedTransport{connection: &f.connection, timeout: timeout, maxBytes: maxResponseBytes, base: base}
 		})
 		if timeout > 0 {
 			// Otherwise, discovery would set its own timeout, which may be shorter.
@@ -56,14 +56,14 @@ func New(version string, streams genericiooptions.IOStreams) *Factory {
 		}
 		return config
 	})
-	c.Connect = sync.OnceValues(c.newClients)
-	return c
+	f.Connect = sync.OnceValues(f.newClients)
+	return f
 }
 
 // Namespace returns the namespace from the flag or, without the flag, from the context. given means
 // that the flag is set. Several namespaces are an error.
-func (c *Factory) Namespace() (namespace string, given bool, err error) {
-	all, given, err := c.Namespaces()
+func (f *Factory) Namespace() (namespace string, given bool, err error) {
+	all, given, err := f.Namespaces()
 	if err == nil && len(all) > 1 {
 		err = &outcome.UsageError{Err: fmt.Errorf("-n takes one namespace, not %s; use -A for all", strings.Join(all, ","))}
 	}
@@ -74,11 +74,11 @@ func (c *Factory) Namespace() (namespace string, given bool, err error) {
 }
 
 // Namespaces is like Namespace, but accepts several names, separated by commas.
-func (c *Factory) Namespaces() (all []string, given bool, err error) {
-	if _, err := c.Kubeconfig(); err != nil {
+func (f *Factory) Namespaces() (all []string, given bool, err error) {
+	if _, err := f.Kubeconfig(); err != nil {
 		return nil, false, err
 	}
-	namespace, given, err := c.Flags.ToRawKubeConfigLoader().Namespace()
+	namespace, given, err := f.Flags.ToRawKubeConfigLoader().Namespace()
 	all = strings.Split(namespace, ",")
 	for _, name := range all {
 		if problems := validation.IsDNS1123Label(name); err == nil && len(problems) > 0 {
@@ -89,35 +89,35 @@ func (c *Factory) Namespaces() (all []string, given bool, err error) {
 }
 
 // Kubeconfig returns the merged kubeconfig. It returns an error if the context in --context does not exist.
-func (c *Factory) Kubeconfig() (clientcmdapi.Config, error) {
-	raw, err := c.Flags.ToRawKubeConfigLoader().RawConfig()
+func (f *Factory) Kubeconfig() (clientcmdapi.Config, error) {
+	raw, err := f.Flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
 		return raw, err
 	}
-	if given := *c.Flags.Context; given != "" && raw.Contexts[given] == nil {
-		return raw, fmt.Errorf("context %q does not exist: see \"%s\"", given, c.configCommand("get-contexts"))
+	if given := *f.Flags.Context; given != "" && raw.Contexts[given] == nil {
+		return raw, fmt.Errorf("context %q does not exist: see \"%s\"", given, f.configCommand("get-contexts"))
 	}
 	return raw, nil
 }
 
 // Config returns the client configuration. It returns an error if there is no current context, no flag
 // selects a cluster, and the process does not run in a pod.
-func (c *Factory) Config() (*rest.Config, error) {
-	raw, err := c.Kubeconfig()
+func (f *Factory) Config() (*rest.Config, error) {
+	raw, err := f.Kubeconfig()
 	if err != nil {
 		return nil, err
 	}
-	if f := c.Flags; raw.CurrentContext == "" && *f.Context+*f.ClusterName+*f.APIServer == "" {
+	if flags := f.Flags; raw.CurrentContext == "" && *flags.Context+*flags.ClusterName+*flags.APIServer == "" {
 		// Otherwise, clientcmd would use a server on localhost that is not configured anywhere.
 		switch _, err := rest.InClusterConfig(); {
 		case err == nil:
 		case len(raw.Clusters) == 0:
 			return nil, errNoCluster
 		default:
-			return nil, fmt.Errorf("no current context is set: choose one with --context or \"%s\"", c.configCommand("use-context"))
+			return nil, fmt.Errorf("no current context is set: choose one with --context or \"%s\"", f.configCommand("use-context"))
 		}
 	}
-	config, err := c.Flags.ToRESTConfig()
+	config, err := f.Flags.ToRESTConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -127,23 +127,23 @@ func (c *Factory) Config() (*rest.Config, error) {
 
 // WaitForServer lets the clients send requests even after other requests have timed out, so that the
 // command can wait until the server responds again.
-func (c *Factory) WaitForServer() { c.connection.patient.Store(true) }
+func (f *Factory) WaitForServer() { f.connection.patient.Store(true) }
 
 // AddFlags adds kubectl's global flags.
-func (c *Factory) AddFlags(flags *pflag.FlagSet) {
-	c.flags = flags
-	c.Flags.AddFlags(flags)
+func (f *Factory) AddFlags(flags *pflag.FlagSet) {
+	f.flags = flags
+	f.Flags.AddFlags(flags)
 	// Change only the default in the help. If the value is not "0", clientcmd does not fall back to
 	// the in-cluster configuration.
 	flags.Lookup("request-timeout").DefValue = defaultRequestTimeout.String()
 }
 
 // requestTimeout returns the timeout of requests, or zero for no timeout.
-func (c *Factory) requestTimeout() time.Duration {
-	if !c.flags.Changed("request-timeout") {
+func (f *Factory) requestTimeout() time.Duration {
+	if !f.flags.Changed("request-timeout") {
 		return defaultRequestTimeout
 	}
-	timeout, err := clientcmd.ParseTimeout(*c.Flags.Timeout)
+	timeout, err := clientcmd.ParseTimeout(*f.Flags.Timeout)
 	if err != nil {
 		return defaultRequestTimeout // clientcmd has already rejected the value
 	}
@@ -158,8 +158,8 @@ func WithProtobuf(config *rest.Config) *rest.Config {
 	return config
 }
 
-func (c *Factory) configCommand(verb string) string {
-	return given(c.flags, "kubeconfig").Line(commandline.Kubectl("config", verb))
+func (f *Factory) configCommand(verb string) string {
+	return given(f.flags, "kubeconfig").Line(commandline.Kubectl("config", verb))
 }
 
 var errNoCluster = errors.New("no cluster is configured: set KUBECONFIG or --kubeconfig to a file that names one")

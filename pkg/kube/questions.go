@@ -40,8 +40,8 @@ func (c *Clients) NoNamespace(ctx context.Context) (namespace string, missing bo
 // User returns the name of the user, like "kubectl auth whoami". Changes record this name, because
 // managedFields contain only names of programs. If the request fails, User returns "", so that the
 // change can be made without a name. It is a method of Factory, because a client-side dry run has no Clients.
-func (c *Factory) User(ctx context.Context) string {
-	clients, err := c.Connect()
+func (f *Factory) User(ctx context.Context) string {
+	clients, err := f.Connect()
 	if err != nil {
 		return "" // the change will fail with the same error
 	}

@@ -32,31 +32,31 @@ func (s *Server) Permit() {
 
 // forbidden reports whether the server refuses a request because of Forbid. Access reviews and requests without a
 // resource, such as discovery, are always allowed.
-func (s *Server) forbidden(q Request) bool {
+func (s *Server) forbidden(r Request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return q.Resource != "" && !isReview(q) && slices.ContainsFunc(s.forbids, func(match Match) bool { return match(q) })
+	return r.Resource != "" && !isReview(r) && slices.ContainsFunc(s.forbids, func(match Match) bool { return match(r) })
 }
 
-func isReview(q Request) bool { return strings.HasSuffix(q.Resource, "reviews") }
+func isReview(r Request) bool { return strings.HasSuffix(r.Resource, "reviews") }
 
-func forbid(q Request) error {
+func forbid(r Request) error {
 	where := "at the cluster scope"
-	if q.Namespace != "" {
-		where = fmt.Sprintf("in the namespace %q", q.Namespace)
+	if r.Namespace != "" {
+		where = fmt.Sprintf("in the namespace %q", r.Namespace)
 	}
-	return apierrors.NewForbidden(schema.GroupResource{Group: q.Group, Resource: q.Resource}, q.Name,
-		fmt.Errorf("User %q cannot %s resource %q in API group %q %s", cmp.Or(q.User, someone), q.Verb, q.target(), q.Group, where)) //nolint:staticcheck // the API uses these words
+	return apierrors.NewForbidden(schema.GroupResource{Group: r.Group, Resource: r.Resource}, r.Name,
+		fmt.Errorf("User %q cannot %s resource %q in API group %q %s", cmp.Or(r.User, someone), r.Verb, r.target(), r.Group, where)) //nolint:staticcheck // the API uses these words
 }
 
 // review responds to an access review.
-func (s *Server) review(q Request) (any, error) {
-	body, err := q.object()
+func (s *Server) review(r Request) (any, error) {
+	body, err := r.object()
 	if err != nil {
 		return nil, err
 	}
 	if body.GetKind() == "SelfSubjectReview" {
-		user := authenticationv1.UserInfo{Username: cmp.Or(q.User, someone)}
+		user := authenticationv1.UserInfo{Username: cmp.Or(r.User, someone)}
 		body.Object["status"] = map[string]any{"userInfo": user}
 		return body.Object, nil
 	}
@@ -64,7 +64,7 @@ func (s *Server) review(q Request) (any, error) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(body.Object, &review); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	asked := Request{User: q.User}
+	asked := Request{User: r.User}
 	if a := review.Spec.ResourceAttributes; a != nil {
 		asked.Verb, asked.Group, asked.Version, asked.Namespace, asked.Name = a.Verb, a.Group, a.Version, a.Namespace, a.Name
 		asked.Resource, asked.Subresource = a.Resource, a.Subresource

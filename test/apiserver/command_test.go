@@ -25,9 +25,9 @@ import (
 // command runs a command of the program in this process. connect selects the server.
 func command(ctx context.Context, connect func(*genericclioptions.ConfigFlags), line string, out, errOut io.Writer) error {
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: errOut}
-	c := kube.New("v1", streams)
-	connect(c.Flags)
-	root := cmd.NewRootCommandFor(c, "v1", streams) //nolint:contextcheck // ExecuteContext passes the context
+	f := kube.New("v1", streams)
+	connect(f.Flags)
+	root := cmd.NewRootCommandFor(f, "v1", streams) //nolint:contextcheck // ExecuteContext passes the context
 	root.SetArgs(strings.Fields(line))
 	return root.ExecuteContext(ctx)
 }

@@ -33,28 +33,28 @@ func (r Request) deleteOptions() (metav1.DeleteOptions, error) {
 }
 
 // delete deletes an object. It returns the object if the deletion is pending, and a Status otherwise.
-func (s *Server) delete(q Request, obj *unstructured.Unstructured) (any, error) {
-	opts, err := q.deleteOptions()
+func (s *Server) delete(r Request, obj *unstructured.Unstructured) (any, error) {
+	opts, err := r.deleteOptions()
 	if err != nil {
 		return nil, err
 	}
 	if p := opts.Preconditions; p != nil {
 		if p.UID != nil && *p.UID != obj.GetUID() {
-			return nil, apierrors.NewConflict(q.resource.gr(), q.Name, fmt.Errorf("precondition failed: UID in precondition: %s, UID in object meta: %s", *p.UID, obj.GetUID()))
+			return nil, apierrors.NewConflict(r.resource.gr(), r.Name, fmt.Errorf("precondition failed: UID in precondition: %s, UID in object meta: %s", *p.UID, obj.GetUID()))
 		}
 		if p.ResourceVersion != nil && *p.ResourceVersion != obj.GetResourceVersion() {
-			return nil, apierrors.NewConflict(q.resource.gr(), q.Name, fmt.Errorf("precondition failed: ResourceVersion in precondition: %s, ResourceVersion in object meta: %s", *p.ResourceVersion, obj.GetResourceVersion()))
+			return nil, apierrors.NewConflict(r.resource.gr(), r.Name, fmt.Errorf("precondition failed: ResourceVersion in precondition: %s, ResourceVersion in object meta: %s", *p.ResourceVersion, obj.GetResourceVersion()))
 		}
 	}
 	if len(opts.DryRun) == 0 {
-		s.checkRequest(q, watch.Deleted, obj, nil)
-		if left := s.end(q.resource, obj, opts.GracePeriodSeconds); left != nil {
-			return q.view(left), nil
+		s.checkRequest(r, watch.Deleted, obj, nil)
+		if left := s.end(r.resource, obj, opts.GracePeriodSeconds); left != nil {
+			return r.view(left), nil
 		}
 	}
 	return metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusSuccess,
-		Details: &metav1.StatusDetails{Name: q.Name, Group: q.Group, Kind: q.Resource, UID: obj.GetUID()},
+		Details: &metav1.StatusDetails{Name: r.Name, Group: r.Group, Kind: r.Resource, UID: obj.GetUID()},
 	}, nil
 }
 

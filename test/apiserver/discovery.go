@@ -17,11 +17,11 @@ import (
 const ServerVersion = "v1.37.0"
 
 // about responds to requests about the server itself: its version, discovery, and OpenAPI.
-func (s *Server) about(q Request) (any, error) {
+func (s *Server) about(r Request) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	aggregated := strings.Contains(q.accept, "as=APIGroupDiscoveryList")
-	switch path := strings.Trim(q.Path, "/"); {
+	aggregated := strings.Contains(r.accept, "as=APIGroupDiscoveryList")
+	switch path := strings.Trim(r.Path, "/"); {
 	case path == "version":
 		return apiversion.Info{Major: "1", Minor: "37", GitVersion: ServerVersion, Platform: "linux/amd64"}, nil
 	case path == "api" && aggregated:
@@ -41,7 +41,7 @@ func (s *Server) about(q Request) (any, error) {
 			}
 		}
 	}
-	return nil, pageNotFound(q)
+	return nil, pageNotFound(r)
 }
 
 // groupVersionAt parses a path such as apis/apps/v1. It returns false if the path has another form.

@@ -68,12 +68,12 @@ func (s *Server) Fail(match Match, f Fault) (end func()) {
 
 // admit logs a request, injects the matching faults, and returns an error if the request is
 // forbidden. The caller must call after() when the request has taken effect.
-func (s *Server) admit(ctx context.Context, q Request) (after func(), err error) {
+func (s *Server) admit(ctx context.Context, r Request) (after func(), err error) {
 	s.mu.Lock()
-	s.requests = append(s.requests, q)
+	s.requests = append(s.requests, r)
 	var faults []Fault
 	for _, f := range s.faults {
-		if f.match(q) && (f.Times == 0 || f.left > 0) {
+		if f.match(r) && (f.Times == 0 || f.left > 0) {
 			f.left--
 			faults = append(faults, f.Fault)
 		}
@@ -100,8 +100,8 @@ func (s *Server) admit(ctx context.Context, q Request) (after func(), err error)
 			after = func() { panic(http.ErrAbortHandler) }
 		}
 	}
-	if s.forbidden(q) {
-		return nil, forbid(q)
+	if s.forbidden(r) {
+		return nil, forbid(r)
 	}
 	return after, nil
 }

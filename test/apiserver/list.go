@@ -21,40 +21,40 @@ type page struct {
 }
 
 // list returns the objects that a request selects, or a page of them.
-func (s *Server) list(q Request) (any, error) {
-	selects, err := q.selector()
+func (s *Server) list(r Request) (any, error) {
+	selects, err := r.selector()
 	if err != nil {
 		return nil, err
 	}
-	at, known := s.pages[q.Query.Get("continue")]
-	if q.Query.Get("continue") != "" {
+	at, known := s.pages[r.Query.Get("continue")]
+	if r.Query.Get("continue") != "" {
 		if !known {
 			return nil, apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result.")
 		}
 	} else {
-		if err := s.knows(q.Query.Get("resourceVersion")); err != nil {
+		if err := s.knows(r.Query.Get("resourceVersion")); err != nil {
 			return nil, err
 		}
 		at.revision = s.revision()
-		for _, obj := range s.all(q.resource.gr(), q.Namespace) {
+		for _, obj := range s.all(r.resource.gr(), r.Namespace) {
 			if selects(obj) {
 				at.items = append(at.items, obj)
 			}
 		}
 	}
 	metadata := map[string]any{"resourceVersion": strconv.Itoa(at.revision)}
-	if limit, err := strconv.Atoi(q.Query.Get("limit")); err == nil && limit > 0 && limit < len(at.items) {
-		token := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d %s", len(s.pages), q.Path))
+	if limit, err := strconv.Atoi(r.Query.Get("limit")); err == nil && limit > 0 && limit < len(at.items) {
+		token := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d %s", len(s.pages), r.Path))
 		s.pages[token] = page{at.items[limit:], at.revision}
 		metadata["continue"], metadata["remainingItemCount"] = token, len(at.items)-limit
 		at.items = at.items[:limit]
 	}
 	items := []any{}
 	for _, obj := range at.items {
-		items = append(items, q.view(obj).Object)
+		items = append(items, r.view(obj).Object)
 	}
-	list := map[string]any{"apiVersion": q.resource.gvk(q.Version).GroupVersion().String(), "kind": q.resource.kind + "List", "metadata": metadata, "items": items}
-	if strings.Contains(q.accept, "as=PartialObjectMetadataList") {
+	list := map[string]any{"apiVersion": r.resource.gvk(r.Version).GroupVersion().String(), "kind": r.resource.kind + "List", "metadata": metadata, "items": items}
+	if strings.Contains(r.accept, "as=PartialObjectMetadataList") {
 		list["apiVersion"], list["kind"] = "meta.k8s.io/v1", "PartialObjectMetadataList"
 	}
 	return list, nil

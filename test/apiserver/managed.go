@@ -111,23 +111,23 @@ func (s *Server) manage(w write, before, after *unstructured.Unstructured) error
 }
 
 // applied returns an object after a server-side apply, and sets w.managed.
-func (s *Server) applied(q Request, w *write, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if q.Query.Get("fieldManager") == "" {
+func (s *Server) applied(r Request, w *write, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if r.Query.Get("fieldManager") == "" {
 		return nil, apierrors.NewBadRequest("PatchOptions.meta.k8s.io is invalid: fieldManager: Required value: is required for apply patch")
 	}
-	q.ContentType = strings.TrimPrefix(q.ContentType, "application/apply-patch+")
-	patch, err := decode(q.ContentType, q.Body)
+	r.ContentType = strings.TrimPrefix(r.ContentType, "application/apply-patch+")
+	patch, err := decode(r.ContentType, r.Body)
 	if err != nil {
 		return nil, err
 	}
-	if err := q.sameObject(before, named(patch, before)); err != nil {
+	if err := r.sameObject(before, named(patch, before)); err != nil {
 		return nil, err
 	}
 	m, err := w.fieldManager()
 	if err != nil {
 		return nil, err
 	}
-	after, err := m.Apply(before.DeepCopy(), patch, w.manager, q.Query.Get("force") == "true")
+	after, err := m.Apply(before.DeepCopy(), patch, w.manager, r.Query.Get("force") == "true")
 	if err != nil {
 		if status := apierrors.APIStatus(nil); !errors.As(err, &status) {
 			return nil, apierrors.NewBadRequest(err.Error())
@@ -150,23 +150,23 @@ func named(obj, like *unstructured.Unstructured) *unstructured.Unstructured {
 }
 
 // applyNew creates an object by server-side apply.
-func (s *Server) applyNew(q Request) (any, error) {
-	if err := s.hasNamespace(q); err != nil {
+func (s *Server) applyNew(r Request) (any, error) {
+	if err := s.hasNamespace(r); err != nil {
 		return nil, err
 	}
 	empty := &unstructured.Unstructured{Object: map[string]any{}}
-	empty.SetGroupVersionKind(q.resource.gvk(q.Version))
-	empty.SetName(q.Name)
-	empty.SetNamespace(q.Namespace)
-	w := q.write()
-	patch, err := decode("", q.Body)
+	empty.SetGroupVersionKind(r.resource.gvk(r.Version))
+	empty.SetName(r.Name)
+	empty.SetNamespace(r.Namespace)
+	w := r.write()
+	patch, err := decode("", r.Body)
 	if err != nil {
 		return nil, err
 	}
 	if patch.GetUID() != "" {
-		return nil, apierrors.NewConflict(q.resource.gr(), q.Name, fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", patch.GetUID()))
+		return nil, apierrors.NewConflict(r.resource.gr(), r.Name, fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", patch.GetUID()))
 	}
-	obj, err := s.applied(q, &w, empty)
+	obj, err := s.applied(r, &w, empty)
 	if err != nil {
 		return nil, err
 	}
@@ -174,5 +174,5 @@ func (s *Server) applyNew(q Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q.view(created), nil
+	return r.view(created), nil
 }

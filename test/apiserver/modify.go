@@ -56,22 +56,22 @@ func decode(contentType string, body []byte) (*unstructured.Unstructured, error)
 	return decodeJSON(text)
 }
 
-func isApply(q Request) bool { return strings.HasPrefix(q.ContentType, string(types.ApplyPatchType)) }
+func isApply(r Request) bool { return strings.HasPrefix(r.ContentType, string(types.ApplyPatchType)) }
 
 // modify replaces or patches an object, and returns the result.
-func (s *Server) modify(q Request, before *unstructured.Unstructured) (any, error) {
-	w := q.write()
-	after, err := s.modified(q, &w, q.view(before))
+func (s *Server) modify(r Request, before *unstructured.Unstructured) (any, error) {
+	w := r.write()
+	after, err := s.modified(r, &w, r.view(before))
 	if err != nil {
 		return nil, err
 	}
-	if err := q.sameObject(before, after); err != nil {
+	if err := r.sameObject(before, after); err != nil {
 		return nil, err
 	}
 	if after, err = s.replace(w, before, after); err != nil {
 		return nil, err
 	}
-	return q.view(after), nil
+	return r.view(after), nil
 }
 
 // sameObject returns an error if the new object has a different name, UID, or resource version than
@@ -92,19 +92,19 @@ func (r Request) sameObject(before, after *unstructured.Unstructured) error {
 
 // modified returns the object after an update or a patch, but before defaulting and validation. For an
 // apply, it also sets w.managed.
-func (s *Server) modified(q Request, w *write, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if q.Verb == "update" {
-		return q.object()
+func (s *Server) modified(r Request, w *write, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if r.Verb == "update" {
+		return r.object()
 	}
-	kind, _, _ := strings.Cut(q.ContentType, ";")
-	if isApply(q) {
-		return s.applied(q, w, before)
+	kind, _, _ := strings.Cut(r.ContentType, ";")
+	if isApply(r) {
+		return s.applied(r, w, before)
 	}
 	was, err := json.Marshal(before.Object)
 	if err != nil {
 		return nil, err
 	}
-	is, err := patched(types.PatchType(kind), was, q.Body, before.GroupVersionKind())
+	is, err := patched(types.PatchType(kind), was, r.Body, before.GroupVersionKind())
 	if err != nil {
 		return nil, err
 	}

@@ -126,46 +126,46 @@ type scene struct {
 	before, again *unstructured.Unstructured
 }
 
-func (x *scene) object() *unstructured.Unstructured { return x.Get(x.resource, "default", "web") }
+func (s *scene) object() *unstructured.Unstructured { return s.Get(s.resource, "default", "web") }
 
-func (x *scene) overwrite() { x.As("rival").Update(x.resource, "default", "web", x.rival) }
+func (s *scene) overwrite() { s.As("rival").Update(s.resource, "default", "web", s.rival) }
 
 // beside changes a field that no command writes.
 func beside(obj *unstructured.Unstructured) {
 	set(obj, "1", "spec", "template", "metadata", "annotations", "example.com/beside")
 }
 
-func (x *scene) change() { x.As("rival").Update(x.resource, "default", "web", beside) }
+func (s *scene) change() { s.As("rival").Update(s.resource, "default", "web", beside) }
 
-func (x *scene) remove() { x.Remove(x.resource, "default", "web") }
+func (s *scene) remove() { s.Remove(s.resource, "default", "web") }
 
-func (x *scene) replace() {
-	x.remove()
-	x.CreateYAML(x.manifest)
-	x.again = x.object()
+func (s *scene) replace() {
+	s.remove()
+	s.CreateYAML(s.manifest)
+	s.again = s.object()
 }
 
 // reset simulates an owner that reverts every change to its object.
-func (x *scene) reset() {
-	x.OnWrite(func(c apiserver.Change) {
-		if c.Resource.Resource != x.resource || c.After == nil || x.before == nil || state(c.After) == state(x.before) {
+func (s *scene) reset() {
+	s.OnWrite(func(c apiserver.Change) {
+		if c.Resource.Resource != s.resource || c.After == nil || s.before == nil || state(c.After) == state(s.before) {
 			return
 		}
-		x.As("rival").Update(x.resource, "default", "web", func(obj *unstructured.Unstructured) {
-			obj.Object["spec"] = x.before.DeepCopy().Object["spec"]
-			obj.SetAnnotations(x.before.GetAnnotations())
+		s.As("rival").Update(s.resource, "default", "web", func(obj *unstructured.Unstructured) {
+			obj.Object["spec"] = s.before.DeepCopy().Object["spec"]
+			obj.SetAnnotations(s.before.GetAnnotations())
 		})
 	})
 }
 
-func (x *scene) writes(r apiserver.Request) bool {
-	return r.Resource == x.resource && apiserver.Writes(r)
+func (s *scene) writes(r apiserver.Request) bool {
+	return r.Resource == s.resource && apiserver.Writes(r)
 }
 
 // atRevert calls f immediately before the second write of the command, which is the revert.
-func (x *scene) atRevert(f func()) {
+func (s *scene) atRevert(f func()) {
 	writes := 0
-	x.Fail(x.writes, apiserver.Fault{Before: func() {
+	s.Fail(s.writes, apiserver.Fault{Before: func() {
 		if writes++; writes == 2 {
 			f()
 		}
@@ -173,7 +173,7 @@ func (x *scene) atRevert(f func()) {
 }
 
 func later(d time.Duration, f func(*scene)) func(*scene) {
-	return func(x *scene) { x.After(d, func() { f(x) }) }
+	return func(s *scene) { s.After(d, func() { f(s) }) }
 }
 
 // left is the expected final state of an object.
@@ -214,10 +214,10 @@ func endings() []ending {
 		{what: "failed", flags: "--fail-after 5s", fate: "pull", want: outcome.ErrFailed, says: "cannot pull its image", left: itsChange, of: starts},
 		{what: "timed out", fate: "never", want: outcome.ErrTimeout, says: "last seen: ", left: itsChange, of: starts},
 		{what: "not reconciled", fate: play.Away, want: outcome.ErrTimeout, says: "last seen: ", left: itsChange},
-		{what: "replaced before the rollout", fate: slow, happens: func(x *scene) {
-			x.OnWrite(func(c apiserver.Change) {
-				if c.Resource.Resource == x.resource && state(c.After) != state(x.before) {
-					x.overwrite()
+		{what: "replaced before the rollout", fate: slow, happens: func(s *scene) {
+			s.OnWrite(func(c apiserver.Change) {
+				if c.Resource.Resource == s.resource && state(c.After) != state(s.before) {
+					s.overwrite()
 				}
 			})
 		}, want: outcome.ErrOverwritten, says: `the field manager "rival"`, left: theRivals},
@@ -228,31 +228,31 @@ func endings() []ending {
 		{what: "changed beside", happens: later(soon, (*scene).change), left: itsChangeAndMore},
 		{what: "deleted", fate: slow, happens: later(soon, (*scene).remove), want: outcome.ErrGone, says: "was deleted", left: nothing},
 		{what: "deleted and created again", fate: slow, happens: later(soon, (*scene).replace), want: outcome.ErrGone, says: "was deleted", left: aNewObject},
-		{what: "Ctrl-C", flags: revert, fate: slow, happens: later(soon, func(x *scene) { x.interrupt() }), want: outcome.ErrInterrupted, says: "stays", left: itsChange},
-		{what: "Ctrl-C during the write", happens: func(x *scene) {
-			x.OnWrite(func(c apiserver.Change) {
-				if c.Resource.Resource == x.resource && state(c.After) != state(x.before) {
-					x.interrupt()
+		{what: "Ctrl-C", flags: revert, fate: slow, happens: later(soon, func(s *scene) { s.interrupt() }), want: outcome.ErrInterrupted, says: "stays", left: itsChange},
+		{what: "Ctrl-C during the write", happens: func(s *scene) {
+			s.OnWrite(func(c apiserver.Change) {
+				if c.Resource.Resource == s.resource && state(c.After) != state(s.before) {
+					s.interrupt()
 				}
 			})
 		}, want: outcome.ErrInterrupted, says: "stays", left: itsChange},
-		{what: "Ctrl-C during a conflict", happens: func(x *scene) {
-			x.Fail(x.writes, apiserver.Fault{Times: 1, Before: func() {
-				x.change()
-				x.interrupt()
+		{what: "Ctrl-C during a conflict", happens: func(s *scene) {
+			s.Fail(s.writes, apiserver.Fault{Times: 1, Before: func() {
+				s.change()
+				s.interrupt()
 			}})
 		}, want: context.Canceled, left: asBeforeAndMore, of: func(v verb, _ workload) bool { return !v.creates && !strings.HasPrefix(v.line, "scale") }},
-		{what: "no answer to the write", happens: func(x *scene) { x.Fail(x.writes, apiserver.Fault{DropAfter: true, Times: 1}) }, want: outcome.ErrUnknown, says: "which the server may have carried out", left: itsChange},
-		{what: "no connection for a while", happens: later(soon, func(x *scene) {
-			x.EndWatches("", nil)
-			x.After(10*time.Second, x.Fail(apiserver.Path("/"), apiserver.Fault{Drop: true}))
+		{what: "no answer to the write", happens: func(s *scene) { s.Fail(s.writes, apiserver.Fault{DropAfter: true, Times: 1}) }, want: outcome.ErrUnknown, says: "which the server may have carried out", left: itsChange},
+		{what: "no connection for a while", happens: later(soon, func(s *scene) {
+			s.EndWatches("", nil)
+			s.After(10*time.Second, s.Fail(apiserver.Path("/"), apiserver.Fault{Drop: true}))
 		}), left: itsChange},
 		{what: "failed and reverted", flags: "--fail-after 5s " + revert, fate: "pull", want: outcome.ErrUndone, says: "undone: ", left: asBefore, of: starts},
 		{what: "timed out and reverted", flags: revert, fate: "never", want: outcome.ErrUndone, says: "undone: ", left: asBefore, of: starts},
 		{what: "not reconciled and reverted", flags: revert, fate: play.Away, want: outcome.ErrUndone, says: "undone: ", left: asBefore},
-		{what: "replaced before the revert", flags: revert, fate: play.Away, happens: func(x *scene) { x.atRevert(x.overwrite) }, want: outcome.ErrOverwritten, says: `the field manager "rival"`, left: theRivals},
-		{what: "changed beside before the revert", flags: revert, fate: play.Away, happens: func(x *scene) { x.atRevert(x.change) }, want: outcome.ErrUndone, says: "undone: ", left: asBeforeAndMore},
-		{what: "created again before the revert", flags: revert, fate: play.Away, happens: func(x *scene) { x.atRevert(x.replace) }, want: outcome.ErrTimeout, says: "was not undone: ", left: aNewObject},
+		{what: "replaced before the revert", flags: revert, fate: play.Away, happens: func(s *scene) { s.atRevert(s.overwrite) }, want: outcome.ErrOverwritten, says: `the field manager "rival"`, left: theRivals},
+		{what: "changed beside before the revert", flags: revert, fate: play.Away, happens: func(s *scene) { s.atRevert(s.change) }, want: outcome.ErrUndone, says: "undone: ", left: asBeforeAndMore},
+		{what: "created again before the revert", flags: revert, fate: play.Away, happens: func(s *scene) { s.atRevert(s.replace) }, want: outcome.ErrTimeout, says: "was not undone: ", left: aNewObject},
 	}
 }
 
@@ -273,9 +273,9 @@ func TestOutcomes(t *testing.T) {
 				}
 				t.Run(strings.Join([]string{w.resource, v.line, e.what}, "/"), func(t *testing.T) {
 					bubble.Test(t, func(t *testing.T) {
-						x, err := perform(t, w, v, e)
+						s, err := perform(t, w, v, e)
 						if changed == nil {
-							changed = x.object()
+							changed = s.object()
 						}
 						if !errors.Is(err, e.want) || err != nil && e.want == nil {
 							t.Errorf("got %v, want %v", err, e.want)
@@ -283,11 +283,11 @@ func TestOutcomes(t *testing.T) {
 						if err != nil && !strings.Contains(lastLine(err), e.says) {
 							t.Errorf("last line %q, want %q", lastLine(err), e.says)
 						}
-						if got, want := state(x.object()), state(x.left(e.left, changed)); got != want {
+						if got, want := state(s.object()), state(s.left(e.left, changed)); got != want {
 							t.Errorf("got %s, want %s", got, want)
 						}
 						if err == nil {
-							x.mustRun(t)
+							s.mustRun(t)
 						}
 					})
 				})
@@ -296,23 +296,23 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-func (x *scene) left(what left, changed *unstructured.Unstructured) *unstructured.Unstructured {
+func (s *scene) left(what left, changed *unstructured.Unstructured) *unstructured.Unstructured {
 	obj := changed.DeepCopy()
 	switch what {
 	case itsChangeAndMore:
 		beside(obj)
 	case theRivals:
-		x.rival(obj)
+		s.rival(obj)
 	case asBefore:
-		return x.before
+		return s.before
 	case asBeforeAndMore:
-		if obj = x.before.DeepCopy(); obj != nil {
+		if obj = s.before.DeepCopy(); obj != nil {
 			beside(obj)
 		}
 	case nothing:
 		return nil
 	case aNewObject:
-		return x.again
+		return s.again
 	}
 	return obj
 }
@@ -322,23 +322,23 @@ func perform(t *testing.T, w workload, v verb, e ending) (*scene, error) {
 	t.Helper()
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	x := &scene{Server: apiserver.New(t), workload: w, verb: v, interrupt: interrupt}
-	play.Cluster(x.Server)
+	s := &scene{Server: apiserver.New(t), workload: w, verb: v, interrupt: interrupt}
+	play.Cluster(s.Server)
 	switch w.resource {
 	case "imoocpods":
-		x.CreateCRDs()
-		play.Operator(x.Server, "imoocpods", "ImoocPod")
+		s.CreateCRDs()
+		play.Operator(s.Server, "imoocpods", "ImoocPod")
 	case "widgets":
-		x.CreateYAML(widgets)
-		play.Operator(x.Server, "widgets", "Widget")
+		s.CreateYAML(widgets)
+		play.Operator(s.Server, "widgets", "Widget")
 	}
-	line := v.prepare(t, x.Server, w)
-	x.before = x.object()
-	play.SetFate(x.Server, e.fate)
+	line := v.prepare(t, s.Server, w)
+	s.before = s.object()
+	play.SetFate(s.Server, e.fate)
 	if e.happens != nil {
-		e.happens(x)
+		e.happens(s)
 	}
-	return x, command(ctx, x.Connect, line+" --timeout 2m --settle 20s "+e.flags, io.Discard, io.Discard)
+	return s, command(ctx, s.Connect, line+" --timeout 2m --settle 20s "+e.flags, io.Discard, io.Discard)
 }
 
 // prepare creates the object that the command of v changes, runs v.first, and returns the command.
@@ -384,15 +384,15 @@ func lastLine(err error) string {
 
 // mustRun fails the test unless the requested number of pods run the requested containers. For
 // pause and resume, it does nothing, because the pods may have an older template.
-func (x *scene) mustRun(t *testing.T) {
+func (s *scene) mustRun(t *testing.T) {
 	t.Helper()
-	if x.pauses {
+	if s.pauses {
 		return
 	}
-	spec, _, _ := unstructured.NestedMap(x.object().Object, "spec")
+	spec, _, _ := unstructured.NestedMap(s.object().Object, "spec")
 	want, _, _ := unstructured.NestedSlice(spec, "template", "spec", "containers")
 	var n int64
-	for _, pod := range x.List("pods", "default") {
+	for _, pod := range s.List("pods", "default") {
 		if pod.GetDeletionTimestamp() != nil {
 			continue
 		}

@@ -69,54 +69,54 @@ func (r Request) manager() string {
 }
 
 func parse(r *http.Request, body []byte) Request {
-	q := Request{
+	request := Request{
 		Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Body: body, Verb: "get", accept: r.Header.Get("Accept"),
 		ContentType: r.Header.Get("Content-Type"), UserAgent: r.UserAgent(), User: r.Header.Get("Impersonate-User"), At: time.Now(),
 	}
-	if token, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); found && q.User == "" {
-		q.User = token
+	if token, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); found && request.User == "" {
+		request.User = token
 	}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
 	case len(parts) > 2 && parts[0] == "api":
-		q.Version, parts = parts[1], parts[2:]
+		request.Version, parts = parts[1], parts[2:]
 	case len(parts) > 3 && parts[0] == "apis":
-		q.Group, q.Version, parts = parts[1], parts[2], parts[3:]
+		request.Group, request.Version, parts = parts[1], parts[2], parts[3:]
 	default:
-		return q
+		return request
 	}
 	if len(parts) > 2 && parts[0] == "namespaces" && !slices.Contains([]string{"status", "finalize"}, parts[2]) {
-		q.Namespace, parts = parts[1], parts[2:]
+		request.Namespace, parts = parts[1], parts[2:]
 	}
 	parts = append(parts, "", "")
-	q.Resource, q.Name, q.Subresource = parts[0], parts[1], parts[2]
+	request.Resource, request.Name, request.Subresource = parts[0], parts[1], parts[2]
 	switch r.Method {
 	case http.MethodGet:
-		switch watching := q.Query.Get("watch"); {
+		switch watching := request.Query.Get("watch"); {
 		case watching != "" && watching != "0" && watching != "false":
-			q.Verb = "watch"
-		case q.Name == "":
-			q.Verb = "list"
+			request.Verb = "watch"
+		case request.Name == "":
+			request.Verb = "list"
 		}
 	case http.MethodPost:
-		q.Verb = "create"
+		request.Verb = "create"
 	case http.MethodPut:
-		q.Verb = "update"
+		request.Verb = "update"
 	case http.MethodPatch:
-		q.Verb = "patch"
+		request.Verb = "patch"
 	case http.MethodDelete:
-		q.Verb = "delete"
-		if q.Name == "" {
-			q.Verb = "deletecollection"
+		request.Verb = "delete"
+		if request.Name == "" {
+			request.Verb = "deletecollection"
 		}
 	}
-	return q
+	return request
 }
 
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, q Request) {
-	after, err := s.admit(r.Context(), q)
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, request Request) {
+	after, err := s.admit(r.Context(), request)
 	if err == nil {
-		err = s.answer(w, r, q, after)
+		err = s.answer(w, r, request, after)
 	}
 	if err != nil {
 		writeError(w, err)
@@ -125,32 +125,32 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, q Request) {
 
 // answer responds to an admitted request, and calls after() when the request has taken effect. For
 // a watch or a log, it does not call after().
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, q Request, after func()) error {
-	if q.Resource != "" {
-		if q.resource, q.version = s.requested(q); q.version == nil {
-			return pageNotFound(q)
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, request Request, after func()) error {
+	if request.Resource != "" {
+		if request.resource, request.version = s.requested(request); request.version == nil {
+			return pageNotFound(request)
 		}
-		if q.version.warning != "" {
-			w.Header().Set("Warning", fmt.Sprintf("299 - %q", q.version.warning))
+		if request.version.warning != "" {
+			w.Header().Set("Warning", fmt.Sprintf("299 - %q", request.version.warning))
 		}
 	}
 	var answer any
 	var err error
 	code := http.StatusOK
-	if q.Verb == "create" {
+	if request.Verb == "create" {
 		code = http.StatusCreated
 	}
 	switch {
-	case q.Resource == "":
-		answer, err = s.about(q)
-	case q.Verb == "watch":
-		return s.watch(w, r, q)
-	case q.target() == "pods/log":
-		return s.log(w, q)
-	case q.resource.review:
-		answer, err = s.review(q)
+	case request.Resource == "":
+		answer, err = s.about(request)
+	case request.Verb == "watch":
+		return s.watch(w, r, request)
+	case request.target() == "pods/log":
+		return s.log(w, request)
+	case request.resource.review:
+		answer, err = s.review(request)
 	default:
-		answer, err = s.do(q)
+		answer, err = s.do(request)
 	}
 	after()
 	if err == nil {
@@ -160,62 +160,62 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, q Request, after
 }
 
 // requested returns the type of a request. The version is nil if it is not served.
-func (s *Server) requested(q Request) (*resource, *version) {
+func (s *Server) requested(request Request) (*resource, *version) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.resources {
-		if r.group == q.Group && r.plural == q.Resource {
-			return r, r.version(q.Version)
+		if r.group == request.Group && r.plural == request.Resource {
+			return r, r.version(request.Version)
 		}
 	}
 	return nil, nil
 }
 
 // do handles a request for objects that has a single response.
-func (s *Server) do(q Request) (any, error) {
+func (s *Server) do(r Request) (any, error) {
 	s.mu.Lock()
 	defer s.unlock()
-	if q.Verb == "list" {
-		return s.list(q)
+	if r.Verb == "list" {
+		return s.list(r)
 	}
-	if q.Verb == "create" && q.Name == "" {
-		return s.create(q)
+	if r.Verb == "create" && r.Name == "" {
+		return s.create(r)
 	}
-	obj := s.objects[q.resource.gr()][q.Namespace+"/"+q.Name]
-	switch q.Subresource {
+	obj := s.objects[r.resource.gr()][r.Namespace+"/"+r.Name]
+	switch r.Subresource {
 	case "", "status":
-		if q.Subresource == "status" && !q.version.status {
-			return nil, pageNotFound(q)
+		if r.Subresource == "status" && !r.version.status {
+			return nil, pageNotFound(r)
 		}
 	case "scale":
-		if q.version.scale == nil {
-			return nil, pageNotFound(q)
+		if r.version.scale == nil {
+			return nil, pageNotFound(r)
 		}
-		return s.doScale(q, obj)
+		return s.doScale(r, obj)
 	default:
-		return nil, pageNotFound(q)
+		return nil, pageNotFound(r)
 	}
 	switch {
-	case q.Verb == "patch" && obj == nil && isApply(q) && q.Subresource == "":
-		return s.applyNew(q)
+	case r.Verb == "patch" && obj == nil && isApply(r) && r.Subresource == "":
+		return s.applyNew(r)
 	case obj == nil:
-		return nil, apierrors.NewNotFound(q.resource.gr(), q.Name)
-	case q.Verb == "get":
-		s.checkRequest(q, "", obj, obj)
-		return q.view(obj), nil
-	case q.Verb == "delete":
-		return s.delete(q, obj)
-	case q.Verb == "update", q.Verb == "patch":
-		return s.modify(q, obj)
+		return nil, apierrors.NewNotFound(r.resource.gr(), r.Name)
+	case r.Verb == "get":
+		s.checkRequest(r, "", obj, obj)
+		return r.view(obj), nil
+	case r.Verb == "delete":
+		return s.delete(r, obj)
+	case r.Verb == "update", r.Verb == "patch":
+		return s.modify(r, obj)
 	}
-	return nil, apierrors.NewMethodNotSupported(q.resource.gr(), q.Verb)
+	return nil, apierrors.NewMethodNotSupported(r.resource.gr(), r.Verb)
 }
 
 // log serves the annotation example.com/log of a pod as its log.
-func (s *Server) log(w http.ResponseWriter, q Request) error {
-	pod := s.Get("pods", q.Namespace, q.Name)
+func (s *Server) log(w http.ResponseWriter, r Request) error {
+	pod := s.Get("pods", r.Namespace, r.Name)
 	if pod == nil {
-		return apierrors.NewNotFound(q.resource.gr(), q.Name)
+		return apierrors.NewNotFound(r.resource.gr(), r.Name)
 	}
 	w.Header().Set("Content-Type", "text/plain")
 	w.WriteHeader(http.StatusOK)
@@ -223,8 +223,8 @@ func (s *Server) log(w http.ResponseWriter, q Request) error {
 	return nil
 }
 
-func pageNotFound(q Request) error {
-	return apierrors.NewGenericServerResponse(http.StatusNotFound, q.Method, schema.GroupResource{}, "", "404 page not found", 0, true)
+func pageNotFound(r Request) error {
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, schema.GroupResource{}, "", "404 page not found", 0, true)
 }
 
 func writeJSON(w http.ResponseWriter, code int, answer any) {

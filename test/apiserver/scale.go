@@ -40,13 +40,13 @@ func scaleOf(paths *scalePaths, obj *unstructured.Unstructured) *unstructured.Un
 }
 
 // doScale responds to a request for the /scale of obj. obj is nil if it does not exist.
-func (s *Server) doScale(q Request, obj *unstructured.Unstructured) (any, error) {
+func (s *Server) doScale(r Request, obj *unstructured.Unstructured) (any, error) {
 	if obj == nil {
-		return nil, apierrors.NewNotFound(q.resource.gr(), q.Name)
+		return nil, apierrors.NewNotFound(r.resource.gr(), r.Name)
 	}
-	paths := q.version.scale
+	paths := r.version.scale
 	before := scaleOf(paths, obj)
-	if q.Verb == "get" {
+	if r.Verb == "get" {
 		// Like a real server, reject a read of the Scale of a custom resource without a replica
 		// count. A write to /scale can still set the count.
 		if _, found, _ := unstructured.NestedInt64(obj.Object, paths.specReplicas...); !found {
@@ -61,13 +61,13 @@ func (s *Server) doScale(q Request, obj *unstructured.Unstructured) (any, error)
 		return nil, err
 	}
 	before.SetManagedFields(entries)
-	scales := &resource{group: scaleKind().Group, kind: "Scale", plural: q.resource.plural, versions: []*version{{name: "v1", managers: map[string]*managedfields.FieldManager{}}}}
-	w := write{resource: scales, version: scales.versions[0], subresource: q.Subresource, manager: q.manager()}
-	after, err := s.modified(q, &w, before)
+	scales := &resource{group: scaleKind().Group, kind: "Scale", plural: r.resource.plural, versions: []*version{{name: "v1", managers: map[string]*managedfields.FieldManager{}}}}
+	w := write{resource: scales, version: scales.versions[0], subresource: r.Subresource, manager: r.manager()}
+	after, err := s.modified(r, &w, before)
 	if err != nil {
 		return nil, err
 	}
-	if err := q.sameObject(obj, after); err != nil {
+	if err := r.sameObject(obj, after); err != nil {
 		return nil, err
 	}
 	replicas, found, err := unstructured.NestedInt64(after.Object, "spec", "replicas")
@@ -85,7 +85,7 @@ func (s *Server) doScale(q Request, obj *unstructured.Unstructured) (any, error)
 		return nil, err
 	}
 	scaled.SetManagedFields(slices.Clone(entries))
-	parent := q.write()
+	parent := r.write()
 	parent.subresource, parent.managed = "", true
 	if scaled, err = s.replace(parent, obj, scaled); err != nil {
 		return nil, err

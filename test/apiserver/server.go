@@ -142,9 +142,9 @@ func (s *Server) OnRequest(hook func(Actor, Request, Change)) {
 }
 
 // checkRequest calls the hook of OnRequest. It ignores writes of an Actor. The caller must hold the lock.
-func (s *Server) checkRequest(q Request, kind watch.EventType, before, after *unstructured.Unstructured) {
-	if s.check != nil && q.Verb != "" {
-		s.check(Actor{s: s, locked: true}, q, Change{Type: kind, Resource: q.resource.gr(), Before: before.DeepCopy(), After: after.DeepCopy()})
+func (s *Server) checkRequest(r Request, kind watch.EventType, before, after *unstructured.Unstructured) {
+	if s.check != nil && r.Verb != "" {
+		s.check(Actor{s: s, locked: true}, r, Change{Type: kind, Resource: r.resource.gr(), Before: before.DeepCopy(), After: after.DeepCopy()})
 	}
 }
 

@@ -259,35 +259,35 @@ func establish(crd *unstructured.Unstructured) {
 	crd.Object["status"] = map[string]any{"conditions": conditions, "acceptedNames": names, "storedVersions": []any{}}
 }
 
-func (s *Server) create(q Request) (any, error) {
-	obj, err := q.object()
+func (s *Server) create(r Request) (any, error) {
+	obj, err := r.object()
 	if err != nil {
 		return nil, err
 	}
-	if named := obj.GetNamespace(); named != "" && named != q.Namespace {
+	if named := obj.GetNamespace(); named != "" && named != r.Namespace {
 		return nil, apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 	}
 	if obj.GetName() == "" && obj.GetGenerateName() == "" {
-		return nil, apierrors.NewInvalid(q.resource.gvk("").GroupKind(), "", nil)
+		return nil, apierrors.NewInvalid(r.resource.gvk("").GroupKind(), "", nil)
 	}
-	obj.SetNamespace(q.Namespace)
+	obj.SetNamespace(r.Namespace)
 	unstructured.RemoveNestedField(obj.Object, "metadata", "managedFields")
 	if obj.GetResourceVersion() != "" {
 		return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
 	}
-	if err := s.hasNamespace(q); err != nil {
+	if err := s.hasNamespace(r); err != nil {
 		return nil, err
 	}
-	created, err := s.add(q.write(), obj)
+	created, err := s.add(r.write(), obj)
 	if err != nil {
 		return nil, err
 	}
-	return q.view(created), nil
+	return r.view(created), nil
 }
 
-func (s *Server) hasNamespace(q Request) error {
-	if !q.resource.clusterwide && s.objects[schema.GroupResource{Resource: "namespaces"}]["/"+q.Namespace] == nil {
-		return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, q.Namespace)
+func (s *Server) hasNamespace(r Request) error {
+	if !r.resource.clusterwide && s.objects[schema.GroupResource{Resource: "namespaces"}]["/"+r.Namespace] == nil {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, r.Namespace)
 	}
 	return nil
 }

@@ -28,18 +28,18 @@ type stream struct {
 }
 
 // watch sends the initial objects, and then all changes until one side ends the watch.
-func (s *Server) watch(w http.ResponseWriter, r *http.Request, q Request) error {
-	selects, err := q.selector()
+func (s *Server) watch(w http.ResponseWriter, r *http.Request, request Request) error {
+	selects, err := request.selector()
 	if err != nil {
 		return err
 	}
 	ctx := r.Context()
-	if seconds, err := strconv.Atoi(q.Query.Get("timeoutSeconds")); err == nil && seconds > 0 {
+	if seconds, err := strconv.Atoi(request.Query.Get("timeoutSeconds")); err == nil && seconds > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
 		defer cancel()
 	}
-	st := &stream{request: q, selects: selects, to: w, bookmarks: q.Query.Get("allowWatchBookmarks") == "true", end: make(chan error, 1)}
+	st := &stream{request: request, selects: selects, to: w, bookmarks: request.Query.Get("allowWatchBookmarks") == "true", end: make(chan error, 1)}
 	s.mu.Lock()
 	initial, err := s.begin(st)
 	if err == nil {
@@ -57,9 +57,9 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, q Request) error 
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
 	for _, obj := range initial {
-		st.tell(watch.Added, obj)
+		st.sendObject(watch.Added, obj)
 	}
-	if q.Query.Get("sendInitialEvents") == "true" {
+	if request.Query.Get("sendInitialEvents") == "true" {
 		st.bookmark(map[string]any{metav1.InitialEventsAnnotationKey: "true"})
 	}
 	s.follow(ctx, st)
@@ -103,7 +103,7 @@ func (s *Server) follow(ctx context.Context, st *stream) {
 		s.mu.Unlock()
 		told := false
 		for _, c := range news {
-			told = st.tellChange(c)
+			told = st.sendChange(c)
 			st.since = c.revision
 		}
 		if len(news) > 0 && !told && st.bookmarks {
@@ -122,25 +122,25 @@ func (s *Server) follow(ctx context.Context, st *stream) {
 	}
 }
 
-// tellChange sends a change of a selected object, and reports whether it did. If the object is no
-// longer selected, tellChange sends it as deleted.
-func (st *stream) tellChange(c Change) bool {
+// sendChange sends a change of a selected object, and reports whether it did. If the object is no
+// longer selected, sendChange sends it as deleted.
+func (st *stream) sendChange(c Change) bool {
 	if c.Resource != st.request.resource.gr() {
 		return false
 	}
 	before, after := c.Before != nil && st.selects(c.Before), c.After != nil && st.selects(c.After)
 	switch {
 	case before && after:
-		st.tell(watch.Modified, c.After)
+		st.sendObject(watch.Modified, c.After)
 	case after:
-		st.tell(watch.Added, c.After)
+		st.sendObject(watch.Added, c.After)
 	case before:
-		st.tell(watch.Deleted, c.Object())
+		st.sendObject(watch.Deleted, c.Object())
 	}
 	return before || after
 }
 
-func (st *stream) tell(kind watch.EventType, obj *unstructured.Unstructured) {
+func (st *stream) sendObject(kind watch.EventType, obj *unstructured.Unstructured) {
 	st.send(kind, st.request.view(obj).Object)
 }
 
@@ -150,7 +150,7 @@ func (st *stream) bookmark(annotations map[string]any) {
 	if annotations != nil {
 		metadata["annotations"] = annotations
 	}
-	st.tell(watch.Bookmark, &unstructured.Unstructured{Object: map[string]any{"kind": st.request.resource.kind, "metadata": metadata}})
+	st.sendObject(watch.Bookmark, &unstructured.Unstructured{Object: map[string]any{"kind": st.request.resource.kind, "metadata": metadata}})
 }
 
 func (st *stream) send(kind watch.EventType, object any) {

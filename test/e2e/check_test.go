@@ -27,8 +27,8 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: passed is %t, exit code %d, said %q", r.Line, report.Passed, r.Code, r.Stderr)
 		}
 		byName := map[string][]check.Result{}
-		for _, c := range report.Checks {
-			byName[c.Name] = append(byName[c.Name], c)
+		for _, result := range report.Checks {
+			byName[result.Name] = append(byName[result.Name], result)
 		}
 		return byName, r
 	}

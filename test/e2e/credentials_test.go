@@ -28,7 +28,7 @@ func TestCredentialsAreRenewed(t *testing.T) {
 		*user = clientcmdapi.AuthInfo{TokenFile: tokenFile}
 	})
 	cluster.Imoocpod(t, ns, "create", "foo")
-	l := cluster.StartRunController(t, ns, "--kubeconfig", kubeconfig)
+	p := cluster.StartRunController(t, ns, "--kubeconfig", kubeconfig)
 	cluster.AwaitConverged(t, ns, "foo", 1)
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "secret", "old"))
 	harness.Eventually(t, "the old token has expired", func() bool {
@@ -36,7 +36,7 @@ func TestCredentialsAreRenewed(t *testing.T) {
 		return r.Code != 0 && strings.Contains(r.Stderr, "Unauthorized")
 	})
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "2")
-	l.AwaitOutput("Unauthorized; trying again")
+	p.AwaitOutput("Unauthorized; trying again")
 	if err := os.WriteFile(tokenFile, []byte(renewed), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func TestEveryKind(t *testing.T) {
 func (s kindStory) run(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	w := cluster.WatchPods(t, ns)
-	l := cluster.StartRunController(t, ns)
+	process := cluster.StartRunController(t, ns)
 	object := s.kind.String() + "/foo"
 	cluster.Imoocpod(t, ns, append([]string{"create"}, harness.Words(s.create)...)...)
 	foo := cluster.Owner(t, ns, s.kind, "foo")
@@ -73,8 +73,8 @@ func (s kindStory) run(t *testing.T) {
 		has(0, "scaled to none")
 		cluster.Imoocpod(t, ns, "scale", object, "--replicas", "30")
 		harness.Eventually(t, "some pods exist", func() bool { return len(foo.LivePods()) > 0 })
-		l.Kill()
-		l = cluster.StartRunController(t, ns)
+		process.Kill()
+		process = cluster.StartRunController(t, ns)
 		has(30, "after a kill")
 		n = 4
 		cluster.Imoocpod(t, ns, "scale", object, "--replicas", fmt.Sprint(n))
@@ -87,8 +87,8 @@ func (s kindStory) run(t *testing.T) {
 	harness.Eventually(t, "the first pod is replaced", func() bool {
 		return slices.ContainsFunc(foo.LivePods(), func(p corev1.Pod) bool { return !slices.Contains(before, p.UID) })
 	})
-	l.Kill()
-	l = cluster.StartRunController(t, ns)
+	process.Kill()
+	process = cluster.StartRunController(t, ns)
 	harness.Eventually(t, "all pods are replaced", func() bool {
 		now := foo.LivePods()
 		return len(now) == n && !slices.ContainsFunc(now, func(p corev1.Pod) bool { return slices.Contains(before, p.UID) })
@@ -96,7 +96,7 @@ func (s kindStory) run(t *testing.T) {
 	has(n, "restarted")
 
 	if s.image != "" {
-		s.images(t, w, l, foo, n)
+		s.images(t, w, process, foo, n)
 	}
 
 	// A user deletes a pod.
@@ -109,12 +109,12 @@ func (s kindStory) run(t *testing.T) {
 	foo.AwaitReady("a pod was deleted")
 
 	s.delete(t, foo, n)
-	l.Stop()
+	process.Stop()
 }
 
 // images sets a valid image, then sets an image that cannot be pulled, and undoes the second change.
 // The broken rollout must stop after the first pods.
-func (s kindStory) images(t *testing.T, w *harness.Witness, l *harness.Process, foo *harness.Owner, n int) {
+func (s kindStory) images(t *testing.T, w *harness.Witness, p *harness.Process, foo *harness.Owner, n int) {
 	t.Helper()
 	of := func(image string) int {
 		count := 0
@@ -134,7 +134,7 @@ func (s kindStory) images(t *testing.T, w *harness.Witness, l *harness.Process, 
 	harness.Eventually(t, "a pod waits for its image", func() bool { return of("no-such-image") > 0 })
 	harness.Eventually(t, "the object is not ready", func() bool { return foo.Condition("Ready").Status == metav1.ConditionFalse })
 	if s.deployment == "" {
-		l.AwaitOutput("cannot pull its image")
+		p.AwaitOutput("cannot pull its image")
 	}
 	w.AwaitQuiet(t, harness.QuietFor)
 	// Up to a quarter of the pods, rounded down but at least one, are allowed to be unavailable.

@@ -11,12 +11,12 @@ func TestLogFormat(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	const token = "the-secret-of-a-person" // sent in addition to the certificate, which has precedence
-	l := cluster.StartRunController(t, ns, "--log-format", "json", "-v=8", "--kube-api-qps", "50", "--workers", "1", "--token", token)
+	p := cluster.StartRunController(t, ns, "--log-format", "json", "-v=8", "--kube-api-qps", "50", "--workers", "1", "--token", token)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
-	l.AwaitOutput(`"msg":"1 of 1 pods ready"`)
-	l.Stop()
+	p.AwaitOutput(`"msg":"1 of 1 pods ready"`)
+	p.Stop()
 	told := false
-	for line := range strings.Lines(l.Output()) {
+	for line := range strings.Lines(p.Output()) {
 		var r struct{ Time, Level, Msg, Kind, Namespace, Name string }
 		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Time == "" || r.Level == "" || r.Msg == "" {
 			t.Fatalf("%q is no record (%v)", line, err)
@@ -26,7 +26,7 @@ func TestLogFormat(t *testing.T) {
 	if !told {
 		t.Error("no record says that a pod of foo is created")
 	}
-	if strings.Contains(l.Output(), token) || !strings.Contains(l.Output(), "Authorization") {
+	if strings.Contains(p.Output(), token) || !strings.Contains(p.Output(), "Authorization") {
 		t.Error("the log contains the token, or no headers at all")
 	}
 }

@@ -19,8 +19,8 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	w := cluster.WatchPods(t, ns)
-	l := cluster.StartRunController(t, ns, "--declared-kinds")
-	l.AwaitOutput("in namespace " + ns)
+	p := cluster.StartRunController(t, ns, "--declared-kinds")
+	p.AwaitOutput("in namespace " + ns)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0")
 	foo := cluster.ImoocPod(t, ns, "foo")
 	cluster.AwaitConverged(t, ns, "foo", 0) // otherwise, the first status could conflict with the scale
@@ -50,14 +50,14 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 		t.Errorf("%d pods are not on their way out after the wait for 1", len(pods))
 	}
 	cluster.AwaitConverged(t, ns, "foo", 1)
-	l.AwaitOutput("foo: 0 → 3 pods: creating 3")
-	l.AwaitOutput("foo: 3 → 1 pod: deleting 2")
-	if code := l.Stop(); code != 0 {
+	p.AwaitOutput("foo: 0 → 3 pods: creating 3")
+	p.AwaitOutput("foo: 3 → 1 pod: deleting 2")
+	if code := p.Stop(); code != 0 {
 		t.Errorf("Ctrl-C ended the loop with exit code %d", code)
 	}
 	// The controller logs no errors or warnings, even if the server lacks optional features.
 	alarm := regexp.MustCompile(`(?i)cannot|error|fail|warn|forbidden|refused|trying again|^[EW]\d{4} `)
-	for _, line := range l.Lines() {
+	for _, line := range p.Lines() {
 		if alarm.MatchString(line) && !strings.Contains(line, ".example.com") {
 			t.Errorf("it said %q", line)
 		}

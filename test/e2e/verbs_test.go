@@ -51,10 +51,10 @@ func TestEveryVerb(t *testing.T) {
 	} {
 		args := append([]string{"imoocpod"}, harness.Words(test.args)...)
 		if strings.HasPrefix(test.args, "logs foo -f") { // the command ends when the object is deleted
-			l := cluster.StartPlugin(t, append(args[1:], "-n", ns)...)
-			l.AwaitOutput(test.says)
+			p := cluster.StartPlugin(t, append(args[1:], "-n", ns)...)
+			p.AwaitOutput(test.says)
 			cluster.Imoocpod(t, ns, "delete", "foo", "--cascade=foreground")
-			if code := l.Wait(); code != test.code {
+			if code := p.Wait(); code != test.code {
 				t.Errorf("%s: exit code %d, want %d", test.args, code, test.code)
 			}
 			continue

@@ -40,10 +40,10 @@ type transcript struct {
 	text bytes.Buffer
 }
 
-func (s *transcript) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
+func (t *transcript) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.Write(p)
 }
 
 var errKilled = errors.New("the loop was killed")
@@ -52,14 +52,14 @@ var errKilled = errors.New("the loop was killed")
 // clients, the number of workers, the metrics, and the log in the options.
 func (c *Cluster) StartController(t *testing.T, opts controller.Options, faults *Faults) *Controller {
 	t.Helper()
-	l := &Controller{Done: make(chan struct{})}
+	running := &Controller{Done: make(chan struct{})}
 	// Buffer the log of client-go, which contains failed writes whenever a controller is killed.
-	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&l.output)))
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&running.output)))
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger))
-	l.cancel = cancel
+	running.cancel = cancel
 	config := rest.CopyConfig(c.Config)
 	config.Wrap(faults.disturb)
-	config.Wrap(l.cutOff)
+	config.Wrap(running.cutOff)
 	custom, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
@@ -72,24 +72,24 @@ func (c *Cluster) StartController(t *testing.T, opts controller.Options, faults 
 		t.Fatal(err)
 	}
 	opts.Dynamic, opts.Core, opts.Workers, opts.Metrics = custom, core, 2, metrics.New("test")
-	opts.Log = func(line report.Line) { _, _ = fmt.Fprintf(&l.output, "%s: %s\n", line.Name, line.Text) }
+	opts.Log = func(line report.Line) { _, _ = fmt.Fprintf(&running.output, "%s: %s\n", line.Name, line.Text) }
 	go func() {
-		defer close(l.Done)
-		l.Err = controller.New(opts).Run(ctx)
+		defer close(running.Done)
+		running.Err = controller.New(opts).Run(ctx)
 	}()
 	t.Cleanup(func() {
-		l.Kill()
-		<-l.Done
+		running.Kill()
+		<-running.Done
 		if t.Failed() {
-			t.Logf("a loop ended with %v, and said:\n%s", l.Err, l.output.text.String())
+			t.Logf("a loop ended with %v, and said:\n%s", running.Err, running.output.text.String())
 		}
 	})
-	return l
+	return running
 }
 
-func (l *Controller) cutOff(base http.RoundTripper) http.RoundTripper {
+func (c *Controller) cutOff(base http.RoundTripper) http.RoundTripper {
 	return promhttp.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
-		if l.Killed() {
+		if c.Killed() {
 			return nil, errKilled
 		}
 		return base.RoundTrip(r)
@@ -97,10 +97,10 @@ func (l *Controller) cutOff(base http.RoundTripper) http.RoundTripper {
 }
 
 // Kill ends the controller like kill -9.
-func (l *Controller) Kill() {
-	l.killed.Store(true)
-	l.cancel()
+func (c *Controller) Kill() {
+	c.killed.Store(true)
+	c.cancel()
 }
 
 // Killed reports whether Kill ended the controller.
-func (l *Controller) Killed() bool { return l.killed.Load() }
+func (c *Controller) Killed() bool { return c.killed.Load() }

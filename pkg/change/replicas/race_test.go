@@ -49,8 +49,8 @@ func TestStepNeverOverwrites(t *testing.T) {
 		case err != nil && (len(s.writes) > 0 || !errors.Is(err, outcome.ErrPrecondition)):
 			r.Fatalf("%d writes, and the error %v", len(s.writes), err)
 		}
-		for _, w := range s.writes {
-			if n := countIn(w.Before); n != int64(from) {
+		for _, c := range s.writes {
+			if n := countIn(c.Before); n != int64(from) {
 				r.Fatalf("a step from %d overwrote %d", from, n)
 			}
 		}
@@ -96,16 +96,16 @@ func TestParkingNeverOverwrites(t *testing.T) {
 			}
 			s.others = nil
 		}
-		for _, w := range s.writes {
-			was, _, err := facts.Parked(w.Before)
+		for _, c := range s.writes {
+			was, _, err := facts.Parked(c.Before)
 			if err != nil {
 				r.Fatal(err)
 			}
-			is, _, err := facts.Parked(w.After)
+			is, _, err := facts.Parked(c.After)
 			if err != nil {
 				r.Fatal(err)
 			}
-			before, after := countIn(w.Before), countIn(w.After)
+			before, after := countIn(c.Before), countIn(c.After)
 			parks := was == nil && is != nil && after == 0 && int64(is.Replicas) == before
 			restores := was != nil && is == nil && before == 0 && int64(was.Replicas) == after
 			if !parks && !restores {

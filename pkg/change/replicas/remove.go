@@ -53,15 +53,15 @@ func chooserOf(t observe.Target) (chooser, error) {
 }
 
 // Check returns an error if the kind of an object does not support the request. It sends no requests.
-func (c Request) Check(t observe.Target) error {
-	if c.Reuse && t.Kind.Mapping.Strategy != kinds.StrategyPods {
+func (r Request) Check(t observe.Target) error {
+	if r.Reuse && t.Kind.Mapping.Strategy != kinds.StrategyPods {
 		return fmt.Errorf("%s has no removed slots: only kinds whose pods run-controller creates have slots", t)
 	}
-	if c.Undo && !t.Kind.Reconciled() {
+	if r.Undo && !t.Kind.Reconciled() {
 		err := fmt.Errorf("%w: --undo does not work for %s: the count before a change is recorded only in objects of kinds that run-controller reconciles", outcome.ErrRefused, t)
 		return outcome.WithHint(err, "to set a count", scaleTo(t, "COUNT"))
 	}
-	if len(c.Remove) == 0 {
+	if len(r.Remove) == 0 {
 		return nil
 	}
 	_, err := chooserOf(t)
@@ -70,22 +70,22 @@ func (c Request) Check(t observe.Target) error {
 
 // Remove lowers the count of an object by the number of pods in the request, and makes its controller
 // delete these pods if possible. It returns an error if one of the pods does not belong to the object.
-func Remove(ctx context.Context, client dynamic.Interface, pods corev1client.PodsGetter, t observe.Target, field discover.Field, c Request) (Result, error) {
+func Remove(ctx context.Context, client dynamic.Interface, pods corev1client.PodsGetter, t observe.Target, field discover.Field, r Request) (Result, error) {
 	choose, err := chooserOf(t)
 	if err != nil {
 		return Result{}, err
 	}
 	if choose == nil {
-		return removeByCost(ctx, client, pods, t, field, c)
+		return removeByCost(ctx, client, pods, t, field, r)
 	}
 	path := cmp.Or(t.Kind.Path(), new(specReplicas()))
-	return setField(ctx, t.Resource(client), t, nil, *path, c, func(obj *unstructured.Unstructured, _ int32) ([]fieldpath.Edit, string, error) {
-		victims, err := readVictims(ctx, pods, t, obj, c.Remove)
+	return setField(ctx, t.Resource(client), t, nil, *path, r, func(obj *unstructured.Unstructured, _ int32) ([]fieldpath.Edit, string, error) {
+		victims, err := readVictims(ctx, pods, t, obj, r.Remove)
 		if err != nil {
 			return nil, "", err
 		}
 		change, err := choose(ctx, pods, t, obj, victims)
-		return []fieldpath.Edit{change}, "removing " + strings.Join(c.Remove, ", "), err
+		return []fieldpath.Edit{change}, "removing " + strings.Join(r.Remove, ", "), err
 	})
 }
 
@@ -203,19 +203,19 @@ func chooseByName(_ context.Context, _ corev1client.PodsGetter, _ observe.Target
 }
 
 // removeByCost sets the lowest deletion cost on the pods, and then lowers the count.
-func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1client.PodsGetter, t observe.Target, field discover.Field, c Request) (Result, error) {
+func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1client.PodsGetter, t observe.Target, field discover.Field, r Request) (Result, error) {
 	obj, err := t.Resource(client).Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
 		return Result{}, err
 	}
-	if err := c.admits(t, obj); err != nil {
+	if err := r.admits(t, obj); err != nil {
 		return Result{}, err
 	}
 	owner, err := replicaSetOf(ctx, client, t, obj)
 	if err != nil {
 		return Result{}, err
 	}
-	victims, err := readVictims(ctx, pods, t, owner, c.Remove)
+	victims, err := readVictims(ctx, pods, t, owner, r.Remove)
 	if err != nil {
 		return Result{}, err
 	}
@@ -223,25 +223,25 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 	if err != nil {
 		return Result{}, err
 	}
-	after, err := c.From(t, int64(now))
+	after, err := r.From(t, int64(now))
 	if err != nil {
 		return Result{}, err
 	}
-	note := fmt.Sprintf("removing %s if possible: the ReplicaSet controller deletes pods that are not ready first", strings.Join(c.Remove, ", "))
-	if c.LookOnly {
+	note := fmt.Sprintf("removing %s if possible: the ReplicaSet controller deletes pods that are not ready first", strings.Join(r.Remove, ", "))
+	if r.LookOnly {
 		return Result{Before: &now, Replicas: after, Note: note, Written: edit.Written{Object: obj}}, specReplicas().Set(obj.Object, int64(after))
 	}
 	cheap := client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(t.Namespace)
 	for _, pod := range victims {
-		if err := setCost(ctx, cheap, pod, c.DryRun); err != nil {
+		if err := setCost(ctx, cheap, pod, r.DryRun); err != nil {
 			return Result{}, err
 		}
 	}
 	// Any decrease of the count now deletes these pods, so lower only the count that was read.
-	c.Current = now
-	done, err := Set(ctx, t.Resource(client), t, field, c)
-	if err != nil && len(c.DryRun) == 0 {
-		forget := commandline.Kubectl("annotate", "pod").In(t.Namespace).With(c.Remove...).With(corev1.PodDeletionCost + "-")
+	r.Current = now
+	done, err := Set(ctx, t.Resource(client), t, field, r)
+	if err != nil && len(r.DryRun) == 0 {
+		forget := commandline.Kubectl("annotate", "pod").In(t.Namespace).With(r.Remove...).With(corev1.PodDeletionCost + "-")
 		err = outcome.WithHint(err, "the pods keep their deletion cost; to remove it", forget)
 	}
 	done.Note = note

@@ -99,20 +99,20 @@ func Refuse(t observe.Target, obj *unstructured.Unstructured) error {
 }
 
 // Set sets the count of one object, through /scale or in the object. field lists the supported ways.
-func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (Result, error) {
+func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, r Request) (Result, error) {
 	seen := t.Object
-	if c.ReadsCount() {
+	if r.ReadsCount() {
 		seen = nil
 	}
 	switch {
-	case c.Reuse:
-		return setField(ctx, objects, t, nil, *t.Kind.Path(), c, reuseSlots(t))
-	case c.Undo && field.Path == nil:
+	case r.Reuse:
+		return setField(ctx, objects, t, nil, *t.Kind.Path(), r, reuseSlots(t))
+	case r.Undo && field.Path == nil:
 		return Result{}, nothingToUndo(t, "the field of its count is not known")
-	case c.Undo || t.Kind.Reconciled() && t.Object != nil && field.Path != nil:
+	case r.Undo || t.Kind.Reconciled() && t.Object != nil && field.Path != nil:
 		// The object records the count before the change, which requires permission to patch the object.
-		done, err := setField(ctx, objects, t, seen, *field.Path, c, nil)
-		if c.Undo || !field.Scale || !apierrors.IsForbidden(err) {
+		done, err := setField(ctx, objects, t, seen, *field.Path, r, nil)
+		if r.Undo || !field.Scale || !apierrors.IsForbidden(err) {
 			return done, err
 		}
 		// Without permission to patch the object, scale it without recording the count.
@@ -120,11 +120,11 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 	if field.Scale {
 		var done Result
 		set := func() (err error) {
-			done, err = setScale(ctx, objects, t, field, c)
+			done, err = setScale(ctx, objects, t, field, r)
 			return err
 		}
 		var err error
-		if c.ResourceVersion == "" {
+		if r.ResourceVersion == "" {
 			err = edit.Retry(ctx, set)
 		} else {
 			err = set()
@@ -138,7 +138,7 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 		}
 		// The CRD was not installed by this program, and has no /scale.
 	}
-	return setField(ctx, objects, t, seen, *field.Path, c, nil)
+	return setField(ctx, objects, t, seen, *field.Path, r, nil)
 }
 
 // Revert undoes a change of the count. If another user has changed the count since then, it returns
@@ -163,47 +163,47 @@ func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 
 // setScale sets the count through /scale. If the request or its revert depends on the current count, the
 // write requires the version that was read.
-func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (Result, error) {
+func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, r Request) (Result, error) {
 	before, version := Before(t.Object, field.Path), ""
 	switch {
-	case c.ReadsCount():
-		scale, err := readScale(ctx, objects, t, field, c)
+	case r.ReadsCount():
+		scale, err := readScale(ctx, objects, t, field, r)
 		if err != nil {
 			return Result{}, err
 		}
-		if c.Replicas, err = c.From(t, int64(scale.Spec.Replicas)); err != nil {
+		if r.Replicas, err = r.From(t, int64(scale.Spec.Replicas)); err != nil {
 			return Result{}, err
 		}
 		before, version = &scale.Spec.Replicas, scale.ResourceVersion
-	case c.Exact && field.Path != nil:
+	case r.Exact && field.Path != nil:
 		obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
 		if err != nil {
 			return Result{}, err
 		}
 		before, version = Before(obj, field.Path), obj.GetResourceVersion()
 	}
-	scale, err := discover.SetScale(ctx, objects, t.Name, c.Replicas, cmp.Or(c.ResourceVersion, version), c.DryRun)
+	scale, err := discover.SetScale(ctx, objects, t.Name, r.Replicas, cmp.Or(r.ResourceVersion, version), r.DryRun)
 	if err != nil {
 		return Result{}, err
 	}
-	if now := scale.Spec.Replicas; now != c.Replicas {
+	if now := scale.Spec.Replicas; now != r.Replicas {
 		at := cmp.Or(field.Path, new(specReplicas()))
-		return Result{}, fmt.Errorf("%s: %w", t, &edit.OverwrittenError{Path: *at, Wrote: c.Replicas, Now: now, By: "the server"})
+		return Result{}, fmt.Errorf("%s: %w", t, &edit.OverwrittenError{Path: *at, Wrote: r.Replicas, Now: now, By: "the server"})
 	}
-	done := Result{Before: before, Replicas: c.Replicas, UID: scale.UID}
+	done := Result{Before: before, Replicas: r.Replicas, UID: scale.UID}
 	if field.Path != nil {
-		done.Fields = []edit.Field{{Path: *field.Path, After: int64(c.Replicas)}}
+		done.Fields = []edit.Field{{Path: *field.Path, After: int64(r.Replicas)}}
 	}
 	return done, nil
 }
 
-func readScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (*autoscalingv1.Scale, error) {
+func readScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, r Request) (*autoscalingv1.Scale, error) {
 	scale, err := discover.GetScale(ctx, objects, t.Name)
 	if apierrors.IsInternalError(err) && field.Path != nil {
 		// The server returns this error for /scale if the count is not set.
 		if obj, readErr := objects.Get(ctx, t.Name, metav1.GetOptions{}); readErr == nil {
 			if _, unset := countAt(t, obj, *field.Path); errors.Is(unset, outcome.ErrPrecondition) {
-				return nil, c.NotSet(t, field)
+				return nil, r.NotSet(t, field)
 			}
 		}
 	}
@@ -213,9 +213,9 @@ func readScale(ctx context.Context, objects dynamic.ResourceInterface, t observe
 // Count returns the current count of an object. If no count is set, it returns the same error as a
 // change that depends on the count.
 func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field) (int64, error) {
-	c := Request{Current: AnyCount}
+	r := Request{Current: AnyCount}
 	if field.Scale {
-		scale, err := readScale(ctx, objects, t, field, c)
+		scale, err := readScale(ctx, objects, t, field, r)
 		if err == nil {
 			return int64(scale.Spec.Replicas), nil
 		}
@@ -236,14 +236,14 @@ func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 type beside func(obj *unstructured.Unstructured, after int32) (changes []fieldpath.Edit, note string, err error)
 
 // setField sets the count in the object. seen is the object from an earlier read, or nil. with can be nil.
-func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, seen *unstructured.Unstructured, path fieldpath.Path, c Request, with beside) (Result, error) {
+func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, seen *unstructured.Unstructured, path fieldpath.Path, r Request, with beside) (Result, error) {
 	var done Result
 	w, err := edit.Apply(ctx, objects, t.Name, seen, func(obj *unstructured.Unstructured) (p edit.Plan, err error) {
-		if err := c.admits(t, obj); err != nil {
+		if err := r.admits(t, obj); err != nil {
 			return p, err
 		}
-		to := c
-		if to.Replicas, err = c.wanted(t, obj, path); err != nil {
+		to := r
+		if to.Replicas, err = r.wanted(t, obj, path); err != nil {
 			return p, err
 		}
 		done = Result{Before: Before(obj, &path), Replicas: to.Replicas}
@@ -257,7 +257,7 @@ func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 		}
 		p.Marks = remember(t, obj, path, to)
 		return p, nil
-	}, edit.Options{FieldManager: kinds.FieldManager, DryRun: c.DryRun, Local: c.LookOnly})
+	}, edit.Options{FieldManager: kinds.FieldManager, DryRun: r.DryRun, Local: r.LookOnly})
 	if err != nil {
 		return Result{}, err
 	}
@@ -266,51 +266,51 @@ func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 }
 
 // wanted returns the new count for an object whose count is in the field at path.
-func (c Request) wanted(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
+func (r Request) wanted(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
 	now, found, err := path.Get(obj.Object)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", t, err)
 	}
-	if c.ReadsCount() && !found {
-		return 0, c.NotSet(t, discover.Field{Path: &path})
+	if r.ReadsCount() && !found {
+		return 0, r.NotSet(t, discover.Field{Path: &path})
 	}
-	if c.Undo {
-		if c.Replicas, err = Undone(t, obj, path); err != nil {
+	if r.Undo {
+		if r.Replicas, err = Undone(t, obj, path); err != nil {
 			return 0, err
 		}
 	}
-	return c.From(t, now)
+	return r.From(t, now)
 }
 
 // admits returns an error if the object is being deleted or has another version than the request.
-func (c Request) admits(t observe.Target, obj *unstructured.Unstructured) error {
+func (r Request) admits(t observe.Target, obj *unstructured.Unstructured) error {
 	if err := Refuse(t, obj); err != nil {
 		return err
 	}
-	if c.ResourceVersion != "" && obj.GetResourceVersion() != c.ResourceVersion {
-		return fmt.Errorf("%w: expected the resource version of %s to be %s, was %s", outcome.ErrPrecondition, t, c.ResourceVersion, obj.GetResourceVersion())
+	if r.ResourceVersion != "" && obj.GetResourceVersion() != r.ResourceVersion {
+		return fmt.Errorf("%w: expected the resource version of %s to be %s, was %s", outcome.ErrPrecondition, t, r.ResourceVersion, obj.GetResourceVersion())
 	}
 	return nil
 }
 
 // ReadsCount reports whether the request depends on the current count.
-func (c Request) ReadsCount() bool { return c.Current != AnyCount || c.By != nil || len(c.Remove) > 0 }
+func (r Request) ReadsCount() bool { return r.Current != AnyCount || r.By != nil || len(r.Remove) > 0 }
 
 // From returns the new count for a current count. It returns an error if the request does not allow the current count.
-func (c Request) From(t observe.Target, now int64) (int32, error) {
-	if c.Current != AnyCount && now != int64(c.Current) {
-		return 0, fmt.Errorf("%w: expected the replicas of %s to be %d, was %d", outcome.ErrPrecondition, t, c.Current, now)
+func (r Request) From(t observe.Target, now int64) (int32, error) {
+	if r.Current != AnyCount && now != int64(r.Current) {
+		return 0, fmt.Errorf("%w: expected the replicas of %s to be %d, was %d", outcome.ErrPrecondition, t, r.Current, now)
 	}
-	if gone := int64(len(c.Remove)); gone > 0 {
+	if gone := int64(len(r.Remove)); gone > 0 {
 		if now < gone || now > math.MaxInt32 {
-			return 0, fmt.Errorf("%w: cannot remove %s from %s: its count is %d", outcome.ErrPrecondition, problem.Quantity(len(c.Remove), "pod"), t, now)
+			return 0, fmt.Errorf("%w: cannot remove %s from %s: its count is %d", outcome.ErrPrecondition, problem.Quantity(len(r.Remove), "pod"), t, now)
 		}
 		return int32(now - gone), nil //nolint:gosec // from 0 to MaxInt32
 	}
-	if c.By == nil {
-		return c.Replicas, nil
+	if r.By == nil {
+		return r.Replicas, nil
 	}
-	n, err := c.By.From(now)
+	n, err := r.By.From(now)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %s: %w", outcome.ErrPrecondition, t, err)
 	}
@@ -318,9 +318,9 @@ func (c Request) From(t observe.Target, now int64) (int32, error) {
 }
 
 // NotSet returns the error for a request that depends on the current count if the object has no count.
-func (c Request) NotSet(t observe.Target, field discover.Field) error {
-	expected := fmt.Sprintf("to be %d", c.Current)
-	if c.By != nil || c.Current == AnyCount {
+func (r Request) NotSet(t observe.Target, field discover.Field) error {
+	expected := fmt.Sprintf("to be %d", r.Current)
+	if r.By != nil || r.Current == AnyCount {
 		expected = "to be set"
 	}
 	return fmt.Errorf("%w: expected the replicas of %s %s, but %s is not set", outcome.ErrPrecondition, t, expected, field)

@@ -26,17 +26,17 @@ type lastScale struct {
 
 // remember returns the edits that record the current count before a change. It returns nil if the count does not
 // change, or if another controller reconciles the object. If no count was set, the edits remove the earlier record.
-func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, c Request) []fieldpath.Edit {
+func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, r Request) []fieldpath.Edit {
 	before := Before(obj, &path)
-	if !t.Kind.Reconciled() || before != nil && *before == c.Replicas {
+	if !t.Kind.Reconciled() || before != nil && *before == r.Replicas {
 		return nil
 	}
-	if c.Began != nil {
-		before = c.Began
+	if r.Began != nil {
+		before = r.Began
 	}
 	var text []byte
 	if before != nil {
-		text, _ = json.Marshal(lastScale{From: before, To: &c.Replicas, Path: path.String()}) // cannot fail
+		text, _ = json.Marshal(lastScale{From: before, To: &r.Replicas, Path: path.String()}) // cannot fail
 	}
 	return []fieldpath.Edit{fieldpath.Annotate(apis.AnnotationLastScale, string(text))}
 }

@@ -63,11 +63,11 @@ func TestUndoRaces(t *testing.T) {
 	s := newShelf(t)
 	s.CreateCRDs()
 	s.put(imoocPod(3))
-	set := func(c Request) (Result, error) {
-		c.Current = AnyCount
+	set := func(r Request) (Result, error) {
+		r.Current = AnyCount
 		to := ofFoo()
 		to.Object = s.stored(to)
-		return Set(t.Context(), to.Resource(s.objects), to, discover.Field{Scale: true, Path: new(specReplicas())}, c)
+		return Set(t.Context(), to.Resource(s.objects), to, discover.Field{Scale: true, Path: new(specReplicas())}, r)
 	}
 	if _, err := set(Request{Replicas: 5}); err != nil {
 		t.Fatal(err)

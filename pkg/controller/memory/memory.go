@@ -131,9 +131,9 @@ func (m *Memory) Said(k Key, line string) (number int64, repeated bool) {
 }
 
 // Planned records the progress of the loop for an object after a plan.
-func (m *Memory) Planned(k Key, now time.Time, v plan.View, p plan.Actions, dryRun *plan.DryRun) {
-	ready := p.Ready(v)
-	m.setProgress(k, now, ready, Progress{Converged: ready && !p.StatusLater, DryRun: dryRun})
+func (m *Memory) Planned(k Key, now time.Time, v plan.View, a plan.Actions, dryRun *plan.DryRun) {
+	ready := a.Ready(v)
+	m.setProgress(k, now, ready, Progress{Converged: ready && !a.StatusLater, DryRun: dryRun})
 }
 
 // Failed records that a reconcile of an object failed.

@@ -98,17 +98,17 @@ func (o Operation) String() string {
 }
 
 // Writes reports whether the plan writes anything except the status.
-func (p Actions) Writes() bool { return len(p.Operations) > 0 }
+func (a Actions) Writes() bool { return len(a.Operations) > 0 }
 
 // Ready reports whether the owner has its desired state and nothing is left to do. An owner that is
 // being deleted counts as ready, because the controller does nothing for it.
-func (p Actions) Ready(v View) bool {
-	return v.Owner.Deleting || meta.IsStatusConditionTrue(p.Status.Conditions, apis.ConditionReady) && !p.Writes()
+func (a Actions) Ready(v View) bool {
+	return v.Owner.Deleting || meta.IsStatusConditionTrue(a.Status.Conditions, apis.ConditionReady) && !a.Writes()
 }
 
-func (p Actions) count(verb Verb) int {
+func (a Actions) count(verb Verb) int {
 	n := 0
-	for _, o := range p.Operations {
+	for _, o := range a.Operations {
 		if o.Verb == verb {
 			n++
 		}
@@ -124,13 +124,13 @@ func Decide(v View, rules func(View) Actions) Actions {
 	if v.Owner.Deleting {
 		return Actions{Memory: v.Memory}
 	}
-	p := rules(v)
-	p.Operations = append(Revisions(v), p.Operations...)
+	a := rules(v)
+	a.Operations = append(Revisions(v), a.Operations...)
 	if v.Paused() {
-		p.Operations = nil
-		p.Recheck = sooner(p.Recheck, v.Owner.Pause.Left(v.Now))
+		a.Operations = nil
+		a.Recheck = sooner(a.Recheck, v.Owner.Pause.Left(v.Now))
 	}
-	return p
+	return a
 }
 
 // sooner returns the shorter of two delays. It ignores a delay of zero.

@@ -72,7 +72,7 @@ func Deployments(v View) Actions {
 	if v.Owner.Invalid != "" {
 		return invalid(v, deploymentStatus(v, live))
 	}
-	p := Actions{Memory: v.Memory}
+	a := Actions{Memory: v.Memory}
 	wanted := v.Owner.Wanted
 	apply := Operation{Verb: Apply, Kind: KindDeployment, Name: wanted.Name}
 	if live != nil {
@@ -83,21 +83,21 @@ func Deployments(v View) Actions {
 	needed := wanted.Fields != nil && foreign == nil && (live == nil || !live.Terminating && v.Memory.drifted(live, wanted))
 	switch wait := v.Memory.wait(slots.None, v); {
 	case !needed:
-		p.Memory.Refusals = nil
+		a.Memory.Refusals = nil
 	case wait > 0:
-		p.Recheck = wait
+		a.Recheck = wait
 	default:
-		p.Operations = append(p.Operations, apply)
+		a.Operations = append(a.Operations, apply)
 	}
 	if foreign != nil {
-		p.NameTaken = NameTaken(v.Owner.Kind, "Deployment "+foreign.Name, foreign.OwnedBy)
-		p.Recheck = maxRefusalDelay // deleting that Deployment does not trigger a plan for this owner
+		a.NameTaken = NameTaken(v.Owner.Kind, "Deployment "+foreign.Name, foreign.OwnedBy)
+		a.Recheck = maxRefusalDelay // deleting that Deployment does not trigger a plan for this owner
 	}
-	applies, complete := len(p.Operations) > 0, available(live, v.Owner.Desired)
+	applies, complete := len(a.Operations) > 0, available(live, v.Owner.Desired)
 	others = slices.DeleteFunc(others, func(d Deployment) bool { return d.Terminating })
 	if complete && !applies {
 		for _, d := range others {
-			p.Operations = append(p.Operations, Operation{Verb: Delete, Kind: KindDeployment, Name: d.Name, UID: d.UID, Optional: true})
+			a.Operations = append(a.Operations, Operation{Verb: Delete, Kind: KindDeployment, Name: d.Name, UID: d.UID, Optional: true})
 		}
 	}
 	found := deploymentStatus(v, live)
@@ -105,8 +105,8 @@ func Deployments(v View) Actions {
 	if ready.Status == metav1.ConditionTrue && (applies || !complete) {
 		ready.Status, ready.Reason = metav1.ConditionFalse, "DeploymentNotReady"
 	}
-	p.decideStatus(v, found, ready, p.deploymentProgress(v, live, found, len(others)), p.deploymentFailure(v, live))
-	return p
+	a.decideStatus(v, found, ready, a.deploymentProgress(v, live, found, len(others)), a.deploymentFailure(v, live))
+	return a
 }
 
 // deployments returns the owner's Deployment with the wanted name, a Deployment of someone else with this
@@ -171,15 +171,15 @@ func deploymentStatus(v View, live *Deployment) Status {
 	return found
 }
 
-func (p *Actions) deploymentProgress(v View, live *Deployment, s Status, others int) metav1.Condition {
+func (a *Actions) deploymentProgress(v View, live *Deployment, s Status, others int) metav1.Condition {
 	switch name := v.Owner.Wanted.Name; {
-	case p.NameTaken != "":
+	case a.NameTaken != "":
 		return stopped("NameTaken", "the Deployment is not owned by this object")
 	case v.Owner.Problem != "":
 		return stopped("InvalidTemplate", "cannot create the Deployment")
-	case p.isNew(Apply, v):
+	case a.isNew(Apply, v):
 		return progressing("WritingDeployment", "writing Deployment "+name)
-	case len(p.Memory.Refusals) > 0:
+	case len(a.Memory.Refusals) > 0:
 		return stopped("WaitingAfterRefusal", "cannot write the Deployment; trying again later")
 	case live == nil || live.Terminating:
 		return progressing("DeploymentEnding", "waiting for the previous Deployment of this name to be deleted")
@@ -199,11 +199,11 @@ func (p *Actions) deploymentProgress(v View, live *Deployment, s Status, others 
 	return stopped("Converged", "the Deployment is up to date")
 }
 
-func (p *Actions) deploymentFailure(v View, live *Deployment) metav1.Condition {
-	c := failureCondition(p.Memory, v.Owner.Problem)
+func (a *Actions) deploymentFailure(v View, live *Deployment) metav1.Condition {
+	c := failureCondition(a.Memory, v.Owner.Problem)
 	switch {
-	case p.NameTaken != "":
-		return condition(apis.ConditionReplicaFailure, metav1.ConditionTrue, "NameTaken", p.NameTaken)
+	case a.NameTaken != "":
+		return condition(apis.ConditionReplicaFailure, metav1.ConditionTrue, "NameTaken", a.NameTaken)
 	case c.Status == metav1.ConditionFalse && live != nil && live.Failure != nil:
 		return condition(apis.ConditionReplicaFailure, metav1.ConditionTrue, live.Failure.Reason, live.Failure.Message)
 	}

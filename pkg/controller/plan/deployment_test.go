@@ -63,25 +63,25 @@ func deploymentView(desired int32, deployments ...Deployment) View {
 // another change of the Deployment or of the owner.
 func TestDeploymentIsNotWrittenForEver(t *testing.T) {
 	v := deploymentView(3, deployment(3, "docker.io/nginx")) // the image after an admission webhook has changed it
-	p := Deployments(v)
-	if !p.Writes() {
+	a := Deployments(v)
+	if !a.Writes() {
 		t.Fatal("another image is no drift")
 	}
-	v.Memory.Applied = &Applied{Wanted: Wanted{Name: "web", Fields: p.Operations[0].Fields}, UID: "d", Stored: v.Deployments[0].Fields}
-	if p := Deployments(v); p.Writes() || p.Recheck != 0 {
-		t.Errorf("what was just written is written again (%q, recheck %v)", deeds(p), p.Recheck)
+	v.Memory.Applied = &Applied{Wanted: Wanted{Name: "web", Fields: a.Operations[0].Fields}, UID: "d", Stored: v.Deployments[0].Fields}
+	if a := Deployments(v); a.Writes() || a.Recheck != 0 {
+		t.Errorf("what was just written is written again (%q, recheck %v)", deeds(a), a.Recheck)
 	}
 	v.Deployments = []Deployment{deployment(3, "busybox")}
-	if p := Deployments(v); !p.Writes() {
+	if a := Deployments(v); !a.Writes() {
 		t.Error("a change by somebody is no drift")
 	}
 	v.Deployments = []Deployment{with(deployment(3, "docker.io/nginx"), func(d *Deployment) { d.UID = "new" })}
-	if p := Deployments(v); !p.Writes() {
+	if a := Deployments(v); !a.Writes() {
 		t.Error("a Deployment that was deleted and created again is not written")
 	}
 	v = deploymentView(2, deployment(3, "docker.io/nginx"))
 	v.Memory.Applied = &Applied{Wanted: Wanted{Name: "web", Fields: wantedFields(3, "nginx")}, UID: "d", Stored: v.Deployments[0].Fields}
-	if p := Deployments(v); !p.Writes() {
+	if a := Deployments(v); !a.Writes() {
 		t.Error("a change of the owner is not written")
 	}
 }
@@ -122,11 +122,11 @@ func TestSelectorOfADeploymentStays(t *testing.T) {
 	template := nested(wanted, "template")
 	template["metadata"] = map[string]any{"labels": map[string]any{"owner": "foo", "name": "foo"}}
 
-	p := Deployments(v)
-	if !p.Writes() {
+	a := Deployments(v)
+	if !a.Writes() {
 		t.Fatal("the other count is not written")
 	}
-	selector, labels := selected(p.Operations[0].Fields)
+	selector, labels := selected(a.Operations[0].Fields)
 	if !reflect.DeepEqual(selector, old) || !reflect.DeepEqual(labels, map[string]any{"owner": "foo", "name": "foo", "app": "foo"}) {
 		t.Errorf("it is written with the selector %v and the labels %v", selector, labels)
 	}

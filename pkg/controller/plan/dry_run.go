@@ -38,14 +38,14 @@ type DryDelete struct {
 }
 
 // NewDryRun describes the operations of a plan.
-func NewDryRun(v View, p Actions) *DryRun {
-	d := &DryRun{Pods: Active(v.Pods), Desired: p.Status.Desired, WriteStatus: p.WriteStatus, Create: []string{}, Delete: []DryDelete{}}
-	d.Blocked = cmp.Or(v.Owner.Invalid, p.NameTaken, v.Owner.Problem)
+func NewDryRun(v View, a Actions) *DryRun {
+	d := &DryRun{Pods: Active(v.Pods), Desired: a.Status.Desired, WriteStatus: a.WriteStatus, Create: []string{}, Delete: []DryDelete{}}
+	d.Blocked = cmp.Or(v.Owner.Invalid, a.NameTaken, v.Owner.Problem)
 	if v.Paused() {
 		d.Blocked = v.Owner.Pause.String()
 	}
 	var history []string
-	for _, op := range p.Operations {
+	for _, op := range a.Operations {
 		switch {
 		case op.Kind == KindRevision:
 			history = append(history, op.String())

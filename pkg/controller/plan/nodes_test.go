@@ -47,23 +47,23 @@ func TestPlansForNodesConverge(t *testing.T) {
 			v.Owner.TemplateHash = rapid.SampledFrom([]string{"x", "y"}).Draw(t, "template")
 		}
 		step := func() {
-			p := Nodes(v)
-			v.Memory = p.Memory
-			for _, d := range operations(p, Delete) {
-				v.Pods = slices.DeleteFunc(v.Pods, func(p Pod) bool { return p.UID == d.UID && p.Finished })
+			a := Nodes(v)
+			v.Memory = a.Memory
+			for _, operation := range operations(a, Delete) {
+				v.Pods = slices.DeleteFunc(v.Pods, func(p Pod) bool { return p.UID == operation.UID && p.Finished })
 				for i := range v.Pods {
-					if v.Pods[i].UID == d.UID {
+					if v.Pods[i].UID == operation.UID {
 						v.Pods[i].Terminating, v.Pods[i].Ready = true, false
 					}
 				}
 			}
-			for _, c := range operations(p, Create) {
-				if slices.ContainsFunc(v.Pods, func(p Pod) bool { return p.Slot == c.Slot }) {
-					t.Fatalf("a second pod for %s", c.Node)
+			for _, o := range operations(a, Create) {
+				if slices.ContainsFunc(v.Pods, func(p Pod) bool { return p.Slot == o.Slot }) {
+					t.Fatalf("a second pod for %s", o.Node)
 				}
 				v.Pods = append(v.Pods, Pod{
-					Name: c.Name, UID: types.UID(rapid.StringMatching(`[a-z]{12}`).Draw(t, "uid")),
-					Slot: c.Slot, Template: v.Owner.TemplateHash,
+					Name: o.Name, UID: types.UID(rapid.StringMatching(`[a-z]{12}`).Draw(t, "uid")),
+					Slot: o.Slot, Template: v.Owner.TemplateHash,
 				})
 			}
 		}
@@ -92,8 +92,8 @@ func TestPlansForNodesConverge(t *testing.T) {
 			step()
 			settle()
 		}
-		if p := Nodes(v); p.Writes() {
-			t.Fatalf("still wants %q", deeds(p))
+		if a := Nodes(v); a.Writes() {
+			t.Fatalf("still wants %q", deeds(a))
 		}
 		wanted := perNode(View{Nodes: v.Nodes})
 		for _, n := range v.Nodes {

@@ -20,13 +20,13 @@ func TestStatusOfAPause(t *testing.T) {
 		{none, "0 1", true}, {hour, "0 1", true}, {hour, "0", false}, {none, "0", true},
 	} {
 		v.Owner.Pause, v.Pods = step.pause, pods(step.pods)
-		p := Decide(v, Pods)
-		if p.WriteStatus != step.written || !p.WriteStatus && p.Recheck != 900*time.Millisecond {
-			t.Errorf("step %d: written %t, again after %s", i, p.WriteStatus, p.Recheck)
+		a := Decide(v, Pods)
+		if a.WriteStatus != step.written || !a.WriteStatus && a.Recheck != 900*time.Millisecond {
+			t.Errorf("step %d: written %t, again after %s", i, a.WriteStatus, a.Recheck)
 		}
-		if p.WriteStatus {
-			v.Owner.Status, v.Memory = p.Status, p.Memory
-			v.Memory.Written = Written{At: v.Now, Status: p.Status, Stored: p.Status}
+		if a.WriteStatus {
+			v.Owner.Status, v.Memory = a.Status, a.Memory
+			v.Memory.Written = Written{At: v.Now, Status: a.Status, Stored: a.Status}
 		}
 		v.Now = v.Now.Add(100 * time.Millisecond)
 	}

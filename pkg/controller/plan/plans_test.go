@@ -124,23 +124,23 @@ func (row planRow) check(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := Decide(v, rules)
+	a := Decide(v, rules)
 	if after, _ := json.Marshal(v); !bytes.Equal(after, before) {
 		t.Errorf("the plan changed its view\n%s\nto\n%s", before, after)
 	}
-	plan := deeds(p)
+	plan := deeds(a)
 	switch {
 	case row.Revisions != nil:
-		plan = history(p.Operations)
+		plan = history(a.Operations)
 	case v.Nodes != nil:
 		words := strings.Fields(plan)
 		slices.Sort(words)
 		plan = strings.Join(words, " ")
 	}
-	if plan != row.Plan || p.Recheck != row.Recheck.Duration {
-		t.Errorf("planned %q, and looks again in %s; want %q and %s", plan, p.Recheck, row.Plan, row.Recheck.Duration)
+	if plan != row.Plan || a.Recheck != row.Recheck.Duration {
+		t.Errorf("planned %q, and looks again in %s; want %q and %s", plan, a.Recheck, row.Plan, row.Recheck.Duration)
 	}
-	s := p.Status
+	s := a.Status
 	failure := ""
 	if meta.IsStatusConditionTrue(s.Conditions, apis.ConditionReplicaFailure) {
 		failure = conditionText(s, apis.ConditionReplicaFailure)
@@ -153,30 +153,30 @@ func (row planRow) check(t *testing.T) {
 		"ready":       {row.Ready, conditionText(s, apis.ConditionReady)},
 		"progressing": {row.Progressing, conditionText(s, apis.ConditionProgressing)},
 		"paused":      {row.Paused, conditionText(s, apis.ConditionPaused)},
-		"remembers":   {row.Remembers, fmt.Sprintf("failures %v, refusals %v", sortedSlots(p.Memory.Failures), sortedSlots(p.Memory.Refusals))},
+		"remembers":   {row.Remembers, fmt.Sprintf("failures %v, refusals %v", sortedSlots(a.Memory.Failures), sortedSlots(a.Memory.Refusals))},
 	} {
 		if want, got := said[0], said[1]; want != "" && got != want {
 			t.Errorf("%s: %q, want %q", what, got, want)
 		}
 	}
-	row.checkProperties(t, v, p, rules)
+	row.checkProperties(t, v, a, rules)
 }
 
 // checkProperties checks the properties that all plans have in common.
-func (row planRow) checkProperties(t *testing.T, v View, p Actions, rules func(View) Actions) {
-	if want := row.Deleting || !p.Writes() && strings.HasPrefix(conditionText(p.Status, apis.ConditionReady), "True"); p.Ready(v) != want {
+func (row planRow) checkProperties(t *testing.T, v View, a Actions, rules func(View) Actions) {
+	if want := row.Deleting || !a.Writes() && strings.HasPrefix(conditionText(a.Status, apis.ConditionReady), "True"); a.Ready(v) != want {
 		t.Errorf("the owner is ready: %t, want %t", !want, want)
 	}
-	for _, o := range p.Operations {
+	for _, o := range a.Operations {
 		// If a deletion or the restoring of labels fails, later operations are still executed.
 		if want := o.Verb == Delete || o.Verb == Patch && o.Kind == KindPod; o.Optional != want {
 			t.Errorf("%s is optional: %t, want %t", o, o.Optional, want)
 		}
 	}
 	checkPause(t, v, rules)
-	v.Owner.Status, v.Memory = p.Status, p.Memory
+	v.Owner.Status, v.Memory = a.Status, a.Memory
 	if again := Decide(v, rules); again.WriteStatus || again.StatusLater {
-		t.Errorf("after the status %+v was stored, the status %+v is written", p.Status, again.Status)
+		t.Errorf("after the status %+v was stored, the status %+v is written", a.Status, again.Status)
 	}
 }
 
@@ -192,13 +192,13 @@ func checkPause(t *testing.T, v View, rules func(View) Actions) {
 	plain := Decide(v, rules)
 	for _, pause := range []apis.Pause{{Forever: true}, {Until: v.Now.Add(time.Hour)}} {
 		v.Owner.Pause = pause
-		p, left := Decide(v, rules), pause.Left(v.Now)
-		if p.Writes() || left > 0 && (p.Recheck == 0 || p.Recheck > left) {
-			t.Errorf("%s: plans %q, and looks again in %s", pause, p.Operations, p.Recheck)
+		a, left := Decide(v, rules), pause.Left(v.Now)
+		if a.Writes() || left > 0 && (a.Recheck == 0 || a.Recheck > left) {
+			t.Errorf("%s: plans %q, and looks again in %s", pause, a.Operations, a.Recheck)
 		}
-		paused := meta.IsStatusConditionTrue(p.Status.Conditions, apis.ConditionPaused)
-		if len(plain.Status.Conditions) > 0 && (!paused || meta.IsStatusConditionTrue(p.Status.Conditions, apis.ConditionProgressing)) {
-			t.Errorf("%s: the conditions are %+v", pause, p.Status.Conditions)
+		paused := meta.IsStatusConditionTrue(a.Status.Conditions, apis.ConditionPaused)
+		if len(plain.Status.Conditions) > 0 && (!paused || meta.IsStatusConditionTrue(a.Status.Conditions, apis.ConditionProgressing)) {
+			t.Errorf("%s: the conditions are %+v", pause, a.Status.Conditions)
 		}
 	}
 	v.Owner.Pause = apis.Pause{Until: v.Now}

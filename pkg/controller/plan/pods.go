@@ -28,30 +28,30 @@ func fill(v View, s slotSet) Actions {
 	}
 	pods := relevant(v, s)
 	missing := missing(v, pods, s)
-	p := Actions{Memory: remember(v, pods, missing, s)}
-	p.Operations, p.Recheck = deletions(v, pods, p.Memory, s)
+	a := Actions{Memory: remember(v, pods, missing, s)}
+	a.Operations, a.Recheck = deletions(v, pods, a.Memory, s)
 	if v.Owner.Problem != "" {
 		// No pod can be created now, so do not delete pods that need a replacement.
-		p.Operations = slices.DeleteFunc(p.Operations, func(o Operation) bool {
+		a.Operations = slices.DeleteFunc(a.Operations, func(o Operation) bool {
 			return o.Reason == Outdated || o.Reason == Finished && s.wants(o.Slot)
 		})
 		missing = nil
 	}
-	p.restoreLabels(v)
+	a.restoreLabels(v)
 	for _, create := range missing {
-		if wait := p.Memory.wait(create.Slot, v); wait > 0 {
-			p.Recheck = sooner(p.Recheck, wait)
+		if wait := a.Memory.wait(create.Slot, v); wait > 0 {
+			a.Recheck = sooner(a.Recheck, wait)
 			continue
 		}
 		create.Name = slots.PodName(v.Owner.Name, v.Owner.UID, create.Replaces, create.Slot)
-		p.Operations = append(p.Operations, create)
+		a.Operations = append(a.Operations, create)
 	}
 	found := countPods(v, s)
-	p.decideStatus(v, found,
+	a.decideStatus(v, found,
 		readyCondition(found, s.nodes == nil),
-		p.podsProgress(v, s, found),
-		failureCondition(p.Memory, v.Owner.Problem))
-	return p
+		a.podsProgress(v, s, found),
+		failureCondition(a.Memory, v.Owner.Problem))
+	return a
 }
 
 // RelabelInterval is the delay after a refused attempt to restore the labels of a pod.
@@ -59,16 +59,16 @@ const RelabelInterval = 30 * time.Second
 
 // restoreLabels adds operations that restore the identity labels of the pods that stay. Plans do not
 // need these labels, but users, Services, and the selector in the status do.
-func (p *Actions) restoreLabels(v View) {
-	deletions, wait := p.Operations, left(v.Memory.LabelRefused, RelabelInterval, v.Now)
+func (a *Actions) restoreLabels(v View) {
+	deletions, wait := a.Operations, left(v.Memory.LabelRefused, RelabelInterval, v.Now)
 	for _, pod := range v.Pods {
 		deleted := func(o Operation) bool { return o.UID == pod.UID }
 		switch {
 		case !pod.Unlabeled, pod.Terminating, slices.ContainsFunc(deletions, deleted):
 		case wait > 0:
-			p.Recheck = sooner(p.Recheck, wait)
+			a.Recheck = sooner(a.Recheck, wait)
 		default:
-			p.Operations = append(p.Operations, Operation{
+			a.Operations = append(a.Operations, Operation{
 				Verb: Patch, Kind: KindPod, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
 				Slot: pod.Slot, Replaces: pod.Replaces, Optional: true, Text: "restore the labels of pod " + pod.Name,
 			})

@@ -83,25 +83,25 @@ func view(desired int32, words string) View {
 
 // deeds returns the operations of a plan as text, such as "+0 -1:surplus label:2", "+a", or
 // "apply:d7 remove:old". In "apply:d7", d is the UID and 7 is the resource version of the Deployment.
-func deeds(p Actions) string {
+func deeds(a Actions) string {
 	var words []string
-	for _, o := range operations(p, Create) {
+	for _, o := range operations(a, Create) {
 		words = append(words, "+"+slotText(o.Slot)+string(o.Replaces))
 		if o.Node != "" && o.Node != slotText(o.Slot) {
 			words = append(words, "on:"+o.Node)
 		}
 	}
-	for _, o := range operations(p, Delete) {
+	for _, o := range operations(a, Delete) {
 		if o.Kind == KindDeployment {
 			words = append(words, "remove:"+o.Name)
 		} else {
 			words = append(words, "-"+slotText(o.Slot)+":"+string(o.Reason))
 		}
 	}
-	for _, o := range operations(p, Patch) {
+	for _, o := range operations(a, Patch) {
 		words = append(words, "label:"+slotText(o.Slot))
 	}
-	for _, o := range operations(p, Apply) {
+	for _, o := range operations(a, Apply) {
 		words = append(words, "apply:"+string(o.UID)+o.ResourceVersion)
 	}
 	return strings.Join(words, " ")
@@ -120,8 +120,8 @@ func slotText(s slots.Slot) string {
 	return s.String()
 }
 
-func operations(p Actions, verb Verb) []Operation {
-	return slices.DeleteFunc(slices.Clone(p.Operations), func(o Operation) bool { return o.Verb != verb })
+func operations(a Actions, verb Verb) []Operation {
+	return slices.DeleteFunc(slices.Clone(a.Operations), func(o Operation) bool { return o.Verb != verb })
 }
 
 // If a replacement is lost, too, another pod with a different name replaces it. The order of the lost
@@ -135,12 +135,12 @@ func TestLostBypassIsBypassed(t *testing.T) {
 			chain[i].Name = slots.PodName("foo", uid, chain[i-1].UID, 0)
 		}
 		v.Pods = []Pod{chain[order[0]], chain[order[1]], chain[order[2]]}
-		p := Pods(v)
-		if deeds(p) != "+0pod-2" {
-			t.Errorf("order %v: planned %q, want slot 0 to be filled past pod-2", order, deeds(p))
+		a := Pods(v)
+		if deeds(a) != "+0pod-2" {
+			t.Errorf("order %v: planned %q, want slot 0 to be filled past pod-2", order, deeds(a))
 			continue
 		}
-		name := p.Operations[0].Name
+		name := a.Operations[0].Name
 		if slices.ContainsFunc(chain, func(lost Pod) bool { return lost.Name == name }) {
 			t.Errorf("order %v: the new pod's name %s is that of a lost one", order, name)
 		}
@@ -170,8 +170,8 @@ func TestWhichOfTwoPodsFillsTheSlot(t *testing.T) {
 		for _, list := range [][]Pod{{ordinary, bypass, stray}, {bypass, ordinary, stray}} {
 			v.Pods = list
 			var deleted []string
-			for _, d := range operations(Pods(v), Delete) {
-				deleted = append(deleted, string(d.UID))
+			for _, o := range operations(Pods(v), Delete) {
+				deleted = append(deleted, string(o.UID))
 			}
 			slices.Sort(deleted)
 			if got := strings.Join(deleted, " "); got != test.want {
@@ -182,9 +182,9 @@ func TestWhichOfTwoPodsFillsTheSlot(t *testing.T) {
 }
 
 func TestHugeCountIsPlannedInParts(t *testing.T) {
-	p := Pods(view(1<<31-1, "0 1"))
-	if len(p.Operations) != maxCreates || p.Operations[0].Slot != 2 {
-		t.Errorf("planned %d creates from slot %d, want %d from slot 2", len(p.Operations), p.Operations[0].Slot, maxCreates)
+	a := Pods(view(1<<31-1, "0 1"))
+	if len(a.Operations) != maxCreates || a.Operations[0].Slot != 2 {
+		t.Errorf("planned %d creates from slot %d, want %d from slot 2", len(a.Operations), a.Operations[0].Slot, maxCreates)
 	}
 }
 
@@ -195,19 +195,19 @@ func TestFailureBackoff(t *testing.T) {
 	for i, want := range []time.Duration{1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300} {
 		v := View{Owner: view(1, "").Owner, Pods: pods("0f"), Memory: m, Now: now}
 		v.Pods[0].UID = types.UID(fmt.Sprintf("failed-%d", i))
-		p := Pods(v)
-		if deeds(p) != "" || p.Recheck != want*time.Second {
-			t.Fatalf("failure %d: planned %q, recheck %v; want to wait %v", i+1, deeds(p), p.Recheck, want*time.Second)
+		a := Pods(v)
+		if deeds(a) != "" || a.Recheck != want*time.Second {
+			t.Fatalf("failure %d: planned %q, recheck %v; want to wait %v", i+1, deeds(a), a.Recheck, want*time.Second)
 		}
-		v.Memory, v.Now = p.Memory, now.Add(p.Recheck)
-		if p = Pods(v); deeds(p) != "-0:finished" {
-			t.Fatalf("failure %d: planned %q after the wait", i+1, deeds(p))
+		v.Memory, v.Now = a.Memory, now.Add(a.Recheck)
+		if a = Pods(v); deeds(a) != "-0:finished" {
+			t.Fatalf("failure %d: planned %q after the wait", i+1, deeds(a))
 		}
-		v.Memory, v.Pods = p.Memory, nil
-		if p = Pods(v); deeds(p) != "+0" {
-			t.Fatalf("failure %d: planned %q when the pod was gone", i+1, deeds(p))
+		v.Memory, v.Pods = a.Memory, nil
+		if a = Pods(v); deeds(a) != "+0" {
+			t.Fatalf("failure %d: planned %q when the pod was gone", i+1, deeds(a))
 		}
-		m, now = p.Memory, v.Now
+		m, now = a.Memory, v.Now
 	}
 }
 
@@ -238,8 +238,8 @@ func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
 		}
 		v.Now, v.Pods = noon.Add(test.failsAt), pods("0f")
 		v.Pods[0].UID = "failed"
-		if p := Pods(v); p.Recheck != test.want {
-			t.Errorf("%s: waits %v, want %v", test.name, p.Recheck, test.want)
+		if a := Pods(v); a.Recheck != test.want {
+			t.Errorf("%s: waits %v, want %v", test.name, a.Recheck, test.want)
 		}
 	}
 }
@@ -271,25 +271,25 @@ func TestRefusal(t *testing.T) {
 	}
 	for _, want := range []time.Duration{1, 2, 4, 8, 10, 10} {
 		refuse(slots.None)
-		p := Pods(v)
-		if deeds(p) != "" || p.Recheck != want*time.Second {
-			t.Fatalf("planned %q, recheck %v; want to wait %v", deeds(p), p.Recheck, want*time.Second)
+		a := Pods(v)
+		if deeds(a) != "" || a.Recheck != want*time.Second {
+			t.Fatalf("planned %q, recheck %v; want to wait %v", deeds(a), a.Recheck, want*time.Second)
 		}
-		v.Memory, v.Now = p.Memory, v.Now.Add(p.Recheck)
-		if p = Pods(v); deeds(p) != "+1 +2" {
-			t.Fatalf("planned %q after the wait", deeds(p))
+		v.Memory, v.Now = a.Memory, v.Now.Add(a.Recheck)
+		if a = Pods(v); deeds(a) != "+1 +2" {
+			t.Fatalf("planned %q after the wait", deeds(a))
 		}
-		if c := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionProgressing); c.Reason != "WaitingAfterRefusal" {
+		if c := meta.FindStatusCondition(a.Status.Conditions, apis.ConditionProgressing); c.Reason != "WaitingAfterRefusal" {
 			t.Fatalf("Progressing is %+v during another attempt", c)
 		}
 	}
 	refuse(slots.None)
 	v.Owner.Generation++
-	p := Pods(v)
-	if deeds(p) != "+1 +2" {
-		t.Errorf("planned %q for an owner that has changed, want a new attempt at once", deeds(p))
+	a := Pods(v)
+	if deeds(a) != "+1 +2" {
+		t.Errorf("planned %q for an owner that has changed, want a new attempt at once", deeds(a))
 	}
-	if c := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionProgressing); c.Reason != "CreatingPods" {
+	if c := meta.FindStatusCondition(a.Status.Conditions, apis.ConditionProgressing); c.Reason != "CreatingPods" {
 		t.Errorf("Progressing is %+v for an owner that has changed", c)
 	}
 }
@@ -320,11 +320,11 @@ func TestFinishedPodIsNotReady(t *testing.T) {
 	v.Memory = Pods(v).Memory
 	for range 3 {
 		v.Now = v.Now.Add(time.Minute)
-		p := Pods(v)
-		if deeds(p) != "-0:finished" {
-			t.Fatalf("planned %q, want the finished pod deleted until it is gone", deeds(p))
+		a := Pods(v)
+		if deeds(a) != "-0:finished" {
+			t.Fatalf("planned %q, want the finished pod deleted until it is gone", deeds(a))
 		}
-		v.Memory = p.Memory
+		v.Memory = a.Memory
 	}
 }
 
@@ -335,14 +335,14 @@ func TestClockThatIsSetBack(t *testing.T) {
 	v.Memory = Pods(v).Memory.Refused(2, Refusal{Generation: 1, At: noon})
 	v.Memory.Written = Written{At: noon}
 	v.Now = noon.Add(-time.Hour)
-	p := Pods(v)
-	if got, want := deeds(p), "+2 -0:finished"; got != want || !p.WriteStatus {
-		t.Errorf("planned %q, status: %t; want %q", got, p.WriteStatus, want)
+	a := Pods(v)
+	if got, want := deeds(a), "+2 -0:finished"; got != want || !a.WriteStatus {
+		t.Errorf("planned %q, status: %t; want %q", got, a.WriteStatus, want)
 	}
-	if want := stuckTerminatingAfter; p.Recheck != want {
-		t.Errorf("looks again after %s, want %s", p.Recheck, want)
+	if want := stuckTerminatingAfter; a.Recheck != want {
+		t.Errorf("looks again after %s, want %s", a.Recheck, want)
 	}
-	v.Memory, v.Now = p.Memory, v.Now.Add(stuckTerminatingAfter)
+	v.Memory, v.Now = a.Memory, v.Now.Add(stuckTerminatingAfter)
 	if got := deeds(Pods(v)); !strings.Contains(got, "+1") {
 		t.Errorf("planned %q, want the pod that does not end to be replaced", got)
 	}

@@ -101,7 +101,7 @@ func (v View) lastWrittenStatus() Status {
 }
 
 // decideStatus sets Status to found with the conditions added, and decides whether and when to write it.
-func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condition) {
+func (a *Actions) decideStatus(v View, found Status, conditions ...metav1.Condition) {
 	stored := v.lastWrittenStatus()
 	found.ObservedGeneration = v.Owner.Generation
 	found.Selector = apis.LabelOwner + "=" + string(v.Owner.UID)
@@ -112,7 +112,7 @@ func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condit
 		c.LastTransitionTime = metav1.NewTime(v.Now.Truncate(time.Second)) // stored times have no fractions of a second
 		meta.SetStatusCondition(&found.Conditions, storable(c))
 	}
-	p.Status = found
+	a.Status = found
 	if equality.Semantic.DeepEqual(found.Masked(v.Owner.StatusPaths), stored.Masked(v.Owner.StatusPaths)) {
 		return
 	}
@@ -124,11 +124,11 @@ func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condit
 	urgent = urgent && w.Early < maxEarly && !equality.Semantic.DeepEqual(found.timeless(), w.Status.timeless())
 	wait := left(w.At, StatusInterval, v.Now)
 	if urgent || wait == 0 {
-		p.WriteStatus = true
+		a.WriteStatus = true
 		return
 	}
-	p.StatusLater = true
-	p.Recheck = sooner(p.Recheck, wait)
+	a.StatusLater = true
+	a.Recheck = sooner(a.Recheck, wait)
 }
 
 func (s Status) timeless() Status {
@@ -174,14 +174,14 @@ func stopped(reason, message string) metav1.Condition {
 
 // invalid returns the plan for an invalid owner. It writes only the status.
 func invalid(v View, found Status) Actions {
-	p := Actions{Memory: v.Memory}
+	a := Actions{Memory: v.Memory}
 	found.Desired = v.lastWrittenStatus().Desired
 	const reason = "InvalidSpec"
-	p.decideStatus(v, found,
+	a.decideStatus(v, found,
 		condition(apis.ConditionReady, metav1.ConditionFalse, reason, v.Owner.Invalid),
 		stopped(reason, v.Owner.Invalid),
 		condition(apis.ConditionReplicaFailure, metav1.ConditionTrue, reason, v.Owner.Invalid))
-	return p
+	return a
 }
 
 // countPods returns the counts and the names of active pods. It omits pods on nodes that are not
@@ -234,7 +234,7 @@ func readyCondition(s Status, counted bool) metav1.Condition {
 	return condition(apis.ConditionReady, metav1.ConditionTrue, "PodsReady", message)
 }
 
-func (p *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition {
+func (a *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition {
 	terminating, ofOtherPlan := 0, 0
 	for _, pod := range v.Pods {
 		switch {
@@ -244,19 +244,19 @@ func (p *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition
 			ofOtherPlan++
 		}
 	}
-	creates, deletes := p.count(Create), p.count(Delete)
+	creates, deletes := a.count(Create), a.count(Delete)
 	switch {
 	case ofOtherPlan > 0 && creates+deletes == 0:
 		return stopped("PlanChanged", "the previous plan left "+problem.Quantity(ofOtherPlan, "pod")+": delete them, or the object")
 	case found.Updated < found.Current:
 		return progressing("RollingOut", fmt.Sprintf("%d of %d pods updated", found.Updated, found.Desired))
-	case p.isNew(Create, v):
+	case a.isNew(Create, v):
 		return progressing("CreatingPods", "creating "+problem.Quantity(creates, "pod"))
 	case deletes > 0:
 		return progressing("DeletingPods", "deleting "+problem.Quantity(deletes, "pod"))
 	case terminating > 0:
 		return progressing("PodsEnding", "waiting for "+problem.Quantity(terminating, "pod")+" to terminate")
-	case len(p.Memory.Refusals) > 0:
+	case len(a.Memory.Refusals) > 0:
 		return stopped("WaitingAfterRefusal", "cannot create a pod; trying again later")
 	case v.Owner.Problem != "" && found.Current < found.Desired:
 		return stopped("InvalidTemplate", "the pod template is invalid")
@@ -270,9 +270,9 @@ func (p *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition
 
 // isNew reports whether the plan has an operation with this verb for a slot without refusals. Retries do
 // not count, because a condition that changes with each retry would be written twice per retry.
-func (p *Actions) isNew(verb Verb, v View) bool {
-	return slices.ContainsFunc(p.Operations, func(o Operation) bool {
-		return o.Verb == verb && len(p.Memory.refusals(o.Slot, v)) == 0
+func (a *Actions) isNew(verb Verb, v View) bool {
+	return slices.ContainsFunc(a.Operations, func(o Operation) bool {
+		return o.Verb == verb && len(a.Memory.refusals(o.Slot, v)) == 0
 	})
 }
 

@@ -29,25 +29,25 @@ func TestStatusIsWrittenWhenItChanged(t *testing.T) {
 	v.Memory.Written = Written{At: noon, Status: first.Status, Stored: first.Status}
 
 	v.Now = noon.Add(100 * time.Millisecond)
-	if p := Pods(v); p.WriteStatus || p.Recheck != 0 {
-		t.Errorf("what is stored already is written again (%v) or looked at again in %v", p.WriteStatus, p.Recheck)
+	if a := Pods(v); a.WriteStatus || a.Recheck != 0 {
+		t.Errorf("what is stored already is written again (%v) or looked at again in %v", a.WriteStatus, a.Recheck)
 	}
 	v.Pods = pods("0 1n 2n")
-	if p := Pods(v); p.WriteStatus || p.Recheck != 900*time.Millisecond {
-		t.Errorf("progress after 100 ms: written %v, recheck %v; want to wait 900 ms", p.WriteStatus, p.Recheck)
+	if a := Pods(v); a.WriteStatus || a.Recheck != 900*time.Millisecond {
+		t.Errorf("progress after 100 ms: written %v, recheck %v; want to wait 900 ms", a.WriteStatus, a.Recheck)
 	}
 	v.Now = noon.Add(time.Second)
-	if p := Pods(v); !p.WriteStatus {
+	if a := Pods(v); !a.WriteStatus {
 		t.Error("progress after a second is not written")
 	}
 	v.Now = noon.Add(200 * time.Millisecond)
 	v.Pods = pods("0 1 2")
-	if p := Pods(v); !p.WriteStatus {
+	if a := Pods(v); !a.WriteStatus {
 		t.Error("convergence is not written at once")
 	}
 	v.Pods = pods("0 1n 2n")
 	v.Owner.Generation++
-	if p := Pods(v); !p.WriteStatus {
+	if a := Pods(v); !a.WriteStatus {
 		t.Error("a new generation is not written at once")
 	}
 }
@@ -57,14 +57,14 @@ func TestStatusIsWrittenWhenItChanged(t *testing.T) {
 func TestStatusOfAFlappingCount(t *testing.T) {
 	v := view(1, "0")
 	writes, now := 0, noon
-	step := func() (p Actions) {
+	step := func() (a Actions) {
 		v.Now = now
-		if p = Pods(v); p.WriteStatus {
+		if a = Pods(v); a.WriteStatus {
 			writes++
-			v.Owner.Status, v.Memory = p.Status, p.Memory
-			v.Memory.Written = v.Memory.Written.Next(now, p.Status, p.Status)
+			v.Owner.Status, v.Memory = a.Status, a.Memory
+			v.Memory.Written = v.Memory.Written.Next(now, a.Status, a.Status)
 		}
-		return p
+		return a
 	}
 	flap := func(seconds int) {
 		for range seconds * 20 {
@@ -80,12 +80,12 @@ func TestStatusOfAFlappingCount(t *testing.T) {
 	if most := 60 + maxEarly; writes > most {
 		t.Errorf("%d writes in a minute, want at most %d", writes, most)
 	}
-	p := step()
-	if !p.WriteStatus && (p.Recheck <= 0 || p.Recheck > StatusInterval || !p.StatusLater) {
-		t.Errorf("the status is not right, and looked at again in %s (later: %t)", p.Recheck, p.StatusLater)
+	a := step()
+	if !a.WriteStatus && (a.Recheck <= 0 || a.Recheck > StatusInterval || !a.StatusLater) {
+		t.Errorf("the status is not right, and looked at again in %s (later: %t)", a.Recheck, a.StatusLater)
 	}
-	now = now.Add(p.Recheck)
-	if p = step(); v.Owner.Status.ObservedGeneration != v.Owner.Generation || p.StatusLater {
+	now = now.Add(a.Recheck)
+	if a = step(); v.Owner.Status.ObservedGeneration != v.Owner.Generation || a.StatusLater {
 		t.Errorf("the status is that of generation %d, want %d", v.Owner.Status.ObservedGeneration, v.Owner.Generation)
 	}
 	// After a quiet period, changes are reported immediately again.
@@ -93,7 +93,7 @@ func TestStatusOfAFlappingCount(t *testing.T) {
 	for _, words := range []string{"0n", "0"} {
 		v.Owner.Generation++
 		v.Pods = pods(words)
-		if p := step(); !p.WriteStatus {
+		if a := step(); !a.WriteStatus {
 			t.Errorf("pods %q: a single change is not told at once", words)
 		}
 	}
@@ -120,8 +120,8 @@ func TestRefusedStatusCounts(t *testing.T) {
 	for i := range maxEarly + 1 {
 		v.Owner.Generation++
 		v.Now = v.Now.Add(50 * time.Millisecond)
-		if p := Pods(v); p.WriteStatus != (i < maxEarly) {
-			t.Errorf("after %d refusals: written %t", i, p.WriteStatus)
+		if a := Pods(v); a.WriteStatus != (i < maxEarly) {
+			t.Errorf("after %d refusals: written %t", i, a.WriteStatus)
 		}
 		v.Memory.Written = v.Memory.Written.Refused(v.Now)
 	}
@@ -145,15 +145,15 @@ func TestForeignStatusIsCorrected(t *testing.T) {
 		// In the next second, the plan computes other times for the same conditions.
 		v.Memory.Written = Written{At: noon.Add(950 * time.Millisecond), Status: first.Status, Stored: first.Status}
 		v.Now = noon.Add(1050 * time.Millisecond)
-		if p := Pods(v); p.WriteStatus || p.Recheck != 900*time.Millisecond {
-			t.Errorf("%s, after 100 ms: written %v, recheck %v; want to wait 900 ms", name, p.WriteStatus, p.Recheck)
+		if a := Pods(v); a.WriteStatus || a.Recheck != 900*time.Millisecond {
+			t.Errorf("%s, after 100 ms: written %v, recheck %v; want to wait 900 ms", name, a.WriteStatus, a.Recheck)
 		}
 		v.Now = noon.Add(time.Minute)
-		if p := Pods(v); !p.WriteStatus {
+		if a := Pods(v); !a.WriteStatus {
 			t.Errorf("%s: it stays", name)
 		}
 		v.Memory.Written = Written{} // a controller that has just started
-		if p := Pods(v); !p.WriteStatus {
+		if a := Pods(v); !a.WriteStatus {
 			t.Errorf("%s: it stays for a new loop", name)
 		}
 	}
@@ -250,7 +250,7 @@ func TestLostAfterASecondDelete(t *testing.T) {
 	v.Memory.Ending = map[types.UID]Termination{v.Pods[1].UID: {Since: noon, Grace: time.Hour}}
 	v.Pods[1].Grace = time.Second
 	v.Now = noon.Add(30 * time.Minute)
-	if p := Pods(v); deeds(p) != "" || p.Recheck != time.Second+stuckTerminatingAfter {
-		t.Errorf("planned %q, and looks again in %v", deeds(p), p.Recheck)
+	if a := Pods(v); deeds(a) != "" || a.Recheck != time.Second+stuckTerminatingAfter {
+		t.Errorf("planned %q, and looks again in %v", deeds(a), a.Recheck)
 	}
 }

@@ -38,11 +38,11 @@ func (w *world) view() View {
 
 // plan returns the plan for the owner. It checks that a paused owner has no operations.
 func (w *world) plan() Actions {
-	p := Decide(w.view(), Pods)
-	if w.view().Paused() && p.Writes() {
-		w.t.Fatalf("writes %q for a paused owner", deeds(p))
+	a := Decide(w.view(), Pods)
+	if w.view().Paused() && a.Writes() {
+		w.t.Fatalf("writes %q for a paused owner", deeds(a))
 	}
-	return p
+	return a
 }
 
 func (w *world) wanted(p Pod) bool { return w.wants(p.Slot) }
@@ -83,16 +83,16 @@ func (w *world) setTemplate(hash string) {
 }
 
 // writeStatus stores the status of a plan. If prunes is set, the server drops parts of the status.
-func (w *world) writeStatus(p Actions) {
-	if !p.WriteStatus {
+func (w *world) writeStatus(a Actions) {
+	if !a.WriteStatus {
 		return
 	}
-	stored := p.Status
+	stored := a.Status
 	if w.prunes {
 		stored.ObservedGeneration, stored.Conditions, stored.Updated = 0, nil, 0
 	}
 	w.owner.Status = stored
-	w.mem.Written = w.mem.Written.Next(w.now, p.Status, stored)
+	w.mem.Written = w.mem.Written.Next(w.now, a.Status, stored)
 }
 
 // live counts the live pods that are not stuck.
@@ -134,46 +134,46 @@ func (w *world) any(match func(Pod) bool) string {
 
 // execute executes the deletes, patches, and creates of a plan in order, and checks the invariants at
 // every step. upTo is the maximum number of deletes and creates.
-func (w *world) execute(p Actions, upTo int) {
-	deletes, creates := operations(p, Delete), operations(p, Create)
-	for i, d := range deletes {
+func (w *world) execute(a Actions, upTo int) {
+	deletes, creates := operations(a, Delete), operations(a, Create)
+	for i, operation := range deletes {
 		if i >= upTo {
 			return
 		}
-		pod, there := w.pods[d.Name]
-		if !there || pod.UID != d.UID {
+		pod, there := w.pods[operation.Name]
+		if !there || pod.UID != operation.UID {
 			continue // the precondition does not hold
 		}
-		if active := Active(slices.Collect(maps.Values(w.pods))); d.Reason == Surplus && active <= int(w.owner.Desired) {
-			w.t.Fatalf("I2: deleted %s as surplus with %d active of %d wanted", d.Name, active, w.owner.Desired)
+		if active := Active(slices.Collect(maps.Values(w.pods))); operation.Reason == Surplus && active <= int(w.owner.Desired) {
+			w.t.Fatalf("I2: deleted %s as surplus with %d active of %d wanted", operation.Name, active, w.owner.Desired)
 		}
-		if w.owner.Problem != "" && (d.Reason == Outdated || d.Reason == Finished && w.wanted(pod)) {
-			w.t.Fatalf("deleted %s (%s), which cannot be replaced", d.Name, d.Reason)
+		if w.owner.Problem != "" && (operation.Reason == Outdated || operation.Reason == Finished && w.wanted(pod)) {
+			w.t.Fatalf("deleted %s (%s), which cannot be replaced", operation.Name, operation.Reason)
 		}
-		if w.wanted(pod) && !pod.Finished && (d.Reason != Outdated || !w.view().outdated(pod)) {
-			w.t.Fatalf("deleted %s, whose slot is wanted and which is up to date", d.Name)
+		if w.wanted(pod) && !pod.Finished && (operation.Reason != Outdated || !w.view().outdated(pod)) {
+			w.t.Fatalf("deleted %s, whose slot is wanted and which is up to date", operation.Name)
 		}
 		if w.wanted(pod) && pod.Ready && w.available() <= w.owner.Desired-max(1, w.owner.Desired/4) {
-			w.t.Fatalf("deleted %s, which is ready, with %d of %d slots available", d.Name, w.available(), w.owner.Desired)
+			w.t.Fatalf("deleted %s, which is ready, with %d of %d slots available", operation.Name, w.available(), w.owner.Desired)
 		}
 		if pod.live() {
 			pod.Terminating, pod.Ready = true, false
-			w.pods[d.Name] = pod
+			w.pods[operation.Name] = pod
 		} else {
-			delete(w.pods, d.Name)
+			delete(w.pods, operation.Name)
 		}
 	}
-	for _, l := range operations(p, Patch) {
+	for _, l := range operations(a, Patch) {
 		pod := w.pods[l.Name]
-		if slices.ContainsFunc(deletes, func(d Operation) bool { return d.UID == l.UID }) || pod.Terminating {
+		if slices.ContainsFunc(deletes, func(operation Operation) bool { return operation.UID == l.UID }) || pod.Terminating {
 			w.t.Fatalf("labels %s, which goes", l.Name)
 		}
 		pod.Unlabeled = false
 		w.pods[l.Name] = pod
 	}
 	misplaced := 0
-	for _, d := range deletes {
-		if d.Reason == Outdated && !w.wants(d.Slot) {
+	for _, operation := range deletes {
+		if operation.Reason == Outdated && !w.wants(operation.Slot) {
 			misplaced++
 		}
 	}
@@ -183,20 +183,20 @@ func (w *world) execute(p Actions, upTo int) {
 	if w.owner.Problem != "" && len(creates) > 0 {
 		w.t.Fatalf("creates %v from a template that is invalid", creates)
 	}
-	for i, c := range creates {
-		slot := c.Slot
+	for i, o := range creates {
+		slot := o.Slot
 		if i+len(deletes) >= upTo {
 			return
 		}
-		name := c.Name
-		if want := slots.PodName(w.owner.Name, w.owner.UID, c.Replaces, slot); name != want {
+		name := o.Name
+		if want := slots.PodName(w.owner.Name, w.owner.UID, o.Replaces, slot); name != want {
 			w.t.Fatalf("created %s in slot %s, want %s", name, slot, want)
 		}
 		if _, taken := w.pods[name]; taken {
 			w.t.Fatalf("created %s, whose name is taken", name)
 		}
 		w.made++
-		w.pods[name] = Pod{Name: name, UID: types.UID(fmt.Sprint(w.made)), Slot: slot, Replaces: c.Replaces, Template: w.owner.TemplateHash}
+		w.pods[name] = Pod{Name: name, UID: types.UID(fmt.Sprint(w.made)), Slot: slot, Replaces: o.Replaces, Template: w.owner.TemplateHash}
 		if w.live() > w.owner.Desired {
 			w.t.Fatalf("I1: %d live pods for %d slots", w.live(), w.owner.Desired)
 		}
@@ -254,9 +254,9 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 					w.planDeletesOnly()
 					continue
 				}
-				p := w.plan()
-				w.mem = p.Memory
-				w.execute(p, rapid.IntRange(0, 20).Draw(t, "upTo"))
+				a := w.plan()
+				w.mem = a.Memory
+				w.execute(a, rapid.IntRange(0, 20).Draw(t, "upTo"))
 			case "crash":
 				w.mem = Memory{}
 			case "scale":
@@ -301,12 +301,12 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 // planDeletesOnly executes a plan for an owner with more pods than slots. The plan must not create
 // any pod.
 func (w *world) planDeletesOnly() {
-	p := w.plan()
-	if creates := operations(p, Create); len(creates) > 0 {
+	a := w.plan()
+	if creates := operations(a, Create); len(creates) > 0 {
 		w.t.Fatalf("I1: creates %v with %d live pods for %d slots", creates, w.live(), w.owner.Desired)
 	}
-	w.mem = p.Memory
-	w.execute(p, 1<<30)
+	w.mem = a.Memory
+	w.execute(a, 1<<30)
 }
 
 func (w *world) mustConverge() {
@@ -346,19 +346,19 @@ func (w *world) mustConverge() {
 func (w *world) mustRest() {
 	bound := 3*len(w.pods) + 3*int(w.owner.Desired) + 5
 	for range bound {
-		p := w.plan()
-		w.mem = p.Memory
-		w.execute(p, 1<<30)
-		w.writeStatus(p)
+		a := w.plan()
+		w.mem = a.Memory
+		w.execute(a, 1<<30)
+		w.writeStatus(a)
 		w.settle()
 	}
-	p := w.plan()
-	if p.WriteStatus {
-		w.mem = p.Memory
-		w.writeStatus(p)
-		p = w.plan()
+	a := w.plan()
+	if a.WriteStatus {
+		w.mem = a.Memory
+		w.writeStatus(a)
+		a = w.plan()
 	}
-	if p.Writes() || p.WriteStatus || p.Recheck != 0 {
-		w.t.Fatalf("after %d steps still wants %q, status %v, recheck %v", bound, deeds(p), p.WriteStatus, p.Recheck)
+	if a.Writes() || a.WriteStatus || a.Recheck != 0 {
+		w.t.Fatalf("after %d steps still wants %q, status %v, recheck %v", bound, deeds(a), a.WriteStatus, a.Recheck)
 	}
 }

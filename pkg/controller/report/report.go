@@ -59,10 +59,10 @@ func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 
 // Plan logs the operations of a plan, such as "1 → 3 pods: creating 2", and clears rec.Logged. The
 // line names children other than pods. Plan ignores writes of revisions and labels.
-func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions, rec *memory.Object) {
+func (r *Reporter) Plan(k memory.Key, v plan.View, a plan.Actions, rec *memory.Object) {
 	var deeds []string
 	pods := map[plan.Reason]int{}
-	for _, op := range p.Operations {
+	for _, op := range a.Operations {
 		switch {
 		case op.Verb == plan.Patch || op.Kind == plan.KindRevision:
 		case op.Kind == plan.KindPod:
@@ -83,12 +83,12 @@ func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions, rec *memory.O
 		return
 	}
 	clear(rec.Logged)
-	r.LogObject(k, "%d → %s: %s", plan.Active(v.Pods), problem.Quantity(p.Status.Desired, "pod"), strings.Join(deeds, ", "))
+	r.LogObject(k, "%d → %s: %s", plan.Active(v.Pods), problem.Quantity(a.Status.Desired, "pod"), strings.Join(deeds, ", "))
 }
 
 // State logs that an object has converged. If the spec is invalid, State logs the reason instead,
 // and records an event.
-func (r *Reporter) State(k memory.Key, on runtime.Object, v plan.View, p plan.Actions, rec *memory.Object) {
+func (r *Reporter) State(k memory.Key, on runtime.Object, v plan.View, a plan.Actions, rec *memory.Object) {
 	// Do not read the reason from the conditions, because some kinds have no conditions.
 	if why := cmp.Or(v.Owner.Invalid, v.Owner.Problem); why != "" && !v.Owner.Deleting {
 		if r.LogObject(k, "%s", why) {
@@ -96,8 +96,8 @@ func (r *Reporter) State(k memory.Key, on runtime.Object, v plan.View, p plan.Ac
 		}
 		return
 	}
-	ready := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady)
-	if p.WriteStatus && ready.Status == metav1.ConditionTrue && meta.IsStatusConditionFalse(p.Status.Conditions, apis.ConditionProgressing) {
+	ready := meta.FindStatusCondition(a.Status.Conditions, apis.ConditionReady)
+	if a.WriteStatus && ready.Status == metav1.ConditionTrue && meta.IsStatusConditionFalse(a.Status.Conditions, apis.ConditionProgressing) {
 		clear(rec.Logged)
 		r.LogObject(k, "%s", ready.Message)
 	}
@@ -105,12 +105,12 @@ func (r *Reporter) State(k memory.Key, on runtime.Object, v plan.View, p plan.Ac
 
 // Result records events for the results of a plan, and logs refusals. For created and deleted pods,
 // it reports only numbers, and only when no operation was skipped and no create was refused.
-func (r *Reporter) Result(k memory.Key, on runtime.Object, rec *memory.Object, p plan.Actions, out *strategy.Outcome, done bool) {
-	if p.NameTaken != "" && p.NameTaken != rec.NameTaken {
-		r.Event(on, corev1.EventTypeWarning, "FailedCreate", "%s", p.NameTaken)
-		r.LogObject(k, "%s", p.NameTaken)
+func (r *Reporter) Result(k memory.Key, on runtime.Object, rec *memory.Object, a plan.Actions, out *strategy.Outcome, done bool) {
+	if a.NameTaken != "" && a.NameTaken != rec.NameTaken {
+		r.Event(on, corev1.EventTypeWarning, "FailedCreate", "%s", a.NameTaken)
+		r.LogObject(k, "%s", a.NameTaken)
 	}
-	rec.NameTaken = p.NameTaken
+	rec.NameTaken = a.NameTaken
 	for _, note := range out.Notes {
 		r.Event(on, corev1.EventTypeNormal, note.Reason, "%s", note.Message)
 	}
@@ -128,7 +128,7 @@ func (r *Reporter) Result(k memory.Key, on runtime.Object, rec *memory.Object, p
 	}
 	if rec.Created > 0 {
 		r.Event(on, corev1.EventTypeNormal, "SuccessfulCreate", "Created %s, now %d of %d",
-			problem.Quantity(rec.Created, "pod"), int(p.Status.Current)+out.Created, p.Status.Desired)
+			problem.Quantity(rec.Created, "pod"), int(a.Status.Current)+out.Created, a.Status.Desired)
 	}
 	if rec.Deleted > 0 {
 		r.Event(on, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted %s", problem.Quantity(rec.Deleted, "pod"))
@@ -161,11 +161,11 @@ func pauseMessage(s plan.Status) string {
 
 // Pause logs each transition of the condition Paused, and records an event. If the stored status
 // already reports the pause, an earlier loop has recorded the event, so Pause only logs the pause.
-func (r *Reporter) Pause(k memory.Key, on runtime.Object, v plan.View, p plan.Actions, rec *memory.Object) {
+func (r *Reporter) Pause(k memory.Key, on runtime.Object, v plan.View, a plan.Actions, rec *memory.Object) {
 	if v.Owner.Deleting {
 		return
 	}
-	now, before, starts := pauseMessage(p.Status), pauseMessage(v.Owner.Status), rec.Pause == nil
+	now, before, starts := pauseMessage(a.Status), pauseMessage(v.Owner.Status), rec.Pause == nil
 	if !starts {
 		before = *rec.Pause
 	}

@@ -60,22 +60,22 @@ type Options struct {
 }
 
 // Run runs the controller until the context is canceled or, with --once or --dry-run, until it is done.
-func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) error {
-	namespaces, err := o.namespaces(c)
+func (o *Options) Run(ctx context.Context, f *kube.Factory, warnings io.Writer) error {
+	namespaces, err := o.namespaces(f)
 	if err != nil {
 		return err
 	}
-	config, err := c.Config()
+	config, err := f.Config()
 	if err != nil {
 		return err
 	}
-	c.WaitForServer()
+	f.WaitForServer()
 	config.WarningHandler = rest.NewWarningWriter(escape.Writer(warnings), rest.WarningWriterOptions{Deduplicate: true})
-	if o.clients, err = c.Connect(); err != nil {
+	if o.clients, err = f.Connect(); err != nil {
 		return err
 	}
 	o.Log.qualified = len(namespaces) > 1 || o.AllNamespaces
-	if err := o.logStart(c, config.Host, namespaces); err != nil {
+	if err := o.logStart(f, config.Host, namespaces); err != nil {
 		return err
 	}
 	o.metrics = metrics.New(o.Version)
@@ -109,8 +109,8 @@ func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) 
 }
 
 // namespaces returns the namespaces to reconcile; "" means all.
-func (o *Options) namespaces(c *kube.Factory) ([]string, error) {
-	list, _, err := c.Namespaces()
+func (o *Options) namespaces(f *kube.Factory) ([]string, error) {
+	list, _, err := f.Namespaces()
 	if err != nil || o.AllNamespaces {
 		return []string{metav1.NamespaceAll}, err
 	}
@@ -179,12 +179,12 @@ type RateLimit struct {
 }
 
 // apply returns a config whose clients share the rate limit.
-func (o *RateLimit) apply(config *rest.Config) *rest.Config {
-	if o.Qps == 0 {
+func (r *RateLimit) apply(config *rest.Config) *rest.Config {
+	if r.Qps == 0 {
 		return config
 	}
 	config = rest.CopyConfig(config)
-	config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(o.Qps, cmp.Or(o.Burst, max(1, int(2*o.Qps))))
+	config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(r.Qps, cmp.Or(r.Burst, max(1, int(2*r.Qps))))
 	return config
 }
 
@@ -200,15 +200,15 @@ func (o *Options) logFor(namespace string) func(string, ...any) {
 	}
 }
 
-func (o *Options) logStart(c *kube.Factory, server string, namespaces []string) error {
+func (o *Options) logStart(f *kube.Factory, server string, namespaces []string) error {
 	if o.DryRun {
 		return nil // a dry run only prints plans
 	}
-	raw, err := c.Kubeconfig()
+	raw, err := f.Kubeconfig()
 	if err != nil {
 		return err
 	}
-	current := cmp.Or(*c.Flags.Context, raw.CurrentContext)
+	current := cmp.Or(*f.Flags.Context, raw.CurrentContext)
 	where := "all namespaces"
 	switch {
 	case len(namespaces) > 1:

@@ -33,20 +33,20 @@ func deploymentFields(_ *Work, op plan.Operation) map[string]any {
 }
 
 // completeDeployment sets the Deployment that an object wants. If that fails, it sets Problem or Invalid.
-func completeDeployment(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any) {
+func completeDeployment(o *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any) {
 	var err error
-	if v.Problem == "" {
-		if v.Wanted.Fields, err = wantedFields(kind, obj, v.Desired, template, v.TemplateHash); err != nil {
-			v.Problem = err.Error()
+	if o.Problem == "" {
+		if o.Wanted.Fields, err = wantedFields(kind, obj, o.Desired, template, o.TemplateHash); err != nil {
+			o.Problem = err.Error()
 		}
 	}
 	if path := kind.Mapping.DeploymentNamePath; len(path) > 0 {
-		if v.Wanted.Name, _, err = unstructured.NestedString(obj.Object, path...); err != nil {
-			v.Invalid = fmt.Sprintf("read the Deployment name of %s: %v", v.Name, err)
+		if o.Wanted.Name, _, err = unstructured.NestedString(obj.Object, path...); err != nil {
+			o.Invalid = fmt.Sprintf("read the Deployment name of %s: %v", o.Name, err)
 			return
 		}
 	}
-	v.Wanted.Name = cmp.Or(v.Wanted.Name, v.Name)
+	o.Wanted.Name = cmp.Or(o.Wanted.Name, o.Name)
 }
 
 // DeploymentResource returns the resource of Deployments. They are read and written as unstructured

@@ -18,8 +18,8 @@ func nodes() *Strategy {
 	return &Strategy{
 		Plan: plan.Nodes, PodIndex: ByOwner,
 		Input: nodeSource, read: readNodes,
-		complete: func(v *plan.Owner, _ kinds.Kind, _ *unstructured.Unstructured, _ map[string]any) {
-			v.Invalid = v.Problem // the template determines which nodes are eligible
+		complete: func(o *plan.Owner, _ kinds.Kind, _ *unstructured.Unstructured, _ map[string]any) {
+			o.Invalid = o.Problem // the template determines which nodes are eligible
 		},
 	}
 }

@@ -18,9 +18,9 @@ func pods() *Strategy {
 
 // completePods sets the removed slots of the object. If the annotation is invalid, the object is
 // invalid, so that a typo neither deletes a pod nor fills a slot.
-func completePods(v *plan.Owner, _ kinds.Kind, obj *unstructured.Unstructured, _ map[string]any) {
+func completePods(o *plan.Owner, _ kinds.Kind, obj *unstructured.Unstructured, _ map[string]any) {
 	var err error
-	if v.Removed, err = slots.ParseRemoved(obj.GetAnnotations()[apis.AnnotationRemovedSlots]); err != nil && v.Invalid == "" {
-		v.Invalid = fmt.Sprintf("the annotation %s cannot be read: %v", apis.AnnotationRemovedSlots, err)
+	if o.Removed, err = slots.ParseRemoved(obj.GetAnnotations()[apis.AnnotationRemovedSlots]); err != nil && o.Invalid == "" {
+		o.Invalid = fmt.Sprintf("the annotation %s cannot be read: %v", apis.AnnotationRemovedSlots, err)
 	}
 }

@@ -146,7 +146,7 @@ func trimMeta(obj metav1.Object) metav1.ObjectMeta {
 
 // Owner returns the part of an object that plans read.
 func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.Owner {
-	v := plan.Owner{
+	o := plan.Owner{
 		Kind:        kind.Kind,
 		Name:        obj.GetName(),
 		UID:         obj.GetUID(),
@@ -160,8 +160,8 @@ func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.O
 	}
 	var err error
 	if !kind.Mapping.Strategy.WithoutReplicas() {
-		if v.Desired, err = kind.Desired(obj); err != nil {
-			v.Invalid = err.Error()
+		if o.Desired, err = kind.Desired(obj); err != nil {
+			o.Invalid = err.Error()
 		}
 	}
 	template, err := kinds.TemplateFields(kind, obj)
@@ -169,17 +169,17 @@ func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.O
 		err = fmt.Errorf("the pod template is too large: it has more than %d bytes", maxTemplate)
 	}
 	if err == nil {
-		v.Template, err = kinds.DecodeTemplate(template)
+		o.Template, err = kinds.DecodeTemplate(template)
 	}
 	if err != nil {
 		// The hash stays empty, so that no pod is outdated. Otherwise, plans would delete pods that
 		// cannot be created again.
-		v.Problem, template = err.Error(), nil
+		o.Problem, template = err.Error(), nil
 	} else {
-		v.TemplateHash = kinds.TemplateHash(kind, obj)
+		o.TemplateHash = kinds.TemplateHash(kind, obj)
 	}
-	s.complete(&v, kind, obj, template)
-	return v
+	s.complete(&o, kind, obj, template)
+	return o
 }
 
 // maxTemplate is the maximum size of a pod template in bytes. The server stores pods of up to 1.5

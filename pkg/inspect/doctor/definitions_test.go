@@ -47,10 +47,10 @@ func TestDeclarations(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, c := range checks {
-		got = append(got, strings.Join(append([]string{c.Name, string(c.State)}, c.Fix...), ", "))
-		if (c.State == check.Passed) != (c.Message == "declared: plan pods") {
-			t.Errorf("%s: %q", c.Name, c.Message)
+	for _, r := range checks {
+		got = append(got, strings.Join(append([]string{r.Name, string(r.State)}, r.Fix...), ", "))
+		if (r.State == check.Passed) != (r.Message == "declared: plan pods") {
+			t.Errorf("%s: %q", r.Name, r.Message)
 		}
 	}
 	want := []string{"kind unuseds.example.com, passed", "kind useds.example.com, passed", "kind wrongs.example.com, failed, kubectl edit crd wrongs.example.com"}

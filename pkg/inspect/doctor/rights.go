@@ -38,7 +38,7 @@ func (d *Doctor) rights(ctx context.Context) ([]check.Result, error) {
 	for _, verb := range needed {
 		checks = append(checks, asker.Rights(verb, answers))
 	}
-	if slices.ContainsFunc(checks, func(c check.Result) bool { return len(c.Fix) > 0 }) {
+	if slices.ContainsFunc(checks, func(r check.Result) bool { return len(r.Fix) > 0 }) {
 		asker.BindRoles(checks, needed, d.roles(ctx))
 	}
 	return checks, nil

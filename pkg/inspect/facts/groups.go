@@ -18,9 +18,9 @@ func (f Facts) groups(obj map[string]any) []status.Group {
 	var all []status.Group
 	reported := fieldpath.Object(obj, "status")
 	parents, ambiguous := map[string]string{}, sets.New[string]() // by the name of the group
-	for _, c := range candidates.Fields(f.schema, obj) {
-		name, parent := candidates.GroupOf(c.Path), c.Path.Parent().String()
-		if c.Value == nil || name == "" || candidates.Multiplies(c.Path.Last().Name) {
+	for _, field := range candidates.Fields(f.schema, obj) {
+		name, parent := candidates.GroupOf(field.Path), field.Path.Parent().String()
+		if field.Value == nil || name == "" || candidates.Multiplies(field.Path.Last().Name) {
 			continue
 		}
 		if first, known := parents[name]; known {
@@ -30,7 +30,7 @@ func (f Facts) groups(obj map[string]any) []status.Group {
 			continue
 		}
 		parents[name] = parent
-		g := status.Group{Name: name, Path: c.Path.String(), Desired: Pods(*c.Value), Pods: Pods(times(obj, *c.Value, c.Path))}
+		g := status.Group{Name: name, Path: field.Path.String(), Desired: Pods(*field.Value), Pods: Pods(times(obj, *field.Value, field.Path))}
 		g.Ready, g.From = readyIn(reported, name, ".status")
 		all = append(all, g)
 	}

@@ -260,9 +260,9 @@ func within(path string) fieldpath.Path {
 // groups of pods.
 func (f *Facts) otherCounts(root map[string]any, count *fieldpath.Path, sharded bool) {
 	f.Several = slices.ContainsFunc(count.Steps, func(s fieldpath.Step) bool { return s.Kind != fieldpath.Field })
-	for _, c := range candidates.Fields(root, nil) {
-		path := c.Path
-		if c.Pattern || path.String() == count.String() {
+	for _, field := range candidates.Fields(root, nil) {
+		path := field.Path
+		if field.Pattern || path.String() == count.String() {
 			continue
 		}
 		name := path.Last().Name

@@ -74,19 +74,19 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 	}
 	newest := 0
 	var shown atomic.Pointer[status.Report] // by the wait
-	a := &Waiter{Closely: true, Connection: &follow.Connection{Changed: func(time.Time) {}}, Show: func(s Observation) {
-		version, err := strconv.Atoi(s.Object.GetResourceVersion())
+	w := &Waiter{Closely: true, Connection: &follow.Connection{Changed: func(time.Time) {}}, Show: func(o Observation) {
+		version, err := strconv.Atoi(o.Object.GetResourceVersion())
 		if err != nil || version < newest {
 			t.Errorf("version %d is shown after %d: %v", version, newest, err)
 		}
 		newest = version
-		shown.Store(&s.Report)
+		shown.Store(&o.Report)
 	}}
 	fleet := s.follower(t, closely(), true, false)
 	one := s.follower(t, closely(), false, false)
 	pods := s.follower(t, Extent{Depth: Below}, false, true)
 	running := []*waiting{
-		s.waitFor(t, a, web(), Condition{What: "to be never", Tree: true, Met: never().Met}),
+		s.waitFor(t, w, web(), Condition{What: "to be never", Tree: true, Met: never().Met}),
 		fleet.follow(t.Context(), allDeployments()),
 		one.follow(t.Context(), allDeployments()),
 		pods.follow(t.Context(), web()),
@@ -95,12 +95,12 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 	for step := range 20 {
 		// This is long enough for all retries, but shorter than the backstop.
 		pass(backstop / 2)
-		e, _, err := Read(t.Context(), c, web(), Extent{Depth: Reasons})
+		snapshot, _, err := Read(t.Context(), c, web(), Extent{Depth: Reasons})
 		if err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait() // the followers continued during the read
-		r, waited := status.NewReport(e), *shown.Load()
+		r, waited := status.NewReport(snapshot), *shown.Load()
 		for who, test := range map[string]struct {
 			shown  status.Report
 			format func(status.Report) string

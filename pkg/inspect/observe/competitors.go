@@ -22,7 +22,7 @@ import (
 
 // addCompetitors adds the autoscalers and disruption budgets if the extent includes them. If there are
 // budgets, it also adds the pods. unread lists autoscalers or budgets if reading them is forbidden.
-func (m *model) addCompetitors(ctx context.Context, e *status.Snapshot) (unread []string, err error) {
+func (m *model) addCompetitors(ctx context.Context, s *status.Snapshot) (unread []string, err error) {
 	if !m.extent.Competitors {
 		return nil, nil
 	}
@@ -33,27 +33,27 @@ func (m *model) addCompetitors(ctx context.Context, e *status.Snapshot) (unread 
 		}
 		m.competitors = &found
 	}
-	e.Autoscalers, e.Budgets = m.competitors.Autoscalers, slices.Clone(m.competitors.Budgets)
-	if len(e.Budgets) > 0 && m.extent.Depth < Below {
-		err = unlessUnavailable("pods", e, m.addTree(ctx, e))
+	s.Autoscalers, s.Budgets = m.competitors.Autoscalers, slices.Clone(m.competitors.Budgets)
+	if len(s.Budgets) > 0 && m.extent.Depth < Below {
+		err = unlessUnavailable("pods", s, m.addTree(ctx, s))
 	}
-	if err == nil && len(e.Budgets) > 0 && m.extent.Recount {
-		err = m.recount(ctx, e)
+	if err == nil && len(s.Budgets) > 0 && m.extent.Recount {
+		err = m.recount(ctx, s)
 	}
 	return m.competitors.Unread, err
 }
 
-func readCompetitors(ctx context.Context, client dynamic.Interface, namespace string, e *status.Snapshot) error {
+func readCompetitors(ctx context.Context, client dynamic.Interface, namespace string, s *status.Snapshot) error {
 	var reading sync.WaitGroup
 	var autoscalersErr, budgetsErr error
 	reading.Go(func() {
-		e.Autoscalers, autoscalersErr = listAs[autoscalingv2.HorizontalPodAutoscaler](ctx, client, autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers"), namespace)
+		s.Autoscalers, autoscalersErr = listAs[autoscalingv2.HorizontalPodAutoscaler](ctx, client, autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers"), namespace)
 	})
 	reading.Go(func() {
-		e.Budgets, budgetsErr = listAs[policyv1.PodDisruptionBudget](ctx, client, policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"), namespace)
+		s.Budgets, budgetsErr = listAs[policyv1.PodDisruptionBudget](ctx, client, policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"), namespace)
 	})
 	reading.Wait()
-	return cmp.Or(unlessUnavailable("horizontalpodautoscalers", e, autoscalersErr), unlessUnavailable("poddisruptionbudgets", e, budgetsErr))
+	return cmp.Or(unlessUnavailable("horizontalpodautoscalers", s, autoscalersErr), unlessUnavailable("poddisruptionbudgets", s, budgetsErr))
 }
 
 func listAs[T any](ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace string) ([]T, error) {
@@ -71,14 +71,14 @@ func listAs[T any](ctx context.Context, client dynamic.Interface, resource schem
 }
 
 // recount computes the counts of each budget from the pods, because the status of a budget might be outdated.
-func (m *model) recount(ctx context.Context, e *status.Snapshot) error {
+func (m *model) recount(ctx context.Context, s *status.Snapshot) error {
 	pods, err := contents(ctx, m, m.Pods(m.target.Namespace, ""))
 	if err != nil {
-		return unlessUnavailable("pods", e, err)
+		return unlessUnavailable("pods", s, err)
 	}
 	all := problem.Pods(slices.Concat(slices.Collect(maps.Values(pods.Of))...)).Objects()
-	for i := range e.Budgets {
-		budget.Recount(&e.Budgets[i], all)
+	for i := range s.Budgets {
+		budget.Recount(&s.Budgets[i], all)
 	}
 	return nil
 }

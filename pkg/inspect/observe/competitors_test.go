@@ -30,8 +30,8 @@ func set(t testing.TB, obj *unstructured.Unstructured, value any, path ...string
 // guards returns a report on the Deployment that includes its disruption budgets.
 func guards(t *testing.T, c *kube.Clients) (status.Report, error) {
 	t.Helper()
-	e, _, err := Read(t.Context(), c, web(), Extent{Competitors: true, Recount: true})
-	return status.NewReport(e), err
+	s, _, err := Read(t.Context(), c, web(), Extent{Competitors: true, Recount: true})
+	return status.NewReport(s), err
 }
 
 // Recount counts the active pods that a budget selects, and how many of these pods are ready.
@@ -80,8 +80,8 @@ func TestGuardsThatCannotBeRead(t *testing.T) {
 		s.put(oldBudget(t, "web", "{matchLabels: {app: web}}"))
 		s.forbid("list pods")
 		c := s.clients()
-		e, _, err := Read(t.Context(), c, web(), extent)
-		if r := status.NewReport(e); err != nil || !slices.Equal(r.Unread, []string{"pods"}) {
+		snapshot, _, err := Read(t.Context(), c, web(), extent)
+		if r := status.NewReport(snapshot); err != nil || !slices.Equal(r.Unread, []string{"pods"}) {
 			t.Errorf("%+v: not read is %v, and the error %v", extent, r.Unread, err)
 		}
 		s.Permit()

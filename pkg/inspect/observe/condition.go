@@ -32,35 +32,35 @@ type Condition struct {
 	// Absent means that the object need not exist. If Absent is false, a missing object ends the wait.
 	Absent bool
 	// Met reports whether an observation meets the condition. An error means that no later observation can meet it.
-	Met func(s Observation) (bool, error)
+	Met func(o Observation) (bool, error)
 	// Now, if set, describes the current state of an object that exists. See now.
-	Now func(s Observation) string
+	Now func(o Observation) string
 }
 
 // now describes the current state. By default, the description is the verdict and its reason.
-func (g Condition) now(s Observation) string {
-	if g.Now == nil || s.Object == nil {
-		return s.State()
+func (c Condition) now(o Observation) string {
+	if c.Now == nil || o.Object == nil {
+		return o.State()
 	}
-	return g.Now(s)
+	return c.Now(o)
 }
 
 // met reports whether an observation meets the condition. If Absent is false, a missing object is an
 // error. seen means that the object existed in an earlier observation.
-func (g Condition) met(s Observation, seen bool) (bool, error) {
+func (c Condition) met(o Observation, seen bool) (bool, error) {
 	switch {
-	case s.Object != nil, g.Absent:
-		return g.Met(s)
+	case o.Object != nil, c.Absent:
+		return c.Met(o)
 	case seen:
-		return false, fmt.Errorf("%s was %w during the wait", s.Target, outcome.ErrGone)
+		return false, fmt.Errorf("%s was %w during the wait", o.Target, outcome.ErrGone)
 	}
-	return false, apierrors.NewNotFound(s.Kind.Resource.GroupResource(), s.Name)
+	return false, apierrors.NewNotFound(o.Kind.Resource.GroupResource(), o.Name)
 }
 
 // Ready returns the condition that the verdict on an object is "ready" or "parked".
 func Ready() Condition {
-	return Condition{What: "to be ready", Done: "ready", Tree: true, FailsFast: true, Met: func(s Observation) (bool, error) {
-		return s.Report.Verdict.Settled(), nil
+	return Condition{What: "to be ready", Done: "ready", Tree: true, FailsFast: true, Met: func(o Observation) (bool, error) {
+		return o.Report.Verdict.Settled(), nil
 	}}
 }
 
@@ -68,54 +68,54 @@ func Ready() Condition {
 // that does not affect the count. known means that WaitTarget.Check compares the count. If known is false, a
 // different count in the report is an error.
 func Scaled(replicas int32, known bool) Condition {
-	g := Ready()
-	g.CountOnly = true
-	g.Met = func(s Observation) (bool, error) {
-		r := s.Report.Replicas
+	c := Ready()
+	c.CountOnly = true
+	c.Met = func(o Observation) (bool, error) {
+		r := o.Report.Replicas
 		if !known && r.Desired != replicas {
-			return false, fmt.Errorf("%w: %s was scaled to %d, and someone else set it to %d", outcome.ErrOverwritten, s.Target, replicas, r.Desired)
+			return false, fmt.Errorf("%w: %s was scaled to %d, and someone else set it to %d", outcome.ErrOverwritten, o.Target, replicas, r.Desired)
 		}
-		waits := s.Report.Verdict == status.Paused && s.Report.Counts && r.Current == r.Desired && r.Ready == r.Desired
-		return s.Report.Verdict.Settled() || waits, nil
+		waits := o.Report.Verdict == status.Paused && o.Report.Counts && r.Current == r.Desired && r.Ready == r.Desired
+		return o.Report.Verdict.Settled() || waits, nil
 	}
-	return g
+	return c
 }
 
 // Paused returns the condition that the controller of an object has seen the pause. If the controller
 // does not write the condition Paused, either the observed generation must be current, or the verdict
 // must be paused, ready, or parked.
 func Paused() Condition {
-	return Condition{What: "to be paused by its controller", Done: "paused", Tree: true, Met: func(s Observation) (bool, error) {
-		if s.reportsPause() {
-			return s.pauseReported(), nil
+	return Condition{What: "to be paused by its controller", Done: "paused", Tree: true, Met: func(o Observation) (bool, error) {
+		if o.reportsPause() {
+			return o.pauseReported(), nil
 		}
-		seen := s.Report.Metadata
-		return seen.ObservedGeneration > 0 && seen.ObservedGeneration >= seen.Generation || s.Report.Verdict == status.Paused || s.Report.Verdict.Settled(), nil
+		seen := o.Report.Metadata
+		return seen.ObservedGeneration > 0 && seen.ObservedGeneration >= seen.Generation || o.Report.Verdict == status.Paused || o.Report.Verdict.Settled(), nil
 	}}
 }
 
 // Resumed returns the condition that the controller of an object has seen the end of the pause, and
 // that the object is ready.
 func Resumed() Condition {
-	g := Ready()
-	g.What = "to be resumed by its controller and ready"
-	g.Met = func(s Observation) (bool, error) {
-		return s.Report.Verdict.Settled() && (!s.reportsPause() || s.pauseReported()), nil
+	c := Ready()
+	c.What = "to be resumed by its controller and ready"
+	c.Met = func(o Observation) (bool, error) {
+		return o.Report.Verdict.Settled() && (!o.reportsPause() || o.pauseReported()), nil
 	}
-	return g
+	return c
 }
 
 // reportsPause reports whether the controller of the object writes the condition Paused.
-func (s Observation) reportsPause() bool {
-	return s.Kind.Reconciled() && len(s.Kind.Mapping.Status.Conditions) > 0
+func (o Observation) reportsPause() bool {
+	return o.Kind.Reconciled() && len(o.Kind.Mapping.Status.Conditions) > 0
 }
 
 // pauseReported reports whether the condition Paused matches the pause annotations. The observed generation would not
 // show this, because a change of annotations does not increase the generation. If a pause has an end, the condition may
 // be true or false, because the controller decides when the pause ends. Without a pause, the condition may be missing.
-func (s Observation) pauseReported() bool {
-	pause := apis.ReadPause(s.Object.GetAnnotations())
-	list, _, _ := unstructured.NestedFieldNoCopy(s.Object.Object, s.Kind.Mapping.Status.Conditions...)
+func (o Observation) pauseReported() bool {
+	pause := apis.ReadPause(o.Object.GetAnnotations())
+	list, _, _ := unstructured.NestedFieldNoCopy(o.Object.Object, o.Kind.Mapping.Status.Conditions...)
 	c := meta.FindStatusCondition(words.Conditions(list), apis.ConditionPaused)
 	if c == nil {
 		return pause == apis.Pause{}
@@ -124,66 +124,66 @@ func (s Observation) pauseReported() bool {
 	return is(pause.Condition(true)) || !pause.Forever && is(pause.Condition(false))
 }
 
-// WithoutTerminating returns a condition that is met if g is met and no pod of the object is terminating.
-func WithoutTerminating(g Condition) Condition {
-	both := g
-	both.Met = func(s Observation) (bool, error) {
-		is, err := g.Met(s)
-		return is && terminating(s) == 0, err
+// WithoutTerminating returns a condition that is met if c is met and no pod of the object is terminating.
+func WithoutTerminating(c Condition) Condition {
+	both := c
+	both.Met = func(o Observation) (bool, error) {
+		is, err := c.Met(o)
+		return is && terminating(o) == 0, err
 	}
-	both.Now = func(s Observation) string {
-		if n := terminating(s); n > 0 {
-			return g.now(s) + "; " + problem.Quantity(n, "pod") + " still terminating"
+	both.Now = func(o Observation) string {
+		if n := terminating(o); n > 0 {
+			return c.now(o) + "; " + problem.Quantity(n, "pod") + " still terminating"
 		}
-		return g.now(s)
+		return c.now(o)
 	}
 	return both
 }
 
 // Replaced returns the condition that none of the old pods exist, and that the object is ready.
 func Replaced(old []problem.Pod) Condition {
-	g := Ready()
-	g.What, g.Done = "to have new pods", "ready with new pods"
-	g.Met = func(s Observation) (bool, error) {
+	c := Ready()
+	c.What, c.Done = "to have new pods", "ready with new pods"
+	c.Met = func(o Observation) (bool, error) {
 		// A change of an annotation does not increase the generation, but new pods prove that the
 		// controller has seen the change.
-		return left(old, s) == 0 && (s.Report.Verdict.Settled() || s.Report.ReasonCode == problem.CodeChangeNotSeen), nil
+		return left(old, o) == 0 && (o.Report.Verdict.Settled() || o.Report.ReasonCode == problem.CodeChangeNotSeen), nil
 	}
-	g.Now = func(s Observation) string {
-		if n := left(old, s); n > 0 && s.Report.Verdict.Settled() {
-			return s.State() + "; " + problem.Quantity(n, "pod") + " not yet replaced"
+	c.Now = func(o Observation) string {
+		if n := left(old, o); n > 0 && o.Report.Verdict.Settled() {
+			return o.State() + "; " + problem.Quantity(n, "pod") + " not yet replaced"
 		}
-		return s.State()
+		return o.State()
 	}
-	return g
+	return c
 }
 
-func terminating(s Observation) int32 {
-	return problem.Count(s.Report.Pods, func(pod problem.Pod) bool { return pod.Ending })
+func terminating(o Observation) int32 {
+	return problem.Count(o.Report.Pods, func(pod problem.Pod) bool { return pod.Ending })
 }
 
-func left(old []problem.Pod, s Observation) int32 {
-	return problem.Count(s.Report.Pods, func(pod problem.Pod) bool {
-		return slices.ContainsFunc(old, func(o problem.Pod) bool { return o.UID == pod.UID })
+func left(old []problem.Pod, o Observation) int32 {
+	return problem.Count(o.Report.Pods, func(pod problem.Pod) bool {
+		return slices.ContainsFunc(old, func(p problem.Pod) bool { return p.UID == pod.UID })
 	})
 }
 
 // Gone returns the condition that an object no longer exists.
 func Gone() Condition {
 	return Condition{What: "to be gone", Done: "gone", Absent: true,
-		Met: func(s Observation) (bool, error) { return s.Object == nil, nil },
-		Now: func(s Observation) string {
-			if s.Object.GetDeletionTimestamp() == nil {
+		Met: func(o Observation) (bool, error) { return o.Object == nil, nil },
+		Now: func(o Observation) string {
+			if o.Object.GetDeletionTimestamp() == nil {
 				return "it is not being deleted"
 			}
-			return s.State()
+			return o.State()
 		},
 	}
 }
 
 // Created returns the condition that an object exists.
 func Created() Condition {
-	return Condition{What: "to be created", Done: "there", Absent: true, Met: func(s Observation) (bool, error) { return s.Object != nil, nil }}
+	return Condition{What: "to be created", Done: "there", Absent: true, Met: func(o Observation) (bool, error) { return o.Object != nil, nil }}
 }
 
 // ConditionForm is one of the forms of a --for value, such as condition=NAME.
@@ -239,9 +239,9 @@ func parseStatusCondition(argument string) (Condition, error) {
 	if !strings.EqualFold(value, "true") {
 		what += "=" + value
 	}
-	return Condition{What: what, Done: "so", Now: conditionsNow, Met: func(s Observation) (bool, error) {
-		return slices.ContainsFunc(conditionsOf(s.Object.Object), func(c metav1.Condition) bool {
-			return strings.EqualFold(c.Type, name) && strings.EqualFold(string(c.Status), value) && !stale(s.Object.Object, c)
+	return Condition{What: what, Done: "so", Now: conditionsNow, Met: func(o Observation) (bool, error) {
+		return slices.ContainsFunc(conditionsOf(o.Object.Object), func(c metav1.Condition) bool {
+			return strings.EqualFold(c.Type, name) && strings.EqualFold(string(c.Status), value) && !stale(o.Object.Object, c)
 		}), nil
 	}}, nil
 }
@@ -250,11 +250,11 @@ func conditionsOf(obj map[string]any) []metav1.Condition {
 	return words.Conditions(fieldpath.Object(obj, "status")["conditions"])
 }
 
-func conditionsNow(s Observation) string {
+func conditionsNow(o Observation) string {
 	var all []string
-	for _, c := range conditionsOf(s.Object.Object) {
+	for _, c := range conditionsOf(o.Object.Object) {
 		now := fmt.Sprintf("%s=%s", c.Type, c.Status)
-		if stale(s.Object.Object, c) {
+		if stale(o.Object.Object, c) {
 			now += " (of an earlier generation)"
 		}
 		all = append(all, now)
@@ -280,7 +280,7 @@ func stale(obj map[string]any, c metav1.Condition) bool {
 func parseJSONPath(word string) (Condition, error) {
 	expression, err := fieldpath.ParseExpression(word)
 	return Condition{What: "to have " + expression.String(), Done: "so",
-		Met: func(s Observation) (bool, error) { return expression.Holds(s.Object.Object) },
-		Now: func(s Observation) string { return expression.Now(s.Object.Object) },
+		Met: func(o Observation) (bool, error) { return expression.Holds(o.Object.Object) },
+		Now: func(o Observation) string { return expression.Now(o.Object.Object) },
 	}, err
 }

@@ -64,11 +64,11 @@ status: {observedGeneration: 3, readyReplicas: 2, conditions: [{type: Ready, sta
 		if err != nil {
 			t.Fatalf("--for=%s: %v", test.word, err)
 		}
-		var s Observation
+		var o Observation
 		if test.object != "" {
-			s.Object = parse(t, test.object)
+			o.Object = parse(t, test.object)
 		}
-		if met, err := condition.met(s, false); met != test.met || err != nil {
+		if met, err := condition.met(o, false); met != test.met || err != nil {
 			t.Errorf("--for=%s of %s is %t, %v, want %t", test.word, test.object, met, err, test.met)
 		}
 	}
@@ -132,16 +132,16 @@ func TestConditionsOfAPause(t *testing.T) {
 		"resumed after the end, and not seen": {Resumed(), resumed, over, status.Ready, false},
 		"resumed before a controller saw it":  {Resumed(), resumed, ready, status.Ready, true},
 	} {
-		s := Observation{Target: Target{Kind: kinds.ImoocPod(), Name: "foo"}, Report: status.Report{Verdict: test.verdict}}
-		s.Object = parse(t, "metadata: {name: foo, "+test.annotations+"}\nstatus: {conditions: ["+ready+", "+test.reported+"]}")
-		if met, err := test.condition.met(s, false); met != test.met || err != nil {
+		o := Observation{Target: Target{Kind: kinds.ImoocPod(), Name: "foo"}, Report: status.Report{Verdict: test.verdict}}
+		o.Object = parse(t, "metadata: {name: foo, "+test.annotations+"}\nstatus: {conditions: ["+ready+", "+test.reported+"]}")
+		if met, err := test.condition.met(o, false); met != test.met || err != nil {
 			t.Errorf("%s: it is %t, %v", name, met, err)
 		}
 	}
 	// For other controllers, the verdict is enough.
-	s := Observation{Target: Target{Kind: kinds.Kind{Resource: kinds.ImoocPod().Resource, Kind: "Lamp"}, Name: "foo"}, Report: status.Report{Verdict: status.Paused}}
-	s.Object = parse(t, "metadata: {name: foo}")
-	if met, err := Paused().Met(s); !met || err != nil {
+	o := Observation{Target: Target{Kind: kinds.Kind{Resource: kinds.ImoocPod().Resource, Kind: "Lamp"}, Name: "foo"}, Report: status.Report{Verdict: status.Paused}}
+	o.Object = parse(t, "metadata: {name: foo}")
+	if met, err := Paused().Met(o); !met || err != nil {
 		t.Errorf("of another controller: it is %t, %v", met, err)
 	}
 }
@@ -162,9 +162,9 @@ func TestConditionScaled(t *testing.T) {
 		{"paused, with one missing", status.Paused, true, status.Replicas{Desired: 3, Current: 3, Ready: 2}, false},
 		{"paused altogether", status.Paused, false, status.Replicas{Desired: 3, Current: 3, Ready: 3}, false},
 	} {
-		s := Observation{Report: status.Report{Verdict: test.verdict, Counts: test.counts, Replicas: test.replicas}}
-		s.Kind, s.Object = kinds.ImoocPod(), parse(t, "spec: {replicas: 3}")
-		if met, err := Scaled(3, true).Met(s); met != test.met || err != nil {
+		o := Observation{Report: status.Report{Verdict: test.verdict, Counts: test.counts, Replicas: test.replicas}}
+		o.Kind, o.Object = kinds.ImoocPod(), parse(t, "spec: {replicas: 3}")
+		if met, err := Scaled(3, true).Met(o); met != test.met || err != nil {
 			t.Errorf("%d, %s: it is %t, %v", name, test.what, met, err)
 		}
 	}
@@ -174,9 +174,9 @@ func TestConditionScaled(t *testing.T) {
 func TestConditionScaledByTheReport(t *testing.T) {
 	t.Parallel()
 	for desired, want := range map[int32]error{3: nil, 5: outcome.ErrOverwritten} {
-		s := Observation{Report: status.Report{Verdict: status.Ready, Replicas: status.Replicas{Desired: desired, Current: desired, Ready: desired}}}
-		s.Kind, s.Name, s.Object = kindOf("example.com/v1", "Set"), "foo", parse(t, "spec: {}")
-		if met, err := Scaled(3, false).Met(s); met != (want == nil) || !errors.Is(err, want) {
+		o := Observation{Report: status.Report{Verdict: status.Ready, Replicas: status.Replicas{Desired: desired, Current: desired, Ready: desired}}}
+		o.Kind, o.Name, o.Object = kindOf("example.com/v1", "Set"), "foo", parse(t, "spec: {}")
+		if met, err := Scaled(3, false).Met(o); met != (want == nil) || !errors.Is(err, want) {
 			t.Errorf("with %d: it is %t, %v", desired, met, err)
 		}
 	}
@@ -198,8 +198,8 @@ func TestConditionWithoutTerminating(t *testing.T) {
 		{"not met, and one goes", false, nil, []problem.Pod{{Ending: true}}, false},
 		{"an error", false, failed, nil, false},
 	} {
-		g := WithoutTerminating(Condition{Met: func(Observation) (bool, error) { return test.met, test.err }})
-		if met, err := g.Met(Observation{Report: status.Report{Pods: test.pods}}); met != test.want || !errors.Is(err, test.err) {
+		c := WithoutTerminating(Condition{Met: func(Observation) (bool, error) { return test.met, test.err }})
+		if met, err := c.Met(Observation{Report: status.Report{Pods: test.pods}}); met != test.want || !errors.Is(err, test.err) {
 			t.Errorf("%s: it is %t, %v", test.what, met, err)
 		}
 	}
@@ -251,15 +251,15 @@ func TestConditionReplaced(t *testing.T) {
 		// New pods show that the controller has seen a change that does not increase the generation.
 		{status.Progressing, problem.CodeChangeNotSeen, pods("c", "d"), true},
 	} {
-		s := Observation{Report: status.Report{Verdict: test.verdict, ReasonCode: test.code, Pods: test.now}}
-		s.Object = parse(t, "{}")
+		o := Observation{Report: status.Report{Verdict: test.verdict, ReasonCode: test.code, Pods: test.now}}
+		o.Object = parse(t, "{}")
 		condition := Replaced(pods("a", "b"))
-		if met, err := condition.Met(s); met != test.met || err != nil {
+		if met, err := condition.Met(o); met != test.met || err != nil {
 			t.Errorf("with %v, %s: it is %t, %v", test.now, test.verdict, met, err)
 		}
-		waits := strings.HasSuffix(condition.Now(s), "; 1 pod not yet replaced")
+		waits := strings.HasSuffix(condition.Now(o), "; 1 pod not yet replaced")
 		if want := test.verdict == status.Ready && !test.met; waits != want {
-			t.Errorf("with %v, %s: %s", test.now, test.verdict, condition.Now(s))
+			t.Errorf("with %v, %s: %s", test.now, test.verdict, condition.Now(o))
 		}
 	}
 }
@@ -281,8 +281,8 @@ func FuzzParseCondition(f *testing.F) {
 		if condition.What == "" || condition.Done == "" {
 			t.Errorf("%q waits for an object %q, and says %q", word, condition.What, condition.Done)
 		}
-		var s Observation
-		s.Object = &unstructured.Unstructured{Object: obj}
-		_, _ = condition.Met(s) // must not panic
+		var o Observation
+		o.Object = &unstructured.Unstructured{Object: obj}
+		_, _ = condition.Met(o) // must not panic
 	})
 }

@@ -16,8 +16,8 @@ func costOfLooks(t *testing.T, s *server, targets []Target, complete func(status
 	reader := NewReader(t.Context(), s.clients(), true)
 	defer reader.Stop()
 	look := func(at Target) {
-		if e, _, err := reader.Read(t.Context(), at, Extent{Depth: Reasons}); err != nil || !complete(e) {
-			t.Fatalf("%s has %d pods, %d children, %d events, and %d loops, %v", at, len(e.Pods), len(e.Children), len(e.Events), len(e.Loops), err)
+		if snapshot, _, err := reader.Read(t.Context(), at, Extent{Depth: Reasons}); err != nil || !complete(snapshot) {
+			t.Fatalf("%s has %d pods, %d children, %d events, and %d loops, %v", at, len(snapshot.Pods), len(snapshot.Children), len(snapshot.Events), len(snapshot.Loops), err)
 		}
 	}
 	look(targets[0])
@@ -48,7 +48,9 @@ func TestCostOfManyTargets(t *testing.T) { // not parallel, because it counts al
 			}
 			targets = append(targets, Target{Kind: deployments(), Namespace: "ns", Name: name, Object: object})
 		}
-		bytes, _ := costOfLooks(t, s, targets, func(e status.Snapshot) bool { return len(e.Pods) == 2 && len(e.Children) == 1 && len(e.Events) == 2 })
+		bytes, _ := costOfLooks(t, s, targets, func(snapshot status.Snapshot) bool {
+			return len(snapshot.Pods) == 2 && len(snapshot.Children) == 1 && len(snapshot.Events) == 2
+		})
 		return bytes
 	}
 	size := 50
@@ -78,7 +80,7 @@ func TestCostOfLeases(t *testing.T) { // not parallel, because it counts allocat
 		s.put(object)
 		targets = append(targets, Target{Kind: imoocPods(), Namespace: "ns", Name: name, Object: object})
 	}
-	_, allocations := costOfLooks(t, s, targets, func(e status.Snapshot) bool { return len(e.Loops) == leases })
+	_, allocations := costOfLooks(t, s, targets, func(snapshot status.Snapshot) bool { return len(snapshot.Loops) == leases })
 	// A report allocates a few strings for each lease. Parsing the lease would take a hundred allocations.
 	if each := allocations / objects / leases; each > 20 {
 		t.Errorf("a look allocates %d times for each lease", each)

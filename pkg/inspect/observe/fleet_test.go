@@ -29,40 +29,40 @@ type recorder struct {
 // closely returns the extent for a named object.
 func closely() Extent { return Extent{Depth: Reasons, Competitors: true} }
 
-func (s *server) follower(t *testing.T, x Extent, several, every bool) *recorder {
+func (s *server) follower(t *testing.T, e Extent, several, every bool) *recorder {
 	t.Helper()
-	return &recorder{Follower: NewFollower(t.Context(), s.clients(), nil, x, several, every)}
+	return &recorder{Follower: NewFollower(t.Context(), s.clients(), nil, e, several, every)}
 }
 
 // source returns a Source that records the shown observations and the errors.
-func (f *recorder) source(t Target) Source {
+func (r *recorder) source(t Target) Source {
 	return Source{
 		Target: t,
-		Show:   func(s Observation) error { f.shown = append(f.shown, s); return f.refuses },
-		Fail:   func(err error) { f.failed = append(f.failed, err) },
+		Show:   func(o Observation) error { r.shown = append(r.shown, o); return r.refuses },
+		Fail:   func(err error) { r.failed = append(r.failed, err) },
 	}
 }
 
 // follow starts to follow one object or, if the target has no name, all objects of its kind.
-func (f *recorder) follow(ctx context.Context, t Target) *waiting {
-	return begin(func() error { return f.Follow(ctx, f.source(t)) })
+func (r *recorder) follow(ctx context.Context, t Target) *waiting {
+	return begin(func() error { return r.Follow(ctx, r.source(t)) })
 }
 
 // seen returns the observations since the last call of forget.
-func (f *recorder) seen() []Observation {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.shown)
+func (r *recorder) seen() []Observation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.shown)
 }
 
-func (f *recorder) forget() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.shown = nil
+func (r *recorder) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shown = nil
 }
 
-func (f *recorder) last() status.Report {
-	all := f.seen()
+func (r *recorder) last() status.Report {
+	all := r.seen()
 	if len(all) == 0 {
 		return status.Report{}
 	}
@@ -70,16 +70,16 @@ func (f *recorder) last() status.Report {
 }
 
 // saw sorts the observations, compares them with the expected ones, and then forgets the observations.
-func (f *recorder) saw(t *testing.T, want ...string) {
+func (r *recorder) saw(t *testing.T, want ...string) {
 	t.Helper()
 	var got []string
-	for _, s := range f.seen() {
-		got = append(got, fmt.Sprint(s.Report.Metadata.Name, " ", s.Report.Verdict))
+	for _, o := range r.seen() {
+		got = append(got, fmt.Sprint(o.Report.Metadata.Name, " ", o.Report.Verdict))
 	}
-	if slices.Sort(got); !slices.Equal(got, want) || len(f.failed) > 0 {
-		t.Errorf("it shows %q, %v, want %q", got, f.failed, want)
+	if slices.Sort(got); !slices.Equal(got, want) || len(r.failed) > 0 {
+		t.Errorf("it shows %q, %v, want %q", got, r.failed, want)
 	}
-	f.forget()
+	r.forget()
 }
 
 func namedDeployment(t *testing.T, name string, desired int) *unstructured.Unstructured {
@@ -98,14 +98,14 @@ func TestFleetShowsChanges(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
-		f := s.follower(t, closely(), true, false)
-		f.follow(t.Context(), allDeployments())
-		f.saw(t, "web progressing")
+		r := s.follower(t, closely(), true, false)
+		r.follow(t.Context(), allDeployments())
+		r.saw(t, "web progressing")
 		put := func(obj *unstructured.Unstructured, want ...string) {
 			t.Helper()
 			s.put(obj)
 			pass(time.Second)
-			f.saw(t, want...)
+			r.saw(t, want...)
 		}
 		put(podOf(t, "web-1", 1, false)) // the report does not change
 		put(broken(t, 1), "web failed")
@@ -113,17 +113,17 @@ func TestFleetShowsChanges(t *testing.T) {
 		s.put(podOf(t, "web-1", 1, true))
 		s.put(replicaSet(t, "web-1", 2, 2))
 		pass(time.Second)
-		f.forget()
+		r.forget()
 		put(deployment(t, 2, 2), "web ready")
 		s.remove(deployment(t, 2, 2))
 		pass(time.Second)
-		f.saw(t, "web deleted")
-		if err := f.remove(f.source(web()), deployment(t, 2, 2)); err != nil { // another source selects it, too
+		r.saw(t, "web deleted")
+		if err := r.remove(r.source(web()), deployment(t, 2, 2)); err != nil { // another source selects it, too
 			t.Error(err)
 		}
 		s.put(broken(t, 1))
 		pass(time.Minute)
-		f.saw(t)
+		r.saw(t)
 		put(deployment(t, 2, 1), "web progressing") // create it again
 	})
 }
@@ -134,19 +134,19 @@ func TestFleetShowsNoMoreThanPeopleSee(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
-		f := s.follower(t, closely(), true, false)
-		f.follow(t.Context(), allDeployments())
-		f.forget()
+		r := s.follower(t, closely(), true, false)
+		r.follow(t.Context(), allDeployments())
+		r.forget()
 		for i := range 95 {
 			s.put(deployment(t, 2, i%2))
 			pass(10 * time.Millisecond)
 			if i == 0 {
-				f.saw(t, "web progressing")
+				r.saw(t, "web progressing")
 			}
 		}
-		f.saw(t, "web progressing", "web progressing", "web progressing")
+		r.saw(t, "web progressing", "web progressing", "web progressing")
 		pass(time.Second)
-		f.saw(t, "web progressing")
+		r.saw(t, "web progressing")
 	})
 }
 
@@ -156,28 +156,28 @@ func TestFleetFails(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		s.forbid("list pods")
-		f := s.follower(t, closely(), true, false)
-		f.follow(t.Context(), web())
-		if len(f.failed) != 1 || !apierrors.IsForbidden(f.failed[0]) {
-			t.Errorf("it fails with %v", f.failed)
+		r := s.follower(t, closely(), true, false)
+		r.follow(t.Context(), web())
+		if len(r.failed) != 1 || !apierrors.IsForbidden(r.failed[0]) {
+			t.Errorf("it fails with %v", r.failed)
 		}
 	})
 	bubble.Test(t, func(t *testing.T) {
-		f := serveWeb(t, 1).follower(t, closely(), true, false)
-		f.refuses = errors.New("the pipe is closed")
-		f.follow(t.Context(), web())
-		if len(f.failed) != 1 || !errors.Is(f.failed[0], f.refuses) {
-			t.Errorf("it fails with %v", f.failed)
+		r := serveWeb(t, 1).follower(t, closely(), true, false)
+		r.refuses = errors.New("the pipe is closed")
+		r.follow(t.Context(), web())
+		if len(r.failed) != 1 || !errors.Is(r.failed[0], r.refuses) {
+			t.Errorf("it fails with %v", r.failed)
 		}
 	})
 	bubble.Test(t, func(t *testing.T) {
-		f := serveWeb(t, 1).follower(t, closely(), true, false)
+		r := serveWeb(t, 1).follower(t, closely(), true, false)
 		ctx, stop := context.WithCancel(t.Context())
-		w := f.follow(ctx, web())
+		w := r.follow(ctx, web())
 		if stop(); !w.over() {
 			t.Error("it goes on")
 		}
-		f.saw(t, "web progressing")
+		r.saw(t, "web progressing")
 	})
 }
 
@@ -225,21 +225,21 @@ func TestFollowCatchesUp(t *testing.T) {
 			s := newServer(t)
 			s.put(namedDeployment(t, "a", 0))
 			s.put(namedDeployment(t, "b", 0))
-			f := s.follower(t, Extent{Depth: Reasons}, true, false)
-			from := f.source(allDeployments())
+			r := s.follower(t, Extent{Depth: Reasons}, true, false)
+			from := r.source(allDeployments())
 			listed := 0
 			from.Listed = func(n int) error { listed += n; return nil }
-			w := begin(func() error { return f.Follow(t.Context(), from) })
-			f.saw(t, "a ready", "b ready")
+			w := begin(func() error { return r.Follow(t.Context(), from) })
+			r.saw(t, "a ready", "b ready")
 			s.put(namedDeployment(t, "a", 1))
 			s.remove(namedDeployment(t, "b", 0))
 			s.put(namedDeployment(t, "c", 0))
 			change(s)
 			pass(2 * time.Second)
-			f.saw(t, "a progressing", "b deleted", "c ready")
+			r.saw(t, "a progressing", "b deleted", "c ready")
 			change(s)
 			pass(2 * time.Second)
-			f.saw(t)
+			r.saw(t)
 			if w.over() || listed != 2 {
 				t.Errorf("%s: it has ended: %t, after %d were there at first", what, w.over(), listed)
 			}

@@ -56,9 +56,9 @@ type Follower struct {
 
 // NewFollower returns a follower, which must be stopped. several means that several objects can share the
 // feeds of a namespace. every means that an observation is shown even if nothing has changed.
-func NewFollower(ctx context.Context, c *kube.Clients, connection *follow.Connection, x Extent, several, every bool) *Follower {
+func NewFollower(ctx context.Context, c *kube.Clients, connection *follow.Connection, e Extent, several, every bool) *Follower {
 	from := feeds.New(ctx, c, connection, feeds.Mode{Shared: several})
-	return &Follower{Feeds: from, extent: x, every: every, members: map[types.UID]*watcher{}}
+	return &Follower{Feeds: from, extent: e, every: every, members: map[types.UID]*watcher{}}
 }
 
 // Source selects the objects to follow: one object by name or, if Name is empty, the objects of the kind. An
@@ -182,58 +182,58 @@ func (f *Follower) remove(from Source, obj *unstructured.Unstructured) error {
 func (f *Follower) see(uid types.UID, show func(Observation) error) func(Observation) (bool, time.Duration, error) {
 	var last *Observation
 	unexplained := steady{wanted: explaining}
-	return func(s Observation) (bool, time.Duration, error) {
+	return func(o Observation) (bool, time.Duration, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if s.Object == nil || f.members[uid] == nil {
+		if o.Object == nil || f.members[uid] == nil {
 			return true, 0, nil
 		}
-		if _, wait := unexplained.look(s.Partial, s.At); wait > 0 {
+		if _, wait := unexplained.look(o.Partial, o.At); wait > 0 {
 			return false, wait, nil
 		}
-		if !f.every && last != nil && last.Object.GetResourceVersion() == s.Object.GetResourceVersion() && !s.turned(*last) {
-			return false, s.recheck(), nil
+		if !f.every && last != nil && last.Object.GetResourceVersion() == o.Object.GetResourceVersion() && !o.turned(*last) {
+			return false, o.recheck(), nil
 		}
-		last = &s
-		return false, s.recheck(), show(s)
+		last = &o
+		return false, o.recheck(), show(o)
 	}
 }
 
 // watch calls see with an observation of the target: initially, after every change of the target or its
 // children, and after the delay that see returns. watch returns when see returns true or an error, when
 // the context ends, or when the server rejects a request.
-func (f *Follower) watch(ctx context.Context, w WaitTarget, g Condition, see func(Observation) (done bool, again time.Duration, err error)) error {
+func (f *Follower) watch(ctx context.Context, goal WaitTarget, c Condition, see func(Observation) (done bool, again time.Duration, err error)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	changes := newWatcher()
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop(nil)
-	running.Go(func() { stop(changes.watchObject(ctx, w.Target.Resource(f.Dynamic), w, f.Connection)) })
-	return f.lookOn(ctx, w.Target, g, false, changes, see)
+	running.Go(func() { stop(changes.watchObject(ctx, goal.Target.Resource(f.Dynamic), goal, f.Connection)) })
+	return f.lookOn(ctx, goal.Target, c, false, changes, see)
 }
 
 // lookOn is like watch, but the caller passes new versions of the target to changes. If watched is true,
 // observations are less frequent, and even the first observation is retried after a transient error.
-func (f *Follower) lookOn(ctx context.Context, t Target, g Condition, watched bool, changes *watcher, see func(Observation) (done bool, again time.Duration, err error)) error {
+func (f *Follower) lookOn(ctx context.Context, t Target, c Condition, watched bool, changes *watcher, see func(Observation) (done bool, again time.Duration, err error)) error {
 	var again <-chan time.Time
 	looked, rest := watched, leastRest
 	if watched {
 		rest = glance
 	}
 	m := newModel(f.Feeds, t, f.extent, changes.notify)
-	m.patient, m.history.counted = f.patient, g.CountOnly
+	m.patient, m.history.counted = f.patient, c.CountOnly
 	for {
 		obj, err := changes.next(ctx, again)
 		if err != nil {
 			return err
 		}
 		m.begun = time.Now()
-		s, err := m.observe(ctx, g, obj)
+		o, err := m.observe(ctx, c, obj)
 		var done bool
 		next := follow.Pause
 		if err == nil {
 			looked = true
-			done, next, err = see(s)
+			done, next, err = see(o)
 		}
 		if done || err != nil && (!looked || !follow.Transient(err)) {
 			return causeOf(ctx, err)
@@ -253,22 +253,22 @@ func causeOf(ctx context.Context, err error) error {
 }
 
 // observe returns an observation of the target. obj is nil if the target does not exist.
-func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unstructured) (Observation, error) {
+func (m *model) observe(ctx context.Context, c Condition, obj *unstructured.Unstructured) (Observation, error) {
 	t := m.target
 	t.Object = obj
-	s := Observation{Target: t, At: time.Now()}
+	seen := Observation{Target: t, At: time.Now()}
 	var err error
 	switch {
 	case obj == nil:
-		s.Report = status.Report{
+		seen.Report = status.Report{
 			Metadata: status.Metadata{Type: t.Kind.String(), Namespace: t.Namespace, Name: t.Name},
 			Verdict:  status.Deleted, ReasonCode: problem.CodeDeleted, Reason: "it does not exist",
 		}
-	case g.Tree:
-		if _, s.Report, err = m.look(ctx, obj); err == nil {
-			s.Partial = m.partial
-			s.Report, s.Object, err = m.confirm(ctx, g, obj, s.Report)
-			s.whole = func(ctx context.Context) (status.Report, error) {
+	case c.Tree:
+		if _, seen.Report, err = m.look(ctx, obj); err == nil {
+			seen.Partial = m.partial
+			seen.Report, seen.Object, err = m.confirm(ctx, c, obj, seen.Report)
+			seen.whole = func(ctx context.Context) (status.Report, error) {
 				m.patient = true
 				_, r, err := m.look(ctx, obj)
 				return r, err
@@ -281,17 +281,17 @@ func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unst
 	default:
 		var o status.Object
 		if o, err = facts.Of(t.Kind, obj); err == nil {
-			s.Report = status.NewReport(status.Snapshot{Object: o, Now: s.At, Commands: m.CommandContext()})
+			seen.Report = status.NewReport(status.Snapshot{Object: o, Now: seen.At, Commands: m.CommandContext()})
 		}
 	}
-	return s, err
+	return seen, err
 }
 
 // confirm returns the report and the object that a wait must use. If the watches show that the object is
 // ready, confirm reads everything again once, because one watch can lag behind another. For shipped and
 // built-in kinds, it relies on the status and reads nothing.
-func (m *model) confirm(ctx context.Context, g Condition, obj *unstructured.Unstructured, r status.Report) (status.Report, *unstructured.Unstructured, error) {
-	if kind := m.target.Kind; !r.Verdict.Settled() || !g.FailsFast || m.confirmed || kind.Shipped() || kind.BuiltIn() {
+func (m *model) confirm(ctx context.Context, c Condition, obj *unstructured.Unstructured, r status.Report) (status.Report, *unstructured.Unstructured, error) {
+	if kind := m.target.Kind; !r.Verdict.Settled() || !c.FailsFast || m.confirmed || kind.Shipped() || kind.BuiltIn() {
 		m.confirmed = m.confirmed && r.Verdict.Settled()
 		return r, obj, nil
 	}

@@ -20,31 +20,31 @@ type history struct {
 }
 
 // add records a snapshot, and sets its fields Acted, ActedBelow, Since, and Counted.
-func (s *history) add(e *status.Snapshot) {
-	if s.first == nil || s.first.Object.UID != e.Object.UID || s.first.Object.Generation != e.Object.Generation {
-		first := *e
+func (h *history) add(s *status.Snapshot) {
+	if h.first == nil || h.first.Object.UID != s.Object.UID || h.first.Object.Generation != s.Object.Generation {
+		first := *s
 		first.Pods, first.Events = nil, nil // these fields are not compared
-		*s = history{first: &first, pods: s.pods, live: -1, counted: s.counted}
+		*h = history{first: &first, pods: h.pods, live: -1, counted: h.counted}
 	}
-	if e.Object.Foreign && !e.Object.BuiltIn && e.Pods != nil {
-		s.addPods(e)
+	if s.Object.Foreign && !s.Object.BuiltIn && s.Pods != nil {
+		h.addPods(s)
 	}
-	acted, below := status.Acted(*s.first, *e)
-	s.acted, s.below = s.acted || acted, s.below || below
-	e.Acted, e.ActedBelow, e.Since, e.Counted = s.acted, s.below, s.first.Now, s.counted
+	acted, below := status.Acted(*h.first, *s)
+	h.acted, h.below = h.acted || acted, h.below || below
+	s.Acted, s.ActedBelow, s.Since, s.Counted = h.acted, h.below, h.first.Now, h.counted
 }
 
 // addPods records the pods in a snapshot, and whether the number of active pods has changed.
-func (s *history) addPods(e *status.Snapshot) {
-	if s.pods == nil {
-		s.pods = map[types.UID]bool{}
+func (h *history) addPods(s *status.Snapshot) {
+	if h.pods == nil {
+		h.pods = map[types.UID]bool{}
 	}
-	for _, pod := range e.Pods {
-		s.pods[pod.UID] = true
+	for _, pod := range s.Pods {
+		h.pods[pod.UID] = true
 	}
-	live := problem.Count(e.Pods, (*problem.Pod).Active)
-	if s.live < 0 {
-		s.live = live
+	live := problem.Count(s.Pods, (*problem.Pod).Active)
+	if h.live < 0 {
+		h.live = live
 	}
-	s.below = s.below || live != s.live
+	h.below = h.below || live != h.live
 }

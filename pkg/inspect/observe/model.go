@@ -57,8 +57,8 @@ type model struct {
 	begun time.Time
 }
 
-func newModel(from *feeds.Feeds, t Target, x Extent, notify func()) *model {
-	return &model{Feeds: from, target: t, extent: x, notify: notify}
+func newModel(from *feeds.Feeds, t Target, e Extent, notify func()) *model {
+	return &model{Feeds: from, target: t, extent: e, notify: notify}
 }
 
 // look returns a snapshot of the target and a report. It reads only the objects that the report needs.
@@ -67,28 +67,28 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	if err := m.read(ctx, obj); err != nil {
 		return status.Snapshot{}, status.Report{}, err
 	}
-	e := status.Snapshot{Object: m.facts, Now: time.Now(), Commands: m.CommandContext()}
+	s := status.Snapshot{Object: m.facts, Now: time.Now(), Commands: m.CommandContext()}
 	if m.extent.Depth >= Below && !m.target.Kind.IsPod() {
 		m.beginTree()
 	}
-	unread, competitorsErr := m.addCompetitors(ctx, &e) // in parallel with the tree
+	unread, competitorsErr := m.addCompetitors(ctx, &s) // in parallel with the tree
 	var err error
 	if m.extent.Depth >= Below {
-		err = m.addTree(ctx, &e)
+		err = m.addTree(ctx, &s)
 	}
 	if err := cmp.Or(err, competitorsErr); err != nil {
-		return e, status.Report{}, err
+		return s, status.Report{}, err
 	}
 	if !m.Once {
-		m.history.add(&e)
+		m.history.add(&s)
 	}
-	r, err := m.withReasons(ctx, &e)
-	e.Unread = append(e.Unread, unread...)
+	r, err := m.withReasons(ctx, &s)
+	s.Unread = append(s.Unread, unread...)
 	if r.Verdict == status.NotReconciled && m.Finder.Unread(m.target.Kind) {
-		e.Unread = append(e.Unread, "customresourcedefinitions") // a CRD can declare that run-controller reconciles the kind
+		s.Unread = append(s.Unread, "customresourcedefinitions") // a CRD can declare that run-controller reconciles the kind
 	}
-	r.Unread = e.Unread
-	return e, r, err
+	r.Unread = s.Unread
+	return s, r, err
 }
 
 // read updates the facts if obj is a new version. If the spec has changed, it discards the competitors, so
@@ -156,10 +156,10 @@ func (m *model) beginTree() *feeds.Pods {
 }
 
 // addTree adds the pods, and the objects between the target and its pods.
-func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
+func (m *model) addTree(ctx context.Context, s *status.Snapshot) error {
 	kind := m.target.Kind
 	if kind.IsPod() {
-		return addItself(m.object, e)
+		return addItself(m.object, s)
 	}
 	pods := m.beginTree()
 	m.subscribe(pods)
@@ -168,25 +168,25 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 		return err
 	}
 	if index.Polled {
-		e.Unread = append(e.Unread, "changes of pods")
+		s.Unread = append(s.Unread, "changes of pods")
 	}
-	e.Pods = m.ownPods(index, nil)
+	s.Pods = m.ownPods(index, nil)
 	if !kind.LabelsPods() {
-		err = m.addChildren(ctx, e, index)
+		err = m.addChildren(ctx, s, index)
 	}
 	if m.Shared {
-		m.noteAbout(*e)
+		m.noteAbout(*s)
 	}
 	return err
 }
 
 // addItself adds a target that is a pod to the pods of the snapshot.
-func addItself(obj *unstructured.Unstructured, e *status.Snapshot) error {
+func addItself(obj *unstructured.Unstructured, s *status.Snapshot) error {
 	var pod corev1.Pod
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &pod); err != nil {
 		return fmt.Errorf("read pod %s: %w", obj.GetName(), err)
 	}
-	e.Pods = problem.Pods{problem.NewPod(&pod)}
+	s.Pods = problem.Pods{problem.NewPod(&pod)}
 	return nil
 }
 
@@ -204,22 +204,22 @@ func (m *model) podSelector() string {
 // addChildren adds the objects between the target and its pods, which it finds by their controller references. It
 // reads all objects of each kind, because a child can have no pods, such as a ReplicaSet that is scaled to zero. If
 // the target has no pods, it also searches the kinds that create pods.
-func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow.Index[*problem.Pod]) error {
+func (m *model) addChildren(ctx context.Context, s *status.Snapshot, pods follow.Index[*problem.Pod]) error {
 	m.addKinds(pods.Kinds.UnsortedList()...)
 	var read []follow.Index[status.Child]
 	var forbidden []string
 	for i := 0; ; i++ {
 		if i == len(m.between) {
-			e.Children = childrenBelow(m.facts.UID, read)
-			e.Pods = m.ownPods(pods, e.Children)
-			if len(e.Pods) == 0 {
+			s.Children = childrenBelow(m.facts.UID, read)
+			s.Pods = m.ownPods(pods, s.Children)
+			if len(s.Pods) == 0 {
 				m.addKinds(feeds.PodMakers()...)
 			}
 		}
 		if i == len(m.between) {
 			// If the target has pods or children, the forbidden kinds are probably unrelated to it.
-			if len(e.Pods)+len(e.Children) == 0 {
-				e.Unread = append(e.Unread, forbidden...)
+			if len(s.Pods)+len(s.Children) == 0 {
+				s.Unread = append(s.Unread, forbidden...)
 			}
 			return nil
 		}
@@ -303,8 +303,8 @@ func (m *model) childrenOf(gvk schema.GroupVersionKind) *feeds.Children {
 }
 
 // noteAbout records the UIDs of the target, its pods, and its children. New UIDs cause another observation.
-func (m *model) noteAbout(e status.Snapshot) {
-	now := belonging(e)
+func (m *model) noteAbout(s status.Snapshot) {
+	now := belonging(s)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before := m.about
@@ -315,12 +315,12 @@ func (m *model) noteAbout(e status.Snapshot) {
 }
 
 // belonging returns the UIDs of the object, its pods, and its children.
-func belonging(e status.Snapshot) sets.Set[types.UID] {
-	all := sets.New(e.Object.UID)
-	for _, pod := range e.Pods {
+func belonging(s status.Snapshot) sets.Set[types.UID] {
+	all := sets.New(s.Object.UID)
+	for _, pod := range s.Pods {
 		all.Insert(pod.UID)
 	}
-	for _, c := range e.Children {
+	for _, c := range s.Children {
 		all.Insert(c.UID)
 	}
 	return all

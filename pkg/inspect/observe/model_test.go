@@ -20,9 +20,9 @@ func TestPodIsItsOwnTree(t *testing.T) {
 	t.Parallel()
 	target := Target{Kind: kindOf("v1", "Pod"), Namespace: "ns", Name: "web-1-0"}
 	s := serveWeb(t, 2)
-	e, _, err := Read(t.Context(), s.clients(), target, Extent{Depth: Below})
-	if err != nil || len(e.Pods) != 1 || e.Pods[0].Name != "web-1-0" || s.count("list pods") != 0 {
-		t.Errorf("%d pods, %v, after %v", len(e.Pods), err, s.sent())
+	snapshot, _, err := Read(t.Context(), s.clients(), target, Extent{Depth: Below})
+	if err != nil || len(snapshot.Pods) != 1 || snapshot.Pods[0].Name != "web-1-0" || s.count("list pods") != 0 {
+		t.Errorf("%d pods, %v, after %v", len(snapshot.Pods), err, s.sent())
 	}
 	target.Object = set(t, podOf(t, "web-1", 0, true), "odd", "spec", "containers")
 	if _, _, err := Read(t.Context(), s.clients(), target, Extent{Depth: Below}); err == nil {
@@ -69,11 +69,11 @@ func TestAllPods(t *testing.T) {
 	pod := podOf(t, "web-1", 1, true)
 	pod.SetAnnotations(map[string]string{apis.AnnotationDefaultContainer: "main"})
 	s.put(pod)
-	e, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Below})
-	if err != nil || len(e.Pods) != 2 {
-		t.Fatalf("%d pods, %v", len(e.Pods), err)
+	snapshot, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Below})
+	if err != nil || len(snapshot.Pods) != 2 {
+		t.Fatalf("%d pods, %v", len(snapshot.Pods), err)
 	}
-	if got := e.Pods[1].Object; len(got.ManagedFields) > 0 || got.Annotations[apis.AnnotationDefaultContainer] != "main" {
+	if got := snapshot.Pods[1].Object; len(got.ManagedFields) > 0 || got.Annotations[apis.AnnotationDefaultContainer] != "main" {
 		t.Errorf("it is kept as %v", got)
 	}
 }
@@ -132,9 +132,9 @@ func TestReadIntermediate(t *testing.T) {
 		for _, obj := range test.put {
 			s.put(obj)
 		}
-		e, _, err := Read(t.Context(), s.clients(), test.target, Extent{Depth: Below})
+		snapshot, _, err := Read(t.Context(), s.clients(), test.target, Extent{Depth: Below})
 		var names []string
-		for _, child := range e.Children {
+		for _, child := range snapshot.Children {
 			names = append(names, child.Name)
 		}
 		slices.Sort(names)
@@ -157,14 +157,14 @@ func TestWhatStandsBelowAPod(t *testing.T) {
 		s.put(owned(t, workers, "v1", "Pod", "leader-0"))
 		s.put(event(t, "quota", "StatefulSet", "workers", "FailedCreate", "the quota is full"))
 		target := Target{Kind: kindOf("example.com/v1", "Cell"), Namespace: "ns", Name: "cell"}
-		e, _, err := Read(t.Context(), s.clients(), target, Extent{Depth: Reasons})
-		if err != nil || len(e.Events) != 1 || e.Events[0].Message != "the quota is full" {
-			t.Errorf("a read sees %+v, %v", e.Events, err)
+		snapshot, _, err := Read(t.Context(), s.clients(), target, Extent{Depth: Reasons})
+		if err != nil || len(snapshot.Events) != 1 || snapshot.Events[0].Message != "the quota is full" {
+			t.Errorf("a read sees %+v, %v", snapshot.Events, err)
 		}
 		var seen status.Report
-		s.waitFor(t, &Waiter{Limits: limits(time.Minute, 0), Show: func(s Observation) { seen = s.Report }}, target, Ready())
+		s.waitFor(t, &Waiter{Limits: limits(time.Minute, 0), Show: func(o Observation) { seen = o.Report }}, target, Ready())
 		pass(time.Minute)
-		if read := status.NewReport(e); inFull(seen) != inFull(read) || len(seen.Events) != 1 {
+		if read := status.NewReport(snapshot); inFull(seen) != inFull(read) || len(seen.Events) != 1 {
 			t.Errorf("a wait sees\n%s\nand a read\n%s", inFull(seen), inFull(read))
 		}
 	})

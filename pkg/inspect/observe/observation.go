@@ -31,22 +31,22 @@ type Observation struct {
 }
 
 // differs reports whether a user sees a difference between two observations.
-func (s Observation) differs(other Observation) bool {
-	r, o := s.Report, other.Report
-	return r.Verdict != o.Verdict || r.Reason != o.Reason || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
+func (o Observation) differs(other Observation) bool {
+	r, last := o.Report, other.Report
+	return r.Verdict != last.Verdict || r.Reason != last.Reason || !equality.Semantic.DeepEqual(r.Replicas, last.Replicas)
 }
 
 // turned is like differs, but compares the code of the reason instead of the text, because the text can contain
 // durations. If only one of the observations is partial, turned also compares the text.
-func (s Observation) turned(other Observation) bool {
-	r, o := s.Report, other.Report
-	return r.Verdict != o.Verdict || r.ReasonCode != o.ReasonCode || s.Partial != other.Partial && r.Reason != o.Reason || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
+func (o Observation) turned(other Observation) bool {
+	r, last := o.Report, other.Report
+	return r.Verdict != last.Verdict || r.ReasonCode != last.ReasonCode || o.Partial != other.Partial && r.Reason != last.Reason || !equality.Semantic.DeepEqual(r.Replicas, last.Replicas)
 }
 
 // State returns the verdict and its reason or, for an object that does not exist, only the reason.
-func (s Observation) State() string {
-	if s.Report.ReasonCode == problem.CodeDeleted {
-		return escape.Line(s.Report.Reason)
+func (o Observation) State() string {
+	if o.Report.ReasonCode == problem.CodeDeleted {
+		return escape.Line(o.Report.Reason)
 	}
-	return escape.Line(fmt.Sprintf("%s: %s", s.Report.Verdict, s.Report.Reason))
+	return escape.Line(fmt.Sprintf("%s: %s", o.Report.Verdict, o.Report.Reason))
 }

@@ -36,15 +36,15 @@ func probe(t *testing.T, pod *unstructured.Unstructured, restarts int) *unstruct
 func waitForWeb(t *testing.T, s *server, limits Limits) (shown []Observation, took time.Duration, err error) {
 	t.Helper()
 	begun := time.Now()
-	a := &Waiter{Clients: s.clients(), Limits: limits, Show: func(s Observation) { shown = append(shown, s) }}
-	errs := a.Wait(t.Context(), []WaitTarget{{Target: web(), Conditions: []Condition{Ready()}}})
+	w := &Waiter{Clients: s.clients(), Limits: limits, Show: func(o Observation) { shown = append(shown, o) }}
+	errs := w.Wait(t.Context(), []WaitTarget{{Target: web(), Conditions: []Condition{Ready()}}})
 	return shown, time.Since(begun), errors.Join(errs...)
 }
 
 func reasonsOf(shown []Observation) string {
 	var codes []problem.Code
-	for _, s := range shown {
-		codes = append(codes, s.Report.ReasonCode)
+	for _, o := range shown {
+		codes = append(codes, o.Report.ReasonCode)
 	}
 	return fmt.Sprint(codes)
 }
@@ -143,10 +143,10 @@ func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 		if !errors.Is(err, outcome.ErrTimeout) {
 			t.Errorf("it ended with %v", err)
 		}
-		f := s.follower(t, closely(), true, false)
-		f.follow(t.Context(), web())
+		r := s.follower(t, closely(), true, false)
+		r.follow(t.Context(), web())
 		pass(time.Minute)
-		for _, shown := range [][]Observation{shown, f.seen()} {
+		for _, shown := range [][]Observation{shown, r.seen()} {
 			if codes := reasonsOf(shown); codes != "[ProbeFailed]" {
 				t.Errorf("it has shown %s", codes)
 			}
@@ -162,10 +162,10 @@ func TestFleetShowsReasons(t *testing.T) {
 			s := serveWeb(t, 1)
 			s.put(event(t, "mount", "Pod", "web-1-1", "FailedMount", "no such secret"))
 			s.delay("list events", delay)
-			f := s.follower(t, closely(), true, false)
-			f.follow(t.Context(), web())
+			r := s.follower(t, closely(), true, false)
+			r.follow(t.Context(), web())
 			pass(time.Minute)
-			if codes := reasonsOf(f.seen()); codes != want {
+			if codes := reasonsOf(r.seen()); codes != want {
 				t.Errorf("%s: it has shown %s", delay, codes)
 			}
 		})

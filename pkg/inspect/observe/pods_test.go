@@ -14,14 +14,14 @@ import (
 )
 
 // pods returns the pods in each shown observation of the Deployment, without repetitions.
-func (f *recorder) pods(t *testing.T) []string {
+func (r *recorder) pods(t *testing.T) []string {
 	t.Helper()
 	var all []string
-	for _, s := range f.seen() {
-		if s.Name != "web" || len(s.Report.Events) > 0 {
-			t.Errorf("it shows %+v", s)
+	for _, o := range r.seen() {
+		if o.Name != "web" || len(o.Report.Events) > 0 {
+			t.Errorf("it shows %+v", o)
 		}
-		all = append(all, podsOf(s.Report))
+		all = append(all, podsOf(o.Report))
 	}
 	return slices.Compact(all)
 }
@@ -41,8 +41,8 @@ func TestFollowPods(t *testing.T) {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
 			ctx, stop := context.WithCancelCause(t.Context())
-			f := s.follower(t, Extent{Depth: Below}, false, true)
-			w := f.follow(ctx, web())
+			r := s.follower(t, Extent{Depth: Below}, false, true)
+			w := r.follow(ctx, web())
 			if want := []string{"list deployments", "list pods", "list replicasets", "watch deployments", "watch pods", "watch replicasets"}; !slices.Equal(s.sent(), want) {
 				t.Errorf("it sends %v, want %v", s.sent(), want)
 			}
@@ -50,12 +50,12 @@ func TestFollowPods(t *testing.T) {
 			pass(time.Second)
 			s.remove(podOf(t, "web-1", 0, true))
 			pass(time.Second)
-			if want := []string{"[web-1-0 true web-1-1 false]", "[web-1-0 true web-1-1 true]", "[web-1-1 true]"}; w.over() || !slices.Equal(f.pods(t), want) {
-				t.Errorf("%s: it has seen %q, ended: %t, %v", what, f.pods(t), w.over(), w.err)
+			if want := []string{"[web-1-0 true web-1-1 false]", "[web-1-0 true web-1-1 true]", "[web-1-1 true]"}; w.over() || !slices.Equal(r.pods(t), want) {
+				t.Errorf("%s: it has seen %q, ended: %t, %v", what, r.pods(t), w.over(), w.err)
 			}
 			test.end(s, stop)
-			if pass(time.Second); !w.over() || !errors.Is(w.err, test.want) || len(f.failed) > 0 {
-				t.Errorf("%s: it has ended: %t, %v, %v", what, w.over(), w.err, f.failed)
+			if pass(time.Second); !w.over() || !errors.Is(w.err, test.want) || len(r.failed) > 0 {
+				t.Errorf("%s: it has ended: %t, %v, %v", what, w.over(), w.err, r.failed)
 			}
 			stop(nil)
 		})
@@ -66,20 +66,20 @@ func TestFollowPods(t *testing.T) {
 func TestFollowPodsOfAServerThatFails(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
-		f := newServer(t).follower(t, Extent{Depth: Below}, false, true)
-		if w := f.follow(t.Context(), web()); !w.over() || !apierrors.IsNotFound(w.err) || len(f.seen()) > 0 {
-			t.Errorf("of what is not there it says %v, %v", w.err, f.seen())
+		r := newServer(t).follower(t, Extent{Depth: Below}, false, true)
+		if w := r.follow(t.Context(), web()); !w.over() || !apierrors.IsNotFound(w.err) || len(r.seen()) > 0 {
+			t.Errorf("of what is not there it says %v, %v", w.err, r.seen())
 		}
 		s := serveWeb(t, 1)
 		back := s.fail("list pods")
-		f = s.follower(t, Extent{Depth: Below}, false, true)
-		w := f.follow(t.Context(), web())
-		if w.over() || len(f.seen()) > 0 {
-			t.Errorf("of a server that fails it says %v, %v", w.err, f.seen())
+		r = s.follower(t, Extent{Depth: Below}, false, true)
+		w := r.follow(t.Context(), web())
+		if w.over() || len(r.seen()) > 0 {
+			t.Errorf("of a server that fails it says %v, %v", w.err, r.seen())
 		}
 		back()
-		if pass(5 * time.Second); w.over() || len(f.pods(t)) != 1 {
-			t.Errorf("of a server that is back it says %v, %v", w.err, f.pods(t))
+		if pass(5 * time.Second); w.over() || len(r.pods(t)) != 1 {
+			t.Errorf("of a server that is back it says %v, %v", w.err, r.pods(t))
 		}
 	})
 }

@@ -30,10 +30,10 @@ type Extent struct {
 }
 
 // Read reads a single target. See Reader.Read.
-func Read(ctx context.Context, c *kube.Clients, t Target, x Extent) (status.Snapshot, Target, error) {
+func Read(ctx context.Context, c *kube.Clients, t Target, e Extent) (status.Snapshot, Target, error) {
 	r := NewReader(ctx, c, false)
 	defer r.Stop()
-	return r.Read(ctx, t, x)
+	return r.Read(ctx, t, e)
 }
 
 // Reader reads targets without watching them.
@@ -46,12 +46,12 @@ func NewReader(ctx context.Context, c *kube.Clients, several bool) *Reader {
 }
 
 // Read returns a snapshot of a target, and the target with its object. If t.Object is nil, Read reads the object first.
-func (r *Reader) Read(ctx context.Context, t Target, x Extent) (status.Snapshot, Target, error) {
-	m := newModel(r.Feeds, t, x, func() {})
+func (r *Reader) Read(ctx context.Context, t Target, e Extent) (status.Snapshot, Target, error) {
+	m := newModel(r.Feeds, t, e, func() {})
 	m.patient = true
 	if err := t.Read(ctx, r.Dynamic); err != nil {
 		return status.Snapshot{}, t, err
 	}
-	e, _, err := m.look(ctx, t.Object)
-	return e, t, err
+	s, _, err := m.look(ctx, t.Object)
+	return s, t, err
 }

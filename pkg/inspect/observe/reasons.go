@@ -32,62 +32,62 @@ const (
 // withReasons adds objects that can explain why the target is not ready, and returns the report. If pods have
 // probes, it reads events even for a ready target, because a container that a probe has killed stays ready
 // until its grace period is over.
-func (m *model) withReasons(ctx context.Context, e *status.Snapshot) (status.Report, error) {
-	r := status.NewReport(*e)
+func (m *model) withReasons(ctx context.Context, s *status.Snapshot) (status.Report, error) {
+	r := status.NewReport(*s)
 	if m.extent.Depth < Reasons {
 		return r, nil
 	}
-	if r.Verdict.Settled() && e.Probed() {
-		if err := m.addEvents(ctx, e, m.eventFeeds(*e, nil)); err != nil {
+	if r.Verdict.Settled() && s.Probed() {
+		if err := m.addEvents(ctx, s, m.eventFeeds(*s, nil)); err != nil {
 			return r, err
 		}
-		r = status.NewReport(*e)
+		r = status.NewReport(*s)
 	}
 	if r.Verdict.Settled() && m.extent.Depth < Details {
 		return r, nil
 	}
-	err := m.addReasons(ctx, e, r)
-	return status.NewReport(*e), err
+	err := m.addReasons(ctx, s, r)
+	return status.NewReport(*s), err
 }
 
 // addReasons adds events, nodes, and run-controllers.
-func (m *model) addReasons(ctx context.Context, e *status.Snapshot, r status.Report) error {
+func (m *model) addReasons(ctx context.Context, s *status.Snapshot, r status.Report) error {
 	namespaces := slices.Compact([]string{m.target.Namespace, apis.LeaseNamespaceForAll})
-	if e.Object.Foreign {
+	if s.Object.Foreign {
 		namespaces = nil // no run-controller reconciles the object
 	}
 	for _, namespace := range namespaces {
 		m.Leases(namespace) // start to read the leases in the background
 	}
-	err := m.addExplanations(ctx, e, r)
+	err := m.addExplanations(ctx, s, r)
 	if !m.patient && follow.Transient(err) {
 		m.partial, err = true, nil // the feed retries
 	}
 	if err == nil && namespaces != nil {
-		err = m.addLoops(ctx, e, namespaces)
+		err = m.addLoops(ctx, s, namespaces)
 	}
 	return err
 }
 
 // addExplanations adds events, and the nodes of pods whose state the events do not explain.
-func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r status.Report) error {
-	from := m.eventFeeds(*e, unready(r))
+func (m *model) addExplanations(ctx context.Context, s *status.Snapshot, r status.Report) error {
+	from := m.eventFeeds(*s, unready(r))
 	if slices.ContainsFunc(from, func(f *feeds.Events) bool { return m.lacks(f) }) {
 		return nil
 	}
-	if err := m.addEvents(ctx, e, from); err != nil {
+	if err := m.addEvents(ctx, s, from); err != nil {
 		return err
 	}
-	if len(e.Events) > 0 {
-		r = status.NewReport(*e)
+	if len(s.Events) > 0 {
+		r = status.NewReport(*s)
 	}
-	return m.addNodes(ctx, e, r.Pods)
+	return m.addNodes(ctx, s, r.Pods)
 }
 
 // eventFeeds subscribes to feeds of events, and returns the feeds. If events are watched, a single feed contains all
 // events in the namespace except for the events of normal pod starts. If events are listed once, the feeds contain at
 // least the events about the given objects or, if no objects are given, the Killing events of all pods.
-func (m *model) eventFeeds(e status.Snapshot, about []types.UID) []*feeds.Events {
+func (m *model) eventFeeds(s status.Snapshot, about []types.UID) []*feeds.Events {
 	var selectors []string
 	switch {
 	case !m.Once:
@@ -103,7 +103,7 @@ func (m *model) eventFeeds(e status.Snapshot, about []types.UID) []*feeds.Events
 	}
 	all := make([]*feeds.Events, len(selectors))
 	for i, selector := range selectors {
-		all[i] = m.Events(e.Object.Namespace, selector)
+		all[i] = m.Events(s.Object.Namespace, selector)
 		m.subscribe(all[i])
 	}
 	return all
@@ -139,21 +139,21 @@ func unready(r status.Report) []types.UID {
 	return uids
 }
 
-func (m *model) addEvents(ctx context.Context, e *status.Snapshot, from []*feeds.Events) error {
-	about := belonging(*e)
-	e.Events = nil
+func (m *model) addEvents(ctx context.Context, s *status.Snapshot, from []*feeds.Events) error {
+	about := belonging(*s)
+	s.Events = nil
 	for _, f := range from {
 		index, err := contents(ctx, m, f)
 		if err != nil {
-			return unlessUnavailable("events", e, err)
+			return unlessUnavailable("events", s, err)
 		}
 		for uid := range about {
 			for _, event := range index.Of[uid] {
-				e.Events = append(e.Events, *event)
+				s.Events = append(s.Events, *event)
 			}
 		}
 	}
-	slices.SortFunc(e.Events, func(a, b corev1.Event) int {
+	slices.SortFunc(s.Events, func(a, b corev1.Event) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})
 	return nil
@@ -161,9 +161,9 @@ func (m *model) addEvents(ctx context.Context, e *status.Snapshot, from []*feeds
 
 // addNodes adds the nodes of pods that are not ready for an unknown reason. Each node is read by
 // name, because a large cluster has many nodes.
-func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []problem.Pod) error {
+func (m *model) addNodes(ctx context.Context, s *status.Snapshot, pods []problem.Pod) error {
 	names := unexplainedNodes(pods)
-	e.Nodes = make(map[string]*corev1.Node, len(names))
+	s.Nodes = make(map[string]*corev1.Node, len(names))
 	for _, name := range names {
 		f := m.Node(name)
 		f.Subscribe(m, func(...types.UID) { m.notify() }) // every change of the node is relevant
@@ -172,11 +172,11 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []problem
 		}
 		index, err := contents(ctx, m, f)
 		if err != nil {
-			return unlessUnavailable("nodes", e, err)
+			return unlessUnavailable("nodes", s, err)
 		}
-		e.Nodes[name] = nil // nil means that the node does not exist
+		s.Nodes[name] = nil // nil means that the node does not exist
 		for _, node := range index.Of[""] {
-			e.Nodes[name] = node
+			s.Nodes[name] = node
 		}
 	}
 	return nil
@@ -197,7 +197,7 @@ func unexplainedNodes(pods []problem.Pod) []string {
 
 // addLoops adds the run-controllers that have leases in the namespaces. It does not subscribe to the leases,
 // because every renewal would cause another observation.
-func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []string) error {
+func (m *model) addLoops(ctx context.Context, s *status.Snapshot, namespaces []string) error {
 	loops := []leaserecord.Loop{}
 	for _, namespace := range namespaces {
 		f := m.Leases(namespace)
@@ -210,25 +210,25 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []s
 			loops = append(loops, loop)
 		}
 		if err != nil {
-			return unlessUnavailable("leases in "+namespace, e, err)
+			return unlessUnavailable("leases in "+namespace, s, err)
 		}
 	}
 	slices.SortStableFunc(loops, func(a, b leaserecord.Loop) int { return strings.Compare(a.Holder, b.Holder) })
-	e.Loops = loops
+	s.Loops = loops
 	return nil
 }
 
 // unlessUnavailable returns err, or nil if err means that the server does not serve the resource or that the
 // user is not allowed to read it. It adds a forbidden resource to Unread.
-func unlessUnavailable(what string, e *status.Snapshot, err error) error {
+func unlessUnavailable(what string, s *status.Snapshot, err error) error {
 	if kube.NotServed(err) {
 		return nil
 	}
 	if !apierrors.IsForbidden(err) {
 		return err
 	}
-	if !slices.Contains(e.Unread, what) {
-		e.Unread = append(e.Unread, what)
+	if !slices.Contains(s.Unread, what) {
+		s.Unread = append(s.Unread, what)
 	}
 	return nil
 }

@@ -74,11 +74,11 @@ func (s script) run(t *testing.T) {
 			writes := parse(t, string(step.Write)).Object
 			w.write(writes)
 			synctest.Wait()
-			e, now, err := Read(t.Context(), w.clients(), w.target, Extent{Depth: Below})
+			snapshot, now, err := Read(t.Context(), w.clients(), w.target, Extent{Depth: Below})
 			if err != nil {
 				t.Fatal(err)
 			}
-			once := status.NewReport(e)
+			once := status.NewReport(snapshot)
 			m.history.counted = writes["count"] != nil || m.history.counted
 			_, wait, err := m.look(t.Context(), now.Object)
 			if err != nil {

@@ -79,9 +79,9 @@ func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 	} {
 		s := serveWeb(t, test.ready)
 		test.change(s)
-		e, read, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
-		if err != nil || read.Object.GetName() != "web" || len(e.Pods) != 2 || status.NewReport(e).Verdict.Settled() != (test.ready == 2) {
-			t.Errorf("%s: %+v, %v", test.what, e, err)
+		snapshot, read, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
+		if err != nil || read.Object.GetName() != "web" || len(snapshot.Pods) != 2 || status.NewReport(snapshot).Verdict.Settled() != (test.ready == 2) {
+			t.Errorf("%s: %+v, %v", test.what, snapshot, err)
 		}
 		if got := s.sent(); !slices.Equal(got, test.want) {
 			t.Errorf("%s: it sends %v, want %v", test.what, got, test.want)
@@ -115,8 +115,8 @@ func TestReadSeesWhatProbesEnd(t *testing.T) {
 		s.put(probe(t, podOf(t, "web-1", 0, true), 0))
 		s.put(event(t, "kill", "Pod", "web-1-0", "Killing", test.message))
 		s.put(event(t, "other", "Pod", "web-1-1", "Unhealthy", "it fails"))
-		e, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
-		if r := status.NewReport(e); err != nil || r.Verdict != test.verdict || s.count("list events") != test.want {
+		snapshot, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
+		if r := status.NewReport(snapshot); err != nil || r.Verdict != test.verdict || s.count("list events") != test.want {
 			t.Errorf("%s: %s (%s), %d lists of events, %v", test.what, r.Verdict, r.Reason, s.count("list events"), err)
 		}
 	}
@@ -137,12 +137,12 @@ func TestReadAll(t *testing.T) {
 		stranger.SetLabels(nil)
 		s.put(stranger)
 		s.put(event(t, "first", "ImoocPod", "foo", "Odd", "it is odd"))
-		e, _, err := Read(t.Context(), s.clients(), foo(), Extent{Depth: Details, Competitors: true})
-		if err != nil || len(e.Autoscalers) != 1 || len(e.Budgets) != 1 || len(e.Events) != 1 || e.Events[0].Reason != "Odd" || len(e.Unread) > 0 {
-			t.Errorf("with %d ready: %+v, %v", ready, e, err)
+		snapshot, _, err := Read(t.Context(), s.clients(), foo(), Extent{Depth: Details, Competitors: true})
+		if err != nil || len(snapshot.Autoscalers) != 1 || len(snapshot.Budgets) != 1 || len(snapshot.Events) != 1 || snapshot.Events[0].Reason != "Odd" || len(snapshot.Unread) > 0 {
+			t.Errorf("with %d ready: %+v, %v", ready, snapshot, err)
 		}
 		var holders []string
-		for _, loop := range e.Loops {
+		for _, loop := range snapshot.Loops {
 			holders = append(holders, loop.Holder)
 		}
 		if !slices.Equal(holders, []string{"everywhere", "here"}) {
@@ -165,9 +165,9 @@ func TestLoopsOfTheNamespaceOfAll(t *testing.T) {
 		obj := imoocPod(t, 2, 1)
 		obj.SetNamespace(namespace)
 		s.put(obj)
-		e, _, err := Read(t.Context(), s.clients(), Target{Kind: imoocPods(), Namespace: namespace, Name: "foo"}, Extent{Depth: Reasons})
-		if err != nil || len(e.Loops) != 1 || s.count("list leases") != want {
-			t.Errorf("in %s: %v, %d lists, %v", namespace, e.Loops, s.count("list leases"), err)
+		snapshot, _, err := Read(t.Context(), s.clients(), Target{Kind: imoocPods(), Namespace: namespace, Name: "foo"}, Extent{Depth: Reasons})
+		if err != nil || len(snapshot.Loops) != 1 || s.count("list leases") != want {
+			t.Errorf("in %s: %v, %d lists, %v", namespace, snapshot.Loops, s.count("list leases"), err)
 		}
 	}
 }
@@ -190,15 +190,15 @@ func TestReadWithoutRights(t *testing.T) {
 		s := serveFoo(t, 1)
 		s.forbid(test.request)
 		c := s.clients()
-		e, _, err := Read(t.Context(), c, foo(), Extent{Depth: Details, Competitors: true})
-		if test.unread != "" && (err != nil || !slices.Equal(e.Unread, []string{test.unread})) {
-			t.Errorf("without the right to %s: not read is %v, %v", test.request, e.Unread, err)
+		snapshot, _, err := Read(t.Context(), c, foo(), Extent{Depth: Details, Competitors: true})
+		if test.unread != "" && (err != nil || !slices.Equal(snapshot.Unread, []string{test.unread})) {
+			t.Errorf("without the right to %s: not read is %v, %v", test.request, snapshot.Unread, err)
 		}
 		if test.unread == "" && !apierrors.IsForbidden(err) {
 			t.Errorf("without the right to %s: %v", test.request, err)
 		}
-		if test.request == "list leases" && e.Loops != nil {
-			t.Errorf("without the right to read leases there are %v", e.Loops)
+		if test.request == "list leases" && snapshot.Loops != nil {
+			t.Errorf("without the right to read leases there are %v", snapshot.Loops)
 		}
 		s.Permit()
 		s.fail(test.request)
@@ -210,12 +210,12 @@ func TestReadWithoutRights(t *testing.T) {
 	s.put(probe(t, podOf(t, "web-1", 0, true), 0))
 	s.forbid("list events")
 	c := s.clients()
-	if e, _, err := Read(t.Context(), c, web(), Extent{Depth: Reasons}); err != nil || !slices.Equal(e.Unread, []string{"events"}) || !status.NewReport(e).Verdict.Settled() {
-		t.Errorf("of what probes end: not read is %v, %v", e.Unread, err)
+	if snapshot, _, err := Read(t.Context(), c, web(), Extent{Depth: Reasons}); err != nil || !slices.Equal(snapshot.Unread, []string{"events"}) || !status.NewReport(snapshot).Verdict.Settled() {
+		t.Errorf("of what probes end: not read is %v, %v", snapshot.Unread, err)
 	}
 	// With Details, Read requests events several times, but Unread lists them only once.
-	if e, _, err := Read(t.Context(), c, web(), Extent{Depth: Details, Competitors: true}); err != nil || !slices.Equal(e.Unread, []string{"events"}) {
-		t.Errorf("of all that there is: not read is %v, %v", e.Unread, err)
+	if snapshot, _, err := Read(t.Context(), c, web(), Extent{Depth: Details, Competitors: true}); err != nil || !slices.Equal(snapshot.Unread, []string{"events"}) {
+		t.Errorf("of all that there is: not read is %v, %v", snapshot.Unread, err)
 	}
 	s.Permit()
 	s.fail("list events")
@@ -252,9 +252,9 @@ func TestReadEvents(t *testing.T) {
 		for j := range test.others {
 			s.put(event(t, fmt.Sprintf("b-%d", j), "Pod", "other", "Odd", "it is odd"))
 		}
-		e, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
-		if err != nil || len(e.Events) != test.found || s.count("list events") != test.lists {
-			t.Errorf("%s: %d events in %d lists, %v, want %d in %d", test.what, len(e.Events), s.count("list events"), err, test.found, test.lists)
+		snapshot, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
+		if err != nil || len(snapshot.Events) != test.found || s.count("list events") != test.lists {
+			t.Errorf("%s: %d events in %d lists, %v, want %d in %d", test.what, len(snapshot.Events), s.count("list events"), err, test.found, test.lists)
 		}
 		s.fail("list events")
 		if _, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons}); !apierrors.IsInternalError(err) {
@@ -270,9 +270,9 @@ func TestEventsOfPodsThatAreReady(t *testing.T) {
 	s.put(event(t, "a", "Pod", "web-1-0", "Odd", "it is ready"))
 	s.put(event(t, "b", "Pod", "web-1-1", "Odd", "it is not"))
 	s.put(event(t, "c", "ReplicaSet", "web-1", "Odd", "it is between"))
-	e, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
-	if err != nil || len(e.Events) != 2 || e.Events[0].Message != "it is not" || e.Events[1].Message != "it is between" {
-		t.Errorf("%+v, %v", e.Events, err)
+	snapshot, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
+	if err != nil || len(snapshot.Events) != 2 || snapshot.Events[0].Message != "it is not" || snapshot.Events[1].Message != "it is between" {
+		t.Errorf("%+v, %v", snapshot.Events, err)
 	}
 }
 
@@ -302,9 +302,9 @@ func TestUnexplainedNodes(t *testing.T) {
 	s := serveWeb(t, 0)
 	s.put(set(t, podOf(t, "web-1", 1, false), "none", "spec", "nodeName"))
 	s.put(set(t, broken(t, 2), "explained", "spec", "nodeName"))
-	e, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
-	if none, read := e.Nodes["none"]; err != nil || len(e.Nodes) != 2 || e.Nodes["node-1"] == nil || !read || none != nil {
-		t.Errorf("the nodes are %v, %v", e.Nodes, err)
+	snapshot, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
+	if none, read := snapshot.Nodes["none"]; err != nil || len(snapshot.Nodes) != 2 || snapshot.Nodes["node-1"] == nil || !read || none != nil {
+		t.Errorf("the nodes are %v, %v", snapshot.Nodes, err)
 	}
 }
 

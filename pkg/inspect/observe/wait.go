@@ -34,18 +34,18 @@ type WaitTarget struct {
 	Reached func(Observation) error
 }
 
-// holds returns an error if the UID of the object differs from w.UID, or if Check fails.
-func (w WaitTarget) holds(s Observation) error {
+// holds returns an error if the UID of the object differs from goal.UID, or if Check fails.
+func (goal WaitTarget) holds(o Observation) error {
 	switch {
-	case s.Object == nil:
+	case o.Object == nil:
 		return nil
-	case w.UID != "" && s.Object.GetUID() != w.UID:
-		return fmt.Errorf("%s was %w during the wait, and another object has its name", s.Target, outcome.ErrGone)
-	case w.Check == nil:
+	case goal.UID != "" && o.Object.GetUID() != goal.UID:
+		return fmt.Errorf("%s was %w during the wait, and another object has its name", o.Target, outcome.ErrGone)
+	case goal.Check == nil:
 		return nil
 	}
-	if err := w.Check(s.Object); err != nil {
-		return fmt.Errorf("%s: %w", s.Target, err)
+	if err := goal.Check(o.Object); err != nil {
+		return fmt.Errorf("%s: %w", o.Target, err)
 	}
 	return nil
 }
@@ -76,107 +76,107 @@ type Waiter struct {
 
 // Wait waits until the conditions of all targets are met. It returns an error or nil for each target, in the
 // order of the targets.
-func (a *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
+func (w *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
 	// The feeds must outlive the deadline, because explain still uses them.
-	f := NewFollower(ctx, a.Clients, a.Connection, Extent{Depth: Reasons, Competitors: a.Closely}, len(all) > 1, a.Closely)
+	f := NewFollower(ctx, w.Clients, w.Connection, Extent{Depth: Reasons, Competitors: w.Closely}, len(all) > 1, w.Closely)
 	defer f.Stop()
-	f.patient = a.Limits.Once
-	if a.Limits.Timeout > 0 {
+	f.patient = w.Limits.Once
+	if w.Limits.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, a.Limits.Timeout, outcome.ErrTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, w.Limits.Timeout, outcome.ErrTimeout)
 		defer cancel()
 	}
 	errs := make([]error, len(all))
 	var running sync.WaitGroup
-	for i, w := range all {
-		running.Go(func() { errs[i] = kube.Explain(w.Target.Kind, a.waitOne(ctx, f, w)) })
+	for i, goal := range all {
+		running.Go(func() { errs[i] = kube.Explain(goal.Target.Kind, w.waitOne(ctx, f, goal)) })
 	}
 	running.Wait()
 	return errs
 }
 
 // waitOne waits for the conditions of a target, one after the other, and then calls Reached.
-func (a *Waiter) waitOne(ctx context.Context, f *Follower, w WaitTarget) error {
+func (w *Waiter) waitOne(ctx context.Context, f *Follower, goal WaitTarget) error {
 	var last Observation
-	for i, g := range w.Conditions {
+	for i, c := range goal.Conditions {
 		var err error
-		if last, err = a.waitCondition(ctx, f, w, g, i == len(w.Conditions)-1); err != nil {
+		if last, err = w.waitCondition(ctx, f, goal, c, i == len(goal.Conditions)-1); err != nil {
 			return err
 		}
 	}
-	if w.Reached == nil {
+	if goal.Reached == nil {
 		return nil
 	}
-	a.showing.Lock()
-	defer a.showing.Unlock()
-	return w.Reached(last)
+	w.showing.Lock()
+	defer w.showing.Unlock()
+	return goal.Reached(last)
 }
 
 // waitCondition waits until one condition of a target is met, and returns the last observation.
-func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g Condition, isLast bool) (Observation, error) {
-	period := grace.Period{For: a.Limits.FailAfter, Endless: !a.Limits.FailFast || !g.FailsFast}
+func (w *Waiter) waitCondition(ctx context.Context, f *Follower, goal WaitTarget, c Condition, isLast bool) (Observation, error) {
+	period := grace.Period{For: w.Limits.FailAfter, Endless: !w.Limits.FailFast || !c.FailsFast}
 	var last, shown *Observation
 	seen := false
 	var held steady
 	if isLast {
-		held.wanted = a.Limits.Settle
+		held.wanted = w.Limits.Settle
 	}
 	unexplained := steady{wanted: explaining}
-	err := f.watch(ctx, w, g, func(s Observation) (bool, time.Duration, error) {
-		if err := w.holds(s); err != nil {
+	err := f.watch(ctx, goal, c, func(o Observation) (bool, time.Duration, error) {
+		if err := goal.holds(o); err != nil {
 			return false, 0, err
 		}
-		met, err := g.met(s, seen)
-		seen = seen || s.Object != nil
-		met, left := held.look(met && !s.Partial, s.At)
-		s.Met = met && isLast
-		_, wait := unexplained.look(s.Partial, s.At)
-		over, again := period.Look(s.Report, s.At)
+		met, err := c.met(o, seen)
+		seen = seen || o.Object != nil
+		met, left := held.look(met && !o.Partial, o.At)
+		o.Met = met && isLast
+		_, wait := unexplained.look(o.Partial, o.At)
+		over, again := period.Look(o.Report, o.At)
 		if again > 0 {
-			s.GivesUp = s.At.Add(again)
+			o.GivesUp = o.At.Add(again)
 		}
-		if wait == 0 && (shown == nil || met || a.Closely || s.differs(*shown)) {
-			a.tell(s)
-			shown = &s
+		if wait == 0 && (shown == nil || met || w.Closely || o.differs(*shown)) {
+			w.show(o)
+			shown = &o
 		}
-		last = &s
+		last = &o
 		if met || err != nil {
 			return met, 0, err
 		}
-		if err := givesUp(s, g, period.Endless, over); err != nil {
+		if err := givesUp(o, c, period.Endless, over); err != nil {
 			return false, 0, err
 		}
-		if a.Limits.Once {
+		if w.Limits.Once {
 			return false, 0, outcome.ErrTimeout
 		}
-		if again == 0 && g.Tree {
-			again = s.recheck()
+		if again == 0 && c.Tree {
+			again = o.recheck()
 		}
 		return false, cmp.Or(left, wait, again), nil
 	})
 	if err == nil {
 		return *last, nil
 	}
-	return Observation{}, notMet(ctx, w, g, last, err)
+	return Observation{}, notMet(ctx, goal, c, last, err)
 }
 
 // givesUp returns an error if a complete observation ends the wait before its timeout. over means that the
 // object has failed for too long. endless means that neither a failure nor a pause ends the wait. A pause
 // does not end a wait for a count that takes effect despite the pause.
-func givesUp(s Observation, g Condition, endless, over bool) error {
+func givesUp(o Observation, c Condition, endless, over bool) error {
 	switch {
-	case s.Partial:
+	case o.Partial:
 		return nil
-	case s.Report.Verdict == status.Paused && !endless && (!g.CountOnly || !s.Report.Counts):
-		return &FailedError{s, outcome.ErrPaused}
+	case o.Report.Verdict == status.Paused && !endless && (!c.CountOnly || !o.Report.Counts):
+		return &FailedError{o, outcome.ErrPaused}
 	case over:
-		return &FailedError{s, outcome.ErrFailed}
+		return &FailedError{o, outcome.ErrFailed}
 	}
 	return nil
 }
 
 // notMet returns the error of a wait. After a timeout or an interruption, it includes the last known state.
-func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, err error) error {
+func notMet(ctx context.Context, goal WaitTarget, c Condition, last *Observation, err error) error {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = outcome.ErrInterrupted
 	}
@@ -190,11 +190,11 @@ func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, e
 			if errors.Is(err, outcome.ErrTimeout) {
 				explain(ctx, last)
 			}
-			seen = escape.Line(g.now(*last))
+			seen = escape.Line(c.now(*last))
 		}
-		err = fmt.Errorf("wait for %s %s: %w; last seen: %s", w.Target, g.What, err, seen)
+		err = fmt.Errorf("wait for %s %s: %w; last seen: %s", goal.Target, c.What, err, seen)
 	default:
-		return fmt.Errorf("wait for %s %s: %w", w.Target, g.What, err)
+		return fmt.Errorf("wait for %s %s: %w", goal.Target, c.What, err)
 	}
 	if last != nil {
 		err = outcome.WithAdvice(err, last.Report.Hint)
@@ -226,15 +226,15 @@ type steady struct {
 
 // look records whether the condition is met. done reports whether it has been met for long enough. left is
 // the remaining time, or zero if the condition is not met.
-func (h *steady) look(met bool, now time.Time) (done bool, left time.Duration) {
+func (s *steady) look(met bool, now time.Time) (done bool, left time.Duration) {
 	if !met {
-		h.since = time.Time{}
+		s.since = time.Time{}
 		return false, 0
 	}
-	if h.since.IsZero() {
-		h.since = now
+	if s.since.IsZero() {
+		s.since = now
 	}
-	left = max(0, h.wanted-now.Sub(h.since))
+	left = max(0, s.wanted-now.Sub(s.since))
 	return left == 0, left
 }
 
@@ -256,19 +256,19 @@ func (e *FailedError) Error() string {
 func (e *FailedError) Unwrap() error { return e.Err }
 
 // recheck returns the time until the next observation if nothing changes. Zero means that the backstop applies.
-func (s Observation) recheck() time.Duration {
-	switch s.Report.ReasonCode {
+func (o Observation) recheck() time.Duration {
+	switch o.Report.ReasonCode {
 	case problem.CodeChildNotReady, problem.CodeStatusBehind, problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeConditionFalse:
 		return follow.Pause // the verdict can change without a watch event
 	}
-	return s.Report.Recheck
+	return o.Report.Recheck
 }
 
-func (a *Waiter) tell(s Observation) {
-	if a.Show == nil {
+func (w *Waiter) show(o Observation) {
+	if w.Show == nil {
 		return
 	}
-	a.showing.Lock()
-	defer a.showing.Unlock()
-	a.Show(s)
+	w.showing.Lock()
+	defer w.showing.Unlock()
+	w.Show(o)
 }

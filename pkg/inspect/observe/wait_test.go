@@ -24,7 +24,7 @@ import (
 func TestSteady(t *testing.T) {
 	t.Parallel()
 	begun := time.Unix(1000, 0)
-	h := steady{wanted: 30 * time.Second}
+	s := steady{wanted: 30 * time.Second}
 	for _, look := range []struct {
 		at   int
 		met  bool
@@ -40,7 +40,7 @@ func TestSteady(t *testing.T) {
 		{51, true, true, 0},
 		{99, true, true, 0},
 	} {
-		done, left := h.look(look.met, begun.Add(time.Duration(look.at)*time.Second))
+		done, left := s.look(look.met, begun.Add(time.Duration(look.at)*time.Second))
 		if done != look.done || left != time.Duration(look.left)*time.Second {
 			t.Errorf("after %d s: %t, %s left", look.at, done, left)
 		}
@@ -56,10 +56,10 @@ func limits(timeout, failAfter time.Duration) Limits {
 }
 
 // waitFor starts a wait for conditions of a single target. The result of the wait is the error of that target.
-func (s *server) waitFor(t *testing.T, a *Waiter, target Target, all ...Condition) *waiting {
+func (s *server) waitFor(t *testing.T, w *Waiter, target Target, all ...Condition) *waiting {
 	t.Helper()
-	a.Clients = s.clients()
-	return begin(func() error { return a.Wait(t.Context(), []WaitTarget{{Target: target, Conditions: all}})[0] })
+	w.Clients = s.clients()
+	return begin(func() error { return w.Wait(t.Context(), []WaitTarget{{Target: target, Conditions: all}})[0] })
 }
 
 // broken returns a pod that cannot start.
@@ -148,7 +148,7 @@ func TestWaitForWhatHasFailed(t *testing.T) {
 				givesUp = time.Now().Add(5 * time.Second)
 			}
 			var shown Observation
-			w := s.waitFor(t, &Waiter{Limits: test.limits, Show: func(s Observation) { shown = s }}, web(), test.condition)
+			w := s.waitFor(t, &Waiter{Limits: test.limits, Show: func(o Observation) { shown = o }}, web(), test.condition)
 			if shown.Report.Verdict != status.Failed || !shown.GivesUp.Equal(givesUp) {
 				t.Errorf("%s: it is %s, and gives up at %s, want %s", what, shown.State(), shown.GivesUp, givesUp)
 			}
@@ -227,10 +227,10 @@ func TestWaitForOneAfterTheOther(t *testing.T) {
 		s := newServer(t)
 		var met []string
 		refused := errors.New("it is refused")
-		a := &Waiter{Clients: s.clients(), Show: func(s Observation) { met = append(met, fmt.Sprint(s.Report.Verdict, " ", s.Met)) }}
+		waiter := &Waiter{Clients: s.clients(), Show: func(o Observation) { met = append(met, fmt.Sprint(o.Report.Verdict, " ", o.Met)) }}
 		var reached Observation
 		w := begin(func() error {
-			return a.Wait(t.Context(), []WaitTarget{{Target: web(), Conditions: []Condition{Created(), Ready(), Gone()}, Reached: func(s Observation) error { reached = s; return refused }}})[0]
+			return waiter.Wait(t.Context(), []WaitTarget{{Target: web(), Conditions: []Condition{Created(), Ready(), Gone()}, Reached: func(o Observation) error { reached = o; return refused }}})[0]
 		})
 		s.put(deployment(t, 0, 0))
 		pass(time.Second)
@@ -280,8 +280,8 @@ func TestWaitForSeveral(t *testing.T) {
 			s.put(other)
 		}
 		named := func(name string) Target { return Target{Kind: deployments(), Namespace: "ns", Name: name} }
-		a := &Waiter{Clients: s.clients(), Limits: Limits{Timeout: time.Minute}}
-		errs := a.Wait(t.Context(), []WaitTarget{
+		w := &Waiter{Clients: s.clients(), Limits: Limits{Timeout: time.Minute}}
+		errs := w.Wait(t.Context(), []WaitTarget{
 			{Target: named("web"), Conditions: []Condition{Ready()}},
 			{Target: named("zero"), Conditions: []Condition{always()}},
 			{Target: named("none"), Conditions: []Condition{Ready()}},
@@ -351,10 +351,10 @@ func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 			var looks atomic.Int64
 			limits := limits(20*time.Second, 0)
 			limits.Settle = test.settle
-			s.waitFor(t, &Waiter{Closely: true, Limits: limits, Show: func(s Observation) {
+			s.waitFor(t, &Waiter{Closely: true, Limits: limits, Show: func(o Observation) {
 				looks.Add(1)
-				if test.condition.Tree && (s.recheck() == follow.Pause) != test.doubt {
-					t.Errorf("%s: %s", what, s.Report.Reason)
+				if test.condition.Tree && (o.recheck() == follow.Pause) != test.doubt {
+					t.Errorf("%s: %s", what, o.Report.Reason)
 				}
 			}}, web(), test.condition)
 			looks.Store(0)

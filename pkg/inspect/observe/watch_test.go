@@ -177,9 +177,9 @@ func TestSelectorThatChanges(t *testing.T) {
 		}
 		s.put(obj)
 		pass(time.Second)
-		e, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
+		snapshot, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
 		synctest.Wait()
-		r := status.NewReport(e)
+		r := status.NewReport(snapshot)
 		shown, want := podsOf(pods.last())+inShort(one.last()), podsOf(r)+inShort(r)
 		if err != nil || len(r.Pods) != 2 || shown != want {
 			t.Errorf("it shows %s and a read says %s, %v", shown, want, err)
@@ -209,15 +209,15 @@ func TestWatchObject(t *testing.T) {
 			s := serveWeb(t, 2)
 			test.target.Target = web()
 			ctx, stop := context.WithCancel(t.Context())
-			c := newWatcher()
-			w := begin(func() error { return c.watchObject(ctx, s.deployments(t), test.target, nil) })
+			changes := newWatcher()
+			w := begin(func() error { return changes.watchObject(ctx, s.deployments(t), test.target, nil) })
 			var seen []string
 			see := func() {
 				word := ""
 				select {
-				case <-c.changed:
-					if word = "none"; c.obj != nil {
-						word = string(c.obj.GetUID())
+				case <-changes.changed:
+					if word = "none"; changes.obj != nil {
+						word = string(changes.obj.GetUID())
 					}
 				default:
 				}
@@ -246,21 +246,21 @@ func TestWatchObject(t *testing.T) {
 func TestNextChange(t *testing.T) {
 	t.Parallel()
 	obj := deployment(t, 1, 1)
-	c := newWatcher()
-	c.set(obj)
-	c.notify()
-	if got, err := c.next(t.Context(), nil); got != obj || err != nil {
+	w := newWatcher()
+	w.set(obj)
+	w.notify()
+	if got, err := w.next(t.Context(), nil); got != obj || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
 	again := make(chan time.Time, 1)
 	again <- time.Time{}
-	if got, err := c.next(t.Context(), again); got != obj || err != nil || len(c.changed) > 0 {
-		t.Errorf("%v, %v, and %d changes", got, err, len(c.changed))
+	if got, err := w.next(t.Context(), again); got != obj || err != nil || len(w.changed) > 0 {
+		t.Errorf("%v, %v, and %d changes", got, err, len(w.changed))
 	}
 	stopped := errors.New("somebody has stopped it")
 	ctx, stop := context.WithCancelCause(t.Context())
 	stop(stopped)
-	if got, err := c.next(ctx, nil); got != nil || !errors.Is(err, stopped) {
+	if got, err := w.next(ctx, nil); got != nil || !errors.Is(err, stopped) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
@@ -299,12 +299,12 @@ func TestHistory(t *testing.T) {
 	t.Parallel()
 	first := time.Unix(1000, 0)
 	look := func(uid types.UID, generation int64, ready int32, at int, children ...types.UID) status.Snapshot {
-		e := status.Snapshot{Now: first.Add(time.Duration(at) * time.Second), Pods: problem.Pods{problem.NewPod(&corev1.Pod{})}, Events: []corev1.Event{{}}}
-		e.Object.UID, e.Object.Generation, e.Object.Ready = uid, generation, ready
+		s := status.Snapshot{Now: first.Add(time.Duration(at) * time.Second), Pods: problem.Pods{problem.NewPod(&corev1.Pod{})}, Events: []corev1.Event{{}}}
+		s.Object.UID, s.Object.Generation, s.Object.Ready = uid, generation, ready
 		for _, child := range children {
-			e.Children = append(e.Children, status.Child{UID: child, Controller: uid})
+			s.Children = append(s.Children, status.Child{UID: child, Controller: uid})
 		}
-		return e
+		return s
 	}
 	h, plain := history{counted: true}, history{}
 	for i, test := range []struct {
@@ -323,13 +323,13 @@ func TestHistory(t *testing.T) {
 		{look("b", 2, 0, 8), false, false, 8},
 		{look("b", 2, 0, 9), false, false, 8},
 	} {
-		e, uncounted := test.look, test.look
-		h.add(&e)
+		s, uncounted := test.look, test.look
+		h.add(&s)
 		plain.add(&uncounted)
-		if e.Acted != test.acted || e.ActedBelow != test.below || !e.Counted || uncounted.Counted || !e.Since.Equal(first.Add(time.Duration(test.since)*time.Second)) {
-			t.Errorf("%d: acted: %t, below: %t, counted: %t, since %s", i, e.Acted, e.ActedBelow, e.Counted, e.Since)
+		if s.Acted != test.acted || s.ActedBelow != test.below || !s.Counted || uncounted.Counted || !s.Since.Equal(first.Add(time.Duration(test.since)*time.Second)) {
+			t.Errorf("%d: acted: %t, below: %t, counted: %t, since %s", i, s.Acted, s.ActedBelow, s.Counted, s.Since)
 		}
-		if len(e.Pods) != 1 || len(e.Events) != 1 || len(h.first.Pods)+len(h.first.Events) > 0 {
+		if len(s.Pods) != 1 || len(s.Events) != 1 || len(h.first.Pods)+len(h.first.Events) > 0 {
 			t.Errorf("%d: it keeps %d pods and %d events", i, len(h.first.Pods), len(h.first.Events))
 		}
 	}
@@ -415,7 +415,7 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 				s.forbid("list pods")
 			}
 			var last Observation
-			w := s.waitFor(t, &Waiter{Show: func(s Observation) { last = s }}, test.target, test.condition)
+			w := s.waitFor(t, &Waiter{Show: func(o Observation) { last = o }}, test.target, test.condition)
 			refused := test.forbidden && test.target.Kind.BuiltIn()
 			if !w.over() || refused != apierrors.IsForbidden(w.err) || !refused && (w.err != nil || !last.Met || last.Report.Verdict != status.Ready) {
 				t.Errorf("%s: it has ended: %t, %v, with %s", what, w.over(), w.err, last.State())
@@ -438,9 +438,9 @@ func TestWaitConfirmsOnce(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := serveSet(t, 2)
 		stop := false
-		g := Ready()
-		g.Met = func(Observation) (bool, error) { return stop, nil }
-		w := s.waitFor(t, &Waiter{}, theSet(), g)
+		c := Ready()
+		c.Met = func(Observation) (bool, error) { return stop, nil }
+		w := s.waitFor(t, &Waiter{}, theSet(), c)
 		for _, step := range []struct{ ready, lists int }{{2, 2}, {2, 2}, {1, 2}, {2, 3}, {2, 3}} {
 			s.put(replicaSet(t, "web-1", 2, step.ready))
 			s.put(setOf(t, step.ready))
@@ -471,8 +471,8 @@ func TestWaitForWhatGoes(t *testing.T) {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveFoo(t, 1)
 			var last Observation
-			a := &Waiter{Show: func(s Observation) { last = s }, Closely: true}
-			w := s.waitFor(t, a, foo(), Condition{Tree: true, Met: Ready().Met})
+			waiter := &Waiter{Show: func(o Observation) { last = o }, Closely: true}
+			w := s.waitFor(t, waiter, foo(), Condition{Tree: true, Met: Ready().Met})
 			change(t, s)
 			if pass(time.Second); !w.over() || !errors.Is(w.err, outcome.ErrGone) || w.err.Error() != "imoocpod/foo was deleted during the wait" {
 				t.Errorf("%s: it has ended: %t, %v, with %s", what, w.over(), w.err, last.State())

@@ -21,46 +21,46 @@ type watcher struct {
 
 func newWatcher() *watcher { return &watcher{changed: make(chan struct{}, 1)} }
 
-func (c *watcher) notify() {
+func (w *watcher) notify() {
 	select {
-	case c.changed <- struct{}{}:
+	case w.changed <- struct{}{}:
 	default: // an observation is already due
 	}
 }
 
 // next waits until something has changed, again fires, or the context ends. It returns the newest version of
 // the object, or nil if the object does not exist.
-func (c *watcher) next(ctx context.Context, again <-chan time.Time) (*unstructured.Unstructured, error) {
+func (w *watcher) next(ctx context.Context, again <-chan time.Time) (*unstructured.Unstructured, error) {
 	select {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
-	case <-c.changed:
+	case <-w.changed:
 	case <-again:
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.obj, nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.obj, nil
 }
 
-func (c *watcher) set(obj *unstructured.Unstructured) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.obj = obj
-	c.notify()
+func (w *watcher) set(obj *unstructured.Unstructured) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.obj = obj
+	w.notify()
 }
 
 // watchObject calls set with each version of the object, or with nil if the object does not exist. An object
 // with the same name and another UID is treated as missing.
-func (c *watcher) watchObject(ctx context.Context, objects dynamic.ResourceInterface, w WaitTarget, connection *follow.Connection) error {
-	uid := w.UID
-	return follow.One(ctx, objects, w.Target.Name, connection, func(obj *unstructured.Unstructured) (bool, error) {
+func (w *watcher) watchObject(ctx context.Context, objects dynamic.ResourceInterface, goal WaitTarget, connection *follow.Connection) error {
+	uid := goal.UID
+	return follow.One(ctx, objects, goal.Target.Name, connection, func(obj *unstructured.Unstructured) (bool, error) {
 		if obj != nil && uid == "" {
 			uid = obj.GetUID()
 		}
 		if obj != nil && obj.GetUID() != uid {
 			obj = nil
 		}
-		c.set(obj)
+		w.set(obj)
 		return false, nil
 	})
 }

@@ -9,11 +9,11 @@ import (
 
 // mustCarryFlags fails the test if a command in a hint lacks the flags of the original command.
 // Such a command could change another cluster or act as another user.
-func mustCarryFlags(t *testing.T, e Snapshot) {
+func mustCarryFlags(t *testing.T, s Snapshot) {
 	t.Helper()
 	const flags = " --context=staging --as=alice"
-	e.Commands = commandline.Context(strings.Fields(flags))
-	r := NewReport(e)
+	s.Commands = commandline.Context(strings.Fields(flags))
+	r := NewReport(s)
 	hints := []string{r.Hint}
 	for _, p := range r.Problems {
 		hints = append(hints, p.Hint)

@@ -16,24 +16,24 @@ import (
 const availableCondition = "Available"
 
 // objectFindings returns the problems of the object and of its children.
-func objectFindings(e Snapshot, events map[types.UID][]corev1.Event) []problem.Finding {
-	o := e.Object
+func objectFindings(s Snapshot, events map[types.UID][]corev1.Event) []problem.Finding {
+	o := s.Object
 	var all []problem.Finding
 	if own := slices.DeleteFunc(slices.Clone(o.Finalizers), byGarbageCollector); !o.Deleted.IsZero() && len(own) > 0 {
 		f := problem.Finding{Since: o.Deleted, Events: events[o.UID]}
-		f.Held(o.Type, o.Namespace, o.Name, own, e.Now, e.Commands)
+		f.Held(o.Type, o.Namespace, o.Name, own, s.Now, s.Commands)
 		all = append(all, f)
 	}
-	all = append(all, problem.Reported(o.newest(), "", o.Namespace, events[o.UID], e.Commands)...)
+	all = append(all, problem.Reported(o.newest(), "", o.Namespace, events[o.UID], s.Commands)...)
 	if o.UserPause.Invalid != "" {
-		all = append(all, problem.Finding{Code: problem.CodeInvalidPause, Message: "it is not paused: " + o.UserPause.Invalid, Hint: e.Commands.Line(howToResume(o))})
+		all = append(all, problem.Finding{Code: problem.CodeInvalidPause, Message: "it is not paused: " + o.UserPause.Invalid, Hint: s.Commands.Line(howToResume(o))})
 	}
 	fatal := slices.ContainsFunc(all, func(f problem.Finding) bool { return f.Fatal })
-	if why := e.reportedFailure(); why != "" && (o.Word.Failed || !fatal) {
+	if why := s.reportedFailure(); why != "" && (o.Word.Failed || !fatal) {
 		all = append(all, problem.Finding{Code: problem.CodeReportedFailure, Message: why, Fatal: true, Events: events[o.UID]})
 	}
-	for _, c := range e.Children {
-		all = append(all, problem.Reported(c.Conditions, c.Kind+"/"+c.Name, o.Namespace, events[c.UID], e.Commands)...)
+	for _, c := range s.Children {
+		all = append(all, problem.Reported(c.Conditions, c.Kind+"/"+c.Name, o.Namespace, events[c.UID], s.Commands)...)
 	}
 	return all
 }
@@ -41,14 +41,14 @@ func objectFindings(e Snapshot, events map[types.UID][]corev1.Event) []problem.F
 // reportedFailure returns the failure that the controller reports, or "" if there is none. If enough
 // pods are ready, only the kind's failed-when expressions can report a failure. If an object has no
 // count and no pods, a broken state and a failed part are failures, too.
-func (e Snapshot) reportedFailure() string {
-	o := e.Object
+func (s Snapshot) reportedFailure() string {
+	o := s.Object
 	claim := o.claim()
 	contradicted := !o.NoCount && o.Desired > 0 && shortfall(o, "") == nil
 	switch {
 	case o.Word.Failed:
 		return "its controller reports: " + o.Word.String()
-	case claim.Meaning == words.Failed && !claim.Part && !contradicted, claim.Meaning >= words.Broken && o.unmeasured() && len(e.Pods) == 0:
+	case claim.Meaning == words.Failed && !claim.Part && !contradicted, claim.Meaning >= words.Broken && o.unmeasured() && len(s.Pods) == 0:
 		return claim.String()
 	}
 	return ""

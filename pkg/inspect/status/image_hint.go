@@ -11,8 +11,8 @@ import (
 
 // hintImages adds a "set image" command to the hint of each image problem unless the pod template
 // already has another image. It suggests an undo only if a pod with another image is ready.
-func hintImages(e Snapshot, problems []problem.Problem) {
-	o := e.Object
+func hintImages(s Snapshot, problems []problem.Problem) {
+	o := s.Object
 	if !o.SetsImage || o.Controller != nil {
 		return
 	}
@@ -21,21 +21,21 @@ func hintImages(e Snapshot, problems []problem.Problem) {
 			continue
 		}
 		failing := ""
-		if at := slices.IndexFunc(e.Pods, func(pod *problem.Pod) bool { return pod.Name == p.Pods[0] }); at >= 0 {
-			failing = imageIn(e.Pods[at].Object, p.Container)
+		if at := slices.IndexFunc(s.Pods, func(pod *problem.Pod) bool { return pod.Name == p.Pods[0] }); at >= 0 {
+			failing = imageIn(s.Pods[at].Object, p.Container)
 		}
 		if now := o.Images[p.Container]; now != "" && failing != "" && now != failing {
 			if o.Kind == "StatefulSet" { // a StatefulSet does not replace a pod that never becomes ready
 				problems[i].Hint += "; the pod template already has another image; to replace these pods: " +
-					e.Commands.Line(commandline.Kubectl("delete", "pod").WithSome(p.Pods).In(o.Namespace))
+					s.Commands.Line(commandline.Kubectl("delete", "pod").WithSome(p.Pods).In(o.Namespace))
 			}
 			continue
 		}
 		set := commandline.Plugin("set", "image", o.argument(), p.Container+"=IMAGE").In(o.Namespace)
-		problems[i].Hint += "; to set another image: " + e.Commands.Line(set)
-		if failing != "" && slices.ContainsFunc(e.Pods, func(pod *problem.Pod) bool { return pod.Ready && imageIn(pod.Object, p.Container) != failing }) {
+		problems[i].Hint += "; to set another image: " + s.Commands.Line(set)
+		if failing != "" && slices.ContainsFunc(s.Pods, func(pod *problem.Pod) bool { return pod.Ready && imageIn(pod.Object, p.Container) != failing }) {
 			undo := commandline.Plugin("undo", o.argument()).In(o.Namespace)
-			problems[i].Hint += "; to return to the last one: " + e.Commands.Line(undo)
+			problems[i].Hint += "; to return to the last one: " + s.Commands.Line(undo)
 		}
 	}
 }

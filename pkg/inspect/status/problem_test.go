@@ -28,7 +28,7 @@ func recorded(t *testing.T, name string) Snapshot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := Snapshot{Nodes: map[string]*corev1.Node{}, Now: lookedAt()}
+	s := Snapshot{Nodes: map[string]*corev1.Node{}, Now: lookedAt()}
 	var pods []corev1.Pod
 	for document := range strings.SplitSeq(string(data), "\n---\n") {
 		var head struct{ Kind string }
@@ -45,20 +45,20 @@ func recorded(t *testing.T, name string) Snapshot {
 			pods = append(pods, corev1.Pod{})
 			read(&pods[len(pods)-1])
 		case "Event":
-			e.Events = append(e.Events, corev1.Event{})
-			read(&e.Events[len(e.Events)-1])
+			s.Events = append(s.Events, corev1.Event{})
+			read(&s.Events[len(s.Events)-1])
 		case "Node":
 			var node corev1.Node
 			read(&node)
-			e.Nodes[node.Name] = &node
+			s.Nodes[node.Name] = &node
 		default:
 			t.Fatalf("%s: a %q", name, head.Kind)
 		}
 	}
-	e.Pods = models.Of(pods)
+	s.Pods = models.Of(pods)
 	n := int32(len(pods))
-	e.Object = Object{Identity: Identity{Type: "imoocpod.x", Kind: "ImoocPod", Namespace: "shop", Name: "foo", UID: "owner"}, Counts: Counts{Desired: n, Current: n}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
-	return e
+	s.Object = Object{Identity: Identity{Type: "imoocpod.x", Kind: "ImoocPod", Namespace: "shop", Name: "foo", UID: "owner"}, Counts: Counts{Desired: n, Current: n}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
+	return s
 }
 
 // NewReport finds each reason why pods do not become ready. The objects come from a real kubelet,
@@ -77,12 +77,12 @@ func TestProblems(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := recorded(t, name)
+			s := recorded(t, name)
 			if name == "node-gone" {
-				e.Nodes["node-1"] = nil
+				s.Nodes["node-1"] = nil
 			}
-			mustCarryFlags(t, e)
-			r := NewReport(e)
+			mustCarryFlags(t, s)
+			r := NewReport(s)
 			found := "# no problem\n"
 			verdict, code, line, hint := Progressing, problem.CodePodsStarting, "", ""
 			if len(r.Problems) > 0 {
@@ -107,12 +107,12 @@ func TestProblems(t *testing.T) {
 // An exceeded deadline comes after other fatal problems, because the pods explain it.
 func TestOrderOfProblems(t *testing.T) {
 	t.Parallel()
-	e := recorded(t, "image-pull")
-	e.Object.Conditions = []metav1.Condition{{Type: "Progressing", Status: metav1.ConditionFalse, Reason: "ProgressDeadlineExceeded", Message: "it has timed out progressing."}}
+	s := recorded(t, "image-pull")
+	s.Object.Conditions = []metav1.Condition{{Type: "Progressing", Status: metav1.ConditionFalse, Reason: "ProgressDeadlineExceeded", Message: "it has timed out progressing."}}
 	probing := recorded(t, "probe").Pods[0].Object
 	probing.Name, probing.UID = "probing", "probing"
-	e.Pods = append(e.Pods, problem.NewPod(probing))
-	r := NewReport(e)
+	s.Pods = append(s.Pods, problem.NewPod(probing))
+	r := NewReport(s)
 	var codes []problem.Code
 	for _, p := range r.Problems {
 		codes = append(codes, p.Code)

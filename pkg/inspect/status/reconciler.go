@@ -39,15 +39,15 @@ const recently = time.Minute
 // mostLoops is the maximum number of run-controllers in a report. Anyone who can create leases can create many.
 const mostLoops = 10
 
-func reconcilerOf(e Snapshot) Reconciler {
+func reconcilerOf(s Snapshot) Reconciler {
 	var r Reconciler
-	o := e.Object
+	o := s.Object
 	r.Spec, r.Status = fieldpath.LastWrites(o.Managers)
-	covering := slices.DeleteFunc(slices.Clone(e.Loops), func(loop leaserecord.Loop) bool {
+	covering := slices.DeleteFunc(slices.Clone(s.Loops), func(loop leaserecord.Loop) bool {
 		return loop.Holder == "" || !loop.Scope.Covers(o.Namespace, o.Resource, o.Labels)
 	})
 	rank := func(loop leaserecord.Loop) int {
-		if loop.Live(e.Now) {
+		if loop.Live(s.Now) {
 			return 0
 		}
 		return 1
@@ -57,7 +57,7 @@ func reconcilerOf(e Snapshot) Reconciler {
 	})
 	for _, loop := range covering[:min(len(covering), mostLoops)] {
 		r.Loops = append(r.Loops, Loop{
-			Who: loop.String(), Scope: loop.Scope.String(), Live: loop.Live(e.Now), Renewed: metav1.NewTime(loop.Renewed),
+			Who: loop.String(), Scope: loop.Scope.String(), Live: loop.Live(s.Now), Renewed: metav1.NewTime(loop.Renewed),
 		})
 	}
 	return r

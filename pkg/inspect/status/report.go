@@ -90,21 +90,21 @@ type Replicas struct {
 }
 
 // NewReport returns the report on the object in a snapshot.
-func NewReport(e Snapshot) Report {
-	e.Events = problem.SortEvents(e.Events)
+func NewReport(s Snapshot) Report {
+	s.Events = problem.SortEvents(s.Events)
 	events := map[types.UID][]corev1.Event{}
-	for _, event := range e.Events {
+	for _, event := range s.Events {
 		events[event.InvolvedObject.UID] = append(events[event.InvolvedObject.UID], event)
 	}
-	pods, ofPods, doubted := judgePods(e, events)
-	o := e.Object.paused(e.Now).counted(pods, e.Children).labeled(pods)
-	if o.Template != "" && e.Pods != nil {
+	pods, ofPods, doubted := judgePods(s, events)
+	o := s.Object.paused(s.Now).counted(pods, s.Children).labeled(pods)
+	if o.Template != "" && s.Pods != nil {
 		o = o.updatedOf(pods)
 	}
 	if doubted {
 		o = o.doubted(pods)
 	}
-	e.Object = o
+	s.Object = o
 	r := Report{
 		TypeMeta: metav1.TypeMeta{APIVersion: ReportVersion, Kind: "StatusReport"},
 		Metadata: Metadata{
@@ -112,31 +112,31 @@ func NewReport(e Snapshot) Report {
 			Generation: o.Generation, ObservedGeneration: max(o.ObservedGeneration, 0),
 			CreationTimestamp: metav1.NewTime(o.Created),
 		},
-		Problems:   problem.Fold(append(objectFindings(e, events), ofPods...), len(e.Pods)),
+		Problems:   problem.Fold(append(objectFindings(s, events), ofPods...), len(s.Pods)),
 		Replicas:   Replicas{Desired: o.Desired, Unknown: o.NoCount, Current: o.Current, Ready: o.Ready, Updated: o.Updated},
 		Conditions: append([]metav1.Condition{}, o.Conditions...),
 		Pods:       pods,
-		Tree:       tree(o, e.Children, e.Pods),
+		Tree:       tree(o, s.Children, s.Pods),
 		Parked:     o.Parked,
-		Reverts:    competing.Writers(o.reference(), o.Controller, o.Source, e.Autoscalers),
-		Budgets:    budget.Of(e.Budgets, e.Pods.Objects()),
-		Reconciler: reconcilerOf(e),
-		Events:     relevant(e.Events, pods),
+		Reverts:    competing.Writers(o.reference(), o.Controller, o.Source, s.Autoscalers),
+		Budgets:    budget.Of(s.Budgets, s.Pods.Objects()),
+		Reconciler: reconcilerOf(s),
+		Events:     relevant(s.Events, pods),
 		Held:       o.Pause != nil,
-		Unread:     e.Unread,
+		Unread:     s.Unread,
 		bounds:     o.Bounds,
 	}
-	hintImages(e, r.Problems)
-	if o.UserPause.Active(e.Now) {
+	hintImages(s, r.Problems)
+	if o.UserPause.Active(s.Now) {
 		r.Pause = &o.UserPause
 	}
-	verdict := judge(e, r)
+	verdict := judge(s, r)
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = verdict.verdict, verdict.code, verdict.reason, verdict.hint
 	r.Recheck = verdict.recheck
 	if len(r.Problems) > 0 && r.Verdict == Ready && o.claim().Meaning == words.Done {
 		r.Problems = []problem.Problem{} // the pods of a completed object have ended
 	}
-	if left := o.UserPause.Left(e.Now); left > 0 && (r.Recheck == 0 || left < r.Recheck) {
+	if left := o.UserPause.Left(s.Now); left > 0 && (r.Recheck == 0 || left < r.Recheck) {
 		r.Recheck = left
 	}
 	r.Counts = r.Verdict == Paused && (o.Pause.Template || o.Pause.Reported)
@@ -146,11 +146,11 @@ func NewReport(e Snapshot) Report {
 // judgePods returns the pods with the reasons why they are not ready, and these reasons as findings.
 // doubted means that the ready count in the status may be too high: either a pod with a problem is
 // still reported as ready, or a problem is fatal.
-func judgePods(e Snapshot, events map[types.UID][]corev1.Event) (pods []problem.Pod, findings []problem.Finding, doubted bool) {
-	pods = make([]problem.Pod, 0, len(e.Pods))
-	in := problem.Context{Now: e.Now, Nodes: e.Nodes, Events: events, Commands: e.Commands}
-	in.Logs = commandline.Plugin("logs", e.Object.argument()).In(e.Object.Namespace)
-	for _, pod := range e.Pods {
+func judgePods(s Snapshot, events map[types.UID][]corev1.Event) (pods []problem.Pod, findings []problem.Finding, doubted bool) {
+	pods = make([]problem.Pod, 0, len(s.Pods))
+	in := problem.Context{Now: s.Now, Nodes: s.Nodes, Events: events, Commands: s.Commands}
+	in.Logs = commandline.Plugin("logs", s.Object.argument()).In(s.Object.Namespace)
+	for _, pod := range s.Pods {
 		model := *pod
 		if pod.Sound && len(events[model.UID]) == 0 {
 			pods = append(pods, model)

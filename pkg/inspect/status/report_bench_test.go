@@ -20,23 +20,23 @@ func BenchmarkReport(b *testing.B) {
 	}}}
 	for _, n := range []int{10, 1000, 10_000} {
 		for _, name := range []string{"ready", "failed"} {
-			e := Snapshot{Object: Object{Identity: Identity{Type: "imoocpods", Name: "foo", UID: "foo"}, Counts: Counts{Desired: int32(n), Current: int32(n)}}, Now: time.Unix(0, 0)}
+			s := Snapshot{Object: Object{Identity: Identity{Type: "imoocpods", Name: "foo", UID: "foo"}, Counts: Counts{Desired: int32(n), Current: int32(n)}}, Now: time.Unix(0, 0)}
 			for i := range n {
-				pod := ownedPod(fmt.Sprintf("foo-0a1b2c3d-%d", i), e.Object.UID)
+				pod := ownedPod(fmt.Sprintf("foo-0a1b2c3d-%d", i), s.Object.UID)
 				pod.UID = types.UID(fmt.Sprint(i))
 				ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Unix(0, 0)}
 				if name == "failed" {
 					ready.Status, pod.Status.ContainerStatuses = corev1.ConditionFalse, waiting
 				} else {
-					e.Object.Ready++
+					s.Object.Ready++
 				}
 				pod.Status.Conditions = []corev1.PodCondition{ready}
-				e.Pods = append(e.Pods, problem.NewPod(&pod))
+				s.Pods = append(s.Pods, problem.NewPod(&pod))
 			}
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					NewReport(e)
+					NewReport(s)
 				}
 			})
 		}

@@ -26,8 +26,8 @@ func TestReportPods(t *testing.T) {
 	t.Parallel()
 	pods := []corev1.Pod{ownedPod("foo-10", "u"), ownedPod("foo-2", "u"), ownedPod("foo-0", "u")}
 	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	e := Snapshot{Object: Object{Identity: Identity{Type: "a.b", Namespace: "ns", Name: "foo", UID: "u", Created: created}, Evidence: Evidence{Generation: 1}}, Pods: models.Of(pods)}
-	r := NewReport(e)
+	s := Snapshot{Object: Object{Identity: Identity{Type: "a.b", Namespace: "ns", Name: "foo", UID: "u", Created: created}, Evidence: Evidence{Generation: 1}}, Pods: models.Of(pods)}
+	r := NewReport(s)
 	var names []string
 	for _, p := range r.Pods {
 		names = append(names, p.Name)
@@ -38,7 +38,7 @@ func TestReportPods(t *testing.T) {
 	if r.APIVersion != ReportVersion || r.Kind != "StatusReport" || r.Metadata.Name != "foo" || !r.Metadata.CreationTimestamp.Time.Equal(created) {
 		t.Errorf("the report is %+v", r)
 	}
-	if e.Pods[1].Probed = true; !e.Probed() {
+	if s.Pods[1].Probed = true; !s.Probed() {
 		t.Error("a probe of the second pod is not noticed")
 	}
 	if r.Conditions == nil {

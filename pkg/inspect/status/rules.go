@@ -65,17 +65,17 @@ func exists(v *view) *ruling {
 // no pods. The controller's own report decides.
 func reported(v *view) *ruling {
 	o, live, all := v.Object, v.report.ActivePods(), len(v.report.Pods)
-	s := o.claim()
+	c := o.claim()
 	const uncounted = "no replica field is known for this type, and "
 	nothing := &ruling{verdict: Unknown, code: problem.CodeNothingReported, reason: "its status has " + strings.Join(o.Fields, ", ") +
 		", and nothing that says whether it is ready; " + uncounted + "it has no pods", hint: nameTheField(o, v.Commands)}
 	switch {
-	case o.Word.Ready == nil && all == 0 && o.Word.Phase != "" && words.Of(o.Word.Phase) == words.Nothing && (s.Meaning == words.Nothing || s.Part && o.vouched()):
+	case o.Word.Ready == nil && all == 0 && o.Word.Phase != "" && words.Of(o.Word.Phase) == words.Nothing && (c.Meaning == words.Nothing || c.Part && o.vouched()):
 		return nothing // its parts are ready, but its own state is unknown
-	case !o.unmeasured(), o.vouched(), s.Meaning == words.Paused && o.Pause != nil:
+	case !o.unmeasured(), o.vouched(), c.Meaning == words.Paused && o.Pause != nil:
 		return nil
-	case s.Meaning > words.Nothing:
-		return &ruling{verdict: Progressing, code: problem.CodeConditionFalse, reason: s.String()}
+	case c.Meaning > words.Nothing:
+		return &ruling{verdict: Progressing, code: problem.CodeConditionFalse, reason: c.String()}
 	case live > 0:
 		return &ruling{verdict: Progressing, code: problem.CodePodsStarting, reason: "its status counts none of " + problem.Quantity(live, "pod") + " as ready"}
 	case all > 0:
@@ -186,8 +186,8 @@ func conditionAgainst(v *view) *ruling {
 
 func phaseUnsettled(v *view) *ruling {
 	o := v.Object
-	if s := o.claim(); (s.Meaning >= words.Working || s.Meaning == words.Paused && o.SwitchOff) && (o.NoCount || o.Desired > 0) {
-		return v.contradicted("%s", s)
+	if c := o.claim(); (c.Meaning >= words.Working || c.Meaning == words.Paused && o.SwitchOff) && (o.NoCount || o.Desired > 0) {
+		return v.contradicted("%s", c)
 	}
 	return nil
 }
@@ -195,14 +195,14 @@ func phaseUnsettled(v *view) *ruling {
 // complete returns the verdict on an object that has ended successfully and has no active pods. A paused object has not
 // ended, except a suspended Job that reports that it is complete.
 func complete(v *view) *ruling {
-	o, s := v.Object, v.Object.claim()
+	o, claim := v.Object, v.Object.claim()
 	// An object whose children want pods has not ended: its status means that the last change is complete.
 	wants := slices.ContainsFunc(v.Children, func(c Child) bool { return c.Desired != nil && *c.Desired > 0 })
 	unseen := o.Untracked && !o.BuiltIn && !v.changeSeen()
-	if s.Meaning != words.Done || v.report.ActivePods() > 0 || o.Pause != nil && !o.BuiltIn || wants || unseen {
+	if claim.Meaning != words.Done || v.report.ActivePods() > 0 || o.Pause != nil && !o.BuiltIn || wants || unseen {
 		return nil
 	}
-	return &ruling{verdict: Ready, code: problem.CodeReady, reason: s.String()}
+	return &ruling{verdict: Ready, code: problem.CodeReady, reason: claim.String()}
 }
 
 // nothingDone returns the verdict on an object whose controller might have reported the new
@@ -375,6 +375,6 @@ func scaledToZero(v *view) *ruling {
 }
 
 // doubtsZero reports whether an object with zero pods is not ready only because evidence is missing.
-func (v ruling) doubtsZero() bool {
-	return slices.Contains([]problem.Code{problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeNoPods, problem.CodeNothingReported}, v.code)
+func (r ruling) doubtsZero() bool {
+	return slices.Contains([]problem.Code{problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeNoPods, problem.CodeNothingReported}, r.code)
 }

@@ -95,12 +95,12 @@ func TestCountBelow(t *testing.T) {
 func TestActed(t *testing.T) {
 	t.Parallel()
 	seen := func(change func(*Snapshot)) Snapshot {
-		e := Snapshot{
+		s := Snapshot{
 			Object:   Object{Identity: Identity{UID: "it"}, Counts: Counts{Current: 1}, Evidence: Evidence{Generation: 2, Managers: writes{Spec: ago(10), Status: ago(10)}.managers()}},
 			Children: []Child{{UID: "s", Controller: "it", Generation: 1}, {UID: "far", Controller: "s", Generation: 1}},
 		}
-		change(&e)
-		return e
+		change(&s)
+		return s
 	}
 	before := seen(func(*Snapshot) {})
 	for name, test := range map[string]struct {
@@ -108,18 +108,18 @@ func TestActed(t *testing.T) {
 		acted, below bool
 	}{
 		"nothing":                    {func(*Snapshot) {}, false, false},
-		"the status, a second later": {func(e *Snapshot) { e.Object.Managers = writes{Spec: ago(10), Status: ago(9)}.managers() }, true, false},
-		"the status, at once":        {func(e *Snapshot) { e.Object.Current = 2 }, true, false},
-		"another word":               {func(e *Snapshot) { e.Object.Word.Phase = "Sailing" }, true, false},
-		"its child":                  {func(e *Snapshot) { e.Children[0].Generation = 2 }, true, true},
-		"a child more":               {func(e *Snapshot) { e.Children = append(e.Children, Child{UID: "t", Controller: "it"}) }, true, true},
-		"a child of its child":       {func(e *Snapshot) { e.Children[1].Generation = 2 }, false, false},
-		"another's child":            {func(e *Snapshot) { e.Children = append(e.Children, Child{UID: "t", Controller: "other"}) }, false, false},
-		"the spec, too":              {func(e *Snapshot) { e.Object.Generation, e.Object.Current = 3, 2 }, false, false},
-		"the spec, and its child":    {func(e *Snapshot) { e.Object.Generation, e.Children[0].Generation = 3, 2 }, false, false},
-		"another object":             {func(e *Snapshot) { e.Object.UID, e.Object.Current = "that", 2 }, false, false},
-		"another object with a child": {func(e *Snapshot) {
-			e.Object.UID, e.Children[1].Controller, e.Children[1].Generation = "that", "that", 2
+		"the status, a second later": {func(s *Snapshot) { s.Object.Managers = writes{Spec: ago(10), Status: ago(9)}.managers() }, true, false},
+		"the status, at once":        {func(s *Snapshot) { s.Object.Current = 2 }, true, false},
+		"another word":               {func(s *Snapshot) { s.Object.Word.Phase = "Sailing" }, true, false},
+		"its child":                  {func(s *Snapshot) { s.Children[0].Generation = 2 }, true, true},
+		"a child more":               {func(s *Snapshot) { s.Children = append(s.Children, Child{UID: "t", Controller: "it"}) }, true, true},
+		"a child of its child":       {func(s *Snapshot) { s.Children[1].Generation = 2 }, false, false},
+		"another's child":            {func(s *Snapshot) { s.Children = append(s.Children, Child{UID: "t", Controller: "other"}) }, false, false},
+		"the spec, too":              {func(s *Snapshot) { s.Object.Generation, s.Object.Current = 3, 2 }, false, false},
+		"the spec, and its child":    {func(s *Snapshot) { s.Object.Generation, s.Children[0].Generation = 3, 2 }, false, false},
+		"another object":             {func(s *Snapshot) { s.Object.UID, s.Object.Current = "that", 2 }, false, false},
+		"another object with a child": {func(s *Snapshot) {
+			s.Object.UID, s.Children[1].Controller, s.Children[1].Generation = "that", "that", 2
 		}, false, false},
 	} {
 		if acted, below := Acted(before, seen(test.change)); acted != test.acted || below != test.below {

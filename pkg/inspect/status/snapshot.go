@@ -47,6 +47,6 @@ type Snapshot struct {
 }
 
 // Probed reports whether a failed probe might be ending a container of a ready pod. Only events show this.
-func (e Snapshot) Probed() bool {
-	return slices.ContainsFunc(e.Pods, func(pod *problem.Pod) bool { return pod.Probed })
+func (s Snapshot) Probed() bool {
+	return slices.ContainsFunc(s.Pods, func(pod *problem.Pod) bool { return pod.Probed })
 }

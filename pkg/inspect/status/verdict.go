@@ -125,21 +125,21 @@ func (o Object) only(all []rule) []rule {
 }
 
 // judge returns the verdict on an object. r is the report on the object, without the verdict.
-func judge(e Snapshot, r Report) ruling {
-	v := &view{Snapshot: e, report: r, counts: readyCount(e.Object)}
-	if !e.Object.declaredReady() {
-		v.shortfall = shortfall(e.Object, v.counts)
+func judge(s Snapshot, r Report) ruling {
+	v := &view{Snapshot: s, report: r, counts: readyCount(s.Object)}
+	if !s.Object.declaredReady() {
+		v.shortfall = shortfall(s.Object, v.counts)
 	}
-	for _, rule := range e.Object.only(rules()) {
+	for _, rule := range s.Object.only(rules()) {
 		if given := rule.verdict(v); given != nil {
 			v.given = *given
 			break
 		}
 	}
-	if !e.Object.Deleted.IsZero() {
+	if !s.Object.Deleted.IsZero() {
 		return v.given
 	}
-	for _, amendment := range e.Object.only(amendments()) {
+	for _, amendment := range s.Object.only(amendments()) {
 		if given := amendment.verdict(v); given != nil {
 			v.given = *given
 		}

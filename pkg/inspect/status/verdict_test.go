@@ -51,23 +51,23 @@ type verdictRow struct {
 // snapshot returns the snapshot of a row, taken at lookedAt.
 func (row verdictRow) snapshot(t *testing.T) Snapshot {
 	t.Helper()
-	e := row.Snapshot
-	e.Now = lookedAt()
-	e.Object.UserPause = apis.ReadPause(row.Annotations)
-	e.Object.Claims = words.Read(e.Object.Kind, map[string]any{"status": row.Status})
+	s := row.Snapshot
+	s.Now = lookedAt()
+	s.Object.UserPause = apis.ReadPause(row.Annotations)
+	s.Object.Claims = words.Read(s.Object.Kind, map[string]any{"status": row.Status})
 	if row.Wrote != nil {
-		e.Object.Managers = row.Wrote.managers()
+		s.Object.Managers = row.Wrote.managers()
 	}
 	switch {
 	case row.Recorded != "":
-		e.Pods = recorded(t, row.Recorded).Pods
+		s.Pods = recorded(t, row.Recorded).Pods
 	case row.Pods != nil:
-		e.Pods = problem.Pods{}
+		s.Pods = problem.Pods{}
 	}
 	for i, state := range row.Pods {
-		e.Pods = append(e.Pods, podIn(t, state, i, e))
+		s.Pods = append(s.Pods, podIn(t, state, i, s))
 	}
-	return e
+	return s
 }
 
 // writes describes the last writes of the spec and of the status of an object. Status is nil if the
@@ -100,7 +100,7 @@ func ago(seconds int) *metav1.Time {
 	return new(metav1.NewTime(lookedAt().Add(-time.Duration(seconds) * time.Second)))
 }
 
-func podIn(t *testing.T, state string, i int, e Snapshot) *problem.Pod {
+func podIn(t *testing.T, state string, i int, s Snapshot) *problem.Pod {
 	t.Helper()
 	state, name, named := strings.Cut(state, " as ")
 	if !named {
@@ -108,7 +108,7 @@ func podIn(t *testing.T, state string, i int, e Snapshot) *problem.Pod {
 	}
 	state, owner, owned := strings.Cut(state, " of ")
 	if !owned {
-		owner = string(e.Object.UID)
+		owner = string(s.Object.UID)
 	}
 	state, hash, templated := strings.Cut(state, " with ")
 	pod := ownedPod(name, types.UID(owner))
@@ -123,7 +123,7 @@ func podIn(t *testing.T, state string, i int, e Snapshot) *problem.Pod {
 		ready = corev1.ConditionTrue
 	case "unready":
 	case "ending":
-		pod.DeletionTimestamp = &metav1.Time{Time: e.Now}
+		pod.DeletionTimestamp = &metav1.Time{Time: s.Now}
 	case "succeeded":
 		pod.Status.Phase = corev1.PodSucceeded
 	case "failed":
@@ -139,18 +139,18 @@ func podIn(t *testing.T, state string, i int, e Snapshot) *problem.Pod {
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	rows.Run(t, "testdata/verdicts/*.yaml", lookedAt(), func(t *testing.T, row verdictRow) {
-		e := row.snapshot(t)
-		mustCarryFlags(t, e)
-		r := NewReport(e)
+		s := row.snapshot(t)
+		mustCarryFlags(t, s)
+		r := NewReport(s)
 		row.check(t, r)
-		if active := e.Object.UserPause.Active(e.Now); (r.Pause != nil) != active {
+		if active := s.Object.UserPause.Active(s.Now); (r.Pause != nil) != active {
 			t.Errorf("the report has the pause %+v", r.Pause)
 		}
 		if r.Problems == nil {
 			t.Error("without problems, the report has null instead of an empty list")
 		}
-		if len(r.Pods) != len(e.Pods) {
-			t.Errorf("the report has %d pods, want %d", len(r.Pods), len(e.Pods))
+		if len(r.Pods) != len(s.Pods) {
+			t.Errorf("the report has %d pods, want %d", len(r.Pods), len(s.Pods))
 		}
 	})
 }

@@ -21,22 +21,22 @@ type Claim struct {
 }
 
 // String returns the field and its value, or only the value if there is no path.
-func (s Claim) String() string {
-	if s.Path == "" {
-		return s.Text
+func (c Claim) String() string {
+	if c.Path == "" {
+		return c.Text
 	}
-	return s.Path + " is " + s.Text
+	return c.Path + " is " + c.Text
 }
 
 // Sum returns the most serious claim. It ignores claims about parts if the object itself is done, or is working,
 // because a working object might retry failed parts.
 func Sum(all []Claim) Claim {
 	var own, parts Claim
-	for _, s := range all {
-		if s.Part && s.Meaning > parts.Meaning {
-			parts = s
-		} else if !s.Part && s.Meaning > own.Meaning {
-			own = s
+	for _, c := range all {
+		if c.Part && c.Meaning > parts.Meaning {
+			parts = c
+		} else if !c.Part && c.Meaning > own.Meaning {
+			own = c
 		}
 	}
 	if own.Meaning == Done || own.Meaning == Working || own.Meaning >= parts.Meaning {

@@ -24,31 +24,31 @@ func ParseCountChange(word string) (CountChange, error) {
 	if err != nil {
 		return CountChange{}, fmt.Errorf("%q is out of range", word)
 	}
-	s := CountChange{by: by, percent: parts[2] == "%"}
-	if s.percent && by < -100 {
+	c := CountChange{by: by, percent: parts[2] == "%"}
+	if c.percent && by < -100 {
 		return CountChange{}, fmt.Errorf("%q is less than -100%%", word)
 	}
-	return s, nil
+	return c, nil
 }
 
 // From returns the count after the change. It rounds percentages away from zero, so that a nonzero percentage changes
 // any nonzero count. It returns an error if the count or the result is negative or exceeds MaxInt32.
-func (s CountChange) From(count int64) (int32, error) {
+func (c CountChange) From(count int64) (int32, error) {
 	if count < 0 || count > math.MaxInt32 {
 		return 0, fmt.Errorf("the present count %d is not valid", count)
 	}
-	by := s.by
-	if s.percent {
-		by = (count*s.by + 99) / 100
-		if s.by < 0 {
-			by = (count*s.by - 99) / 100
+	by := c.by
+	if c.percent {
+		by = (count*c.by + 99) / 100
+		if c.by < 0 {
+			by = (count*c.by - 99) / 100
 		}
 	}
 	switch after := count + by; {
 	case after < 0:
-		return 0, fmt.Errorf("cannot scale by %s: %s", s, thereAre(count))
+		return 0, fmt.Errorf("cannot scale by %s: %s", c, thereAre(count))
 	case after > math.MaxInt32:
-		return 0, fmt.Errorf("cannot scale by %s: with %d replicas, the result is more than %d", s, count, math.MaxInt32)
+		return 0, fmt.Errorf("cannot scale by %s: with %d replicas, the result is more than %d", c, count, math.MaxInt32)
 	default:
 		return int32(after), nil
 	}
@@ -65,9 +65,9 @@ func thereAre(count int64) string {
 }
 
 // String formats the change with its sign, as ParseCountChange accepts it.
-func (s CountChange) String() string {
-	if s.percent {
-		return fmt.Sprintf("%+d%%", s.by)
+func (c CountChange) String() string {
+	if c.percent {
+		return fmt.Sprintf("%+d%%", c.by)
 	}
-	return fmt.Sprintf("%+d", s.by)
+	return fmt.Sprintf("%+d", c.by)
 }

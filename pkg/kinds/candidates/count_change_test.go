@@ -36,12 +36,12 @@ func TestStep(t *testing.T) {
 		{"+1", -1, 0, "the present count -1 is not valid"},
 		{"+1", math.MaxInt32 + 1, 0, "the present count 2147483648 is not valid"},
 	} {
-		s, err := ParseCountChange(test.word)
+		c, err := ParseCountChange(test.word)
 		if err != nil {
 			t.Errorf("%s: %v", test.word, err)
 			continue
 		}
-		got, err := s.From(test.from)
+		got, err := c.From(test.from)
 		if test.refused == "" && err != nil || test.refused != "" && (err == nil || err.Error() != test.refused) {
 			t.Errorf("%s from %d: %v, want %q", test.word, test.from, err, test.refused)
 		}
@@ -50,8 +50,8 @@ func TestStep(t *testing.T) {
 		}
 	}
 	for _, word := range []string{"", "+", "-", "%", "+%", "two", "1.5", "50 %", " 1", "1 ", "--1", "+-1", "1%%", "0x1", "1e3", "1_000", "-101%", "2147483648", "-2147483649", "99999999999999999999%"} {
-		if s, err := ParseCountChange(word); err == nil {
-			t.Errorf("%q was read as %s", word, s)
+		if c, err := ParseCountChange(word); err == nil {
+			t.Errorf("%q was read as %s", word, c)
 		}
 	}
 }
@@ -62,20 +62,20 @@ func FuzzParseCountChange(f *testing.F) {
 		f.Add(word, int64(3))
 	}
 	f.Fuzz(func(t *testing.T, word string, from int64) {
-		s, err := ParseCountChange(word)
+		c, err := ParseCountChange(word)
 		if err != nil {
 			return
 		}
-		if again, err := ParseCountChange(s.String()); err != nil || again != s {
-			t.Fatalf("%q is written as %q, which is read as %v, %v", word, s, again, err)
+		if again, err := ParseCountChange(c.String()); err != nil || again != c {
+			t.Fatalf("%q is written as %q, which is read as %v, %v", word, c, again, err)
 		}
-		to, err := s.From(from)
+		to, err := c.From(from)
 		if err != nil {
 			return
 		}
 		n := int64(to)
-		if n < 0 || s.by >= 0 && n < from || s.by <= 0 && n > from || s.by != 0 && from != 0 && n == from {
-			t.Errorf("%s from %d is %d", s, from, n)
+		if n < 0 || c.by >= 0 && n < from || c.by <= 0 && n > from || c.by != 0 && from != 0 && n == from {
+			t.Errorf("%s from %d is %d", c, from, n)
 		}
 	})
 }

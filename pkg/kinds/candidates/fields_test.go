@@ -15,22 +15,22 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
-func (c Field) text() string {
+func (f Field) text() string {
 	var b strings.Builder
-	b.WriteString(c.Path.String())
-	if c.Pattern {
+	b.WriteString(f.Path.String())
+	if f.Pattern {
 		b.WriteString(" pattern")
 	}
 	for _, n := range []struct {
 		name  string
 		value *int64
-	}{{"value", c.Value}, {"min", c.Minimum}, {"max", c.Maximum}} {
+	}{{"value", f.Value}, {"min", f.Minimum}, {"max", f.Maximum}} {
 		if n.value != nil {
 			fmt.Fprintf(&b, " %s=%d", n.name, *n.value)
 		}
 	}
-	if c.Description != "" {
-		b.WriteString(" # " + c.Description)
+	if f.Description != "" {
+		b.WriteString(" # " + f.Description)
 	}
 	return b.String()
 }
@@ -44,8 +44,8 @@ func TestCandidates(t *testing.T) {
 	}
 	rows.Run(t, "testdata/fields.yaml", time.Time{}, func(t *testing.T, row row) {
 		var got []string
-		for _, c := range Fields(row.Schema, row.Object) {
-			got = append(got, c.text())
+		for _, f := range Fields(row.Schema, row.Object) {
+			got = append(got, f.text())
 		}
 		if !slices.Equal(got, row.Want) {
 			t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(row.Want, "\n\t"))
@@ -89,14 +89,14 @@ func TestCandidatesCanBeWritten(t *testing.T) {
 	count := rapid.SampledFrom([]string{"replicas", "size", "nodes", "name", "key", "a.b"})
 	rapid.Check(t, func(t *rapid.T) {
 		obj := map[string]any{"metadata": map[string]any{"resourceVersion": "1"}, "spec": rapid.MapOfN(rapid.OneOf(count, objects.Names()), objects.Values(3), 0, 5).Draw(t, "spec")}
-		for _, c := range Fields(nil, obj) {
-			p, err := fieldpath.ParsePath(c.Path.String())
-			if err != nil || !reflect.DeepEqual(p, c.Path) {
-				t.Fatalf("%s reads as %s, %v", c.Path, p, err)
+		for _, f := range Fields(nil, obj) {
+			p, err := fieldpath.ParsePath(f.Path.String())
+			if err != nil || !reflect.DeepEqual(p, f.Path) {
+				t.Fatalf("%s reads as %s, %v", f.Path, p, err)
 			}
 			n, found, err := p.Get(obj)
-			if err != nil || !found || c.Value == nil || *c.Value != n || c.Pattern {
-				t.Fatalf("%s is %d, %t, %v", c.text(), n, found, err)
+			if err != nil || !found || f.Value == nil || *f.Value != n || f.Pattern {
+				t.Fatalf("%s is %d, %t, %v", f.text(), n, found, err)
 			}
 			if _, err := fieldpath.Patch(obj, fieldpath.Edit{Path: p, Value: int64(1)}); err != nil {
 				t.Fatal(err)

@@ -14,14 +14,14 @@ import (
 func Group(fields []Field, name string) (fieldpath.Path, error) {
 	var found fieldpath.Path
 	var paths, groups []string
-	for _, c := range fields {
-		words := groupsOf(c.Path)
-		if c.Pattern || len(words) == 0 {
+	for _, f := range fields {
+		words := groupsOf(f.Path)
+		if f.Pattern || len(words) == 0 {
 			continue
 		}
 		if slices.Contains(words, name) {
-			found = c.Path
-			paths = append(paths, c.Path.String())
+			found = f.Path
+			paths = append(paths, f.Path.String())
 		}
 		groups = append(groups, words[len(words)-1])
 	}
@@ -78,18 +78,18 @@ func Multiplies(name string) bool {
 // valid value, or if the total exceeds MaxInt32.
 func Total(fields []Field) *int32 {
 	pods, each := map[string]int64{}, map[string]int64{}
-	for _, c := range fields {
-		if c.Value == nil || *c.Value < 0 || *c.Value > math.MaxInt32 {
+	for _, f := range fields {
+		if f.Value == nil || *f.Value < 0 || *f.Value > math.MaxInt32 {
 			continue
 		}
-		parent := c.Path.Parent().String()
-		if Multiplies(c.Path.Last().Name) {
+		parent := f.Path.Parent().String()
+		if Multiplies(f.Path.Last().Name) {
 			before, beside := each[parent]
-			if each[parent] = *c.Value; beside {
-				each[parent] = min(max(before, 1)*max(*c.Value, 1), math.MaxInt32)
+			if each[parent] = *f.Value; beside {
+				each[parent] = min(max(before, 1)*max(*f.Value, 1), math.MaxInt32)
 			}
 		} else {
-			pods[parent] += *c.Value
+			pods[parent] += *f.Value
 		}
 	}
 	sum := int64(0)

@@ -14,13 +14,13 @@ import (
 // same commands, they follow only the last of these checks.
 func Checks(w io.Writer, checks []check.Result, style Style) error {
 	width := 0
-	for _, c := range checks {
-		width = max(width, len(escape.Cell(c.Name)))
+	for _, r := range checks {
+		width = max(width, len(escape.Cell(r.Name)))
 	}
 	var b strings.Builder
-	for i, c := range checks {
+	for i, r := range checks {
 		sign := style.paint(green, style.sign("✔", "ok  "))
-		switch c.State {
+		switch r.State {
 		case check.Failed:
 			sign = style.paint(red, style.sign("✖", "FAIL"))
 		case check.Optional:
@@ -28,11 +28,11 @@ func Checks(w io.Writer, checks []check.Result, style Style) error {
 		case check.Unknown:
 			sign = style.paint(yellow, style.sign("?", "?   "))
 		}
-		fmt.Fprintf(&b, "%s %-*s  %s\n", sign, width, escape.Cell(c.Name), oneLine(c.Message))
-		if slices.ContainsFunc(checks[i+1:], func(later check.Result) bool { return slices.Equal(later.Fix, c.Fix) }) {
+		fmt.Fprintf(&b, "%s %-*s  %s\n", sign, width, escape.Cell(r.Name), oneLine(r.Message))
+		if slices.ContainsFunc(checks[i+1:], func(later check.Result) bool { return slices.Equal(later.Fix, r.Fix) }) {
 			continue
 		}
-		for _, command := range c.Fix {
+		for _, command := range r.Fix {
 			fmt.Fprintf(&b, "    %s\n", style.paint(cyan, oneLine(command)))
 		}
 	}

@@ -30,7 +30,7 @@ type Description struct {
 
 // Describe writes a description in the layout of kubectl describe.
 func Describe(w io.Writer, d Description, now time.Time) error {
-	p := &text{w: w}
+	t := &text{w: w}
 	r := d.Report
 	rows := [][]string{
 		{"Name:", r.Metadata.Name},
@@ -64,24 +64,24 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 		[]string{"Replicas:", fmt.Sprintf("%s desired | %d current | %d ready", desired(r.Replicas), r.Replicas.Current, r.Replicas.Ready)},
 		[]string{"Pods Status:", phases(r.Pods)},
 	)
-	p.table(rows)
+	t.table(rows)
 	if len(r.Problems) > 0 {
-		p.section("Problems:", problemRows(r, now))
+		t.section("Problems:", problemRows(r, now))
 	}
 	if d.Template != nil {
-		p.template(d.Template)
+		t.template(d.Template)
 	} else {
-		p.content("Spec", d.Object.Object["spec"], "")
-		p.content("Status", withoutConditions(d.Object.Object["status"]), "")
+		t.content("Spec", d.Object.Object["spec"], "")
+		t.content("Status", withoutConditions(d.Object.Object["status"]), "")
 	}
-	p.section("Conditions:", conditionRows(r.Conditions, now))
-	p.tree(r.Tree)
-	p.section("Pods:", podRows(r.Pods, now))
-	p.section("Events:", eventRows(r.Events, false, now))
+	t.section("Conditions:", conditionRows(r.Conditions, now))
+	t.tree(r.Tree)
+	t.section("Pods:", podRows(r.Pods, now))
+	t.section("Events:", eventRows(r.Events, false, now))
 	if rows := eventRows(r.Events, true, now); len(rows) > 1 {
-		p.section("Events of pods that are not ready:", rows)
+		t.section("Events of pods that are not ready:", rows)
 	}
-	return p.err
+	return t.err
 }
 
 func pauseRow(p apis.Pause, now time.Time) string {

@@ -19,9 +19,9 @@ func DiffYAML(w io.Writer, fromName, toName string, from, to map[string]any) err
 		return err
 	}
 	_, hunks, _ := bytes.Cut(diff.Diff(fromName, was, toName, is), []byte("\n")) // omit the line "diff …"
-	p := &text{w: w}
+	t := &text{w: w}
 	for line := range bytes.Lines(hunks) {
-		p.line("%s", line)
+		t.line("%s", line)
 	}
-	return p.err
+	return t.err
 }

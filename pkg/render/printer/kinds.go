@@ -62,16 +62,16 @@ func Kinds(w io.Writer, kinds []*Kind, wide bool) error {
 		}
 		rows = append(rows, []string{k.Kind, orNone(k.Group), orNone(field), k.Found, yesNo(k.MayScale), objects, reconciled})
 	}
-	p := &text{w: w}
-	p.table(rows)
+	t := &text{w: w}
+	t.table(rows)
 	for _, k := range kinds {
 		for _, problem := range k.Wrong {
 			if wide {
-				p.line("the annotations of the CRD %s.%s are invalid: %s", k.Resource, k.Group, problem)
+				t.line("the annotations of the CRD %s.%s are invalid: %s", k.Resource, k.Group, problem)
 			}
 		}
 	}
-	return p.err
+	return t.err
 }
 
 func yesNo(b *bool) string {

@@ -17,29 +17,29 @@ import (
 // Report writes the full report on one object: verdict, last log line, hint, notes, counts, problems,
 // pods, and conditions.
 func Report(w io.Writer, r status.Report, now time.Time) error {
-	p := &text{w: w}
-	p.line("%s: %s: %s", objectName(r), r.Verdict, r.Reason)
+	t := &text{w: w}
+	t.line("%s: %s: %s", objectName(r), r.Verdict, r.Reason)
 	if said := lastLogLine(r); said != "" {
-		p.line("%s", said)
+		t.line("%s", said)
 	}
 	if r.Hint != "" {
-		p.line("hint: %s", r.Hint)
+		t.line("hint: %s", r.Hint)
 	}
 	for _, note := range slices.Concat(unread(r), guards(r)) {
-		p.line("note: %s", note)
+		t.line("note: %s", note)
 	}
-	p.line("%s", counts(r.Replicas))
+	t.line("%s", counts(r.Replicas))
 	tables := [][][]string{problemRows(r, now), podRows(r.Pods, now), conditionRows(r.Conditions, now)}
 	if len(r.Problems) == 1 && r.ReasonCode == r.Problems[0].Code {
 		tables[0] = nil // already printed
 	}
 	for _, rows := range tables {
 		if len(rows) > 1 {
-			p.line("")
-			p.table(rows)
+			t.line("")
+			t.table(rows)
 		}
 	}
-	return p.err
+	return t.err
 }
 
 // lastLogLine formats the last log line of a crashing container, or returns "" if no log was read.
@@ -72,17 +72,17 @@ func guards(r status.Report) []string {
 	return notes
 }
 
-func desired(c status.Replicas) string {
-	if c.Unknown {
+func desired(r status.Replicas) string {
+	if r.Unknown {
 		return "unknown"
 	}
-	return strconv.Itoa(int(c.Desired))
+	return strconv.Itoa(int(r.Desired))
 }
 
-func counts(c status.Replicas) string {
-	line := fmt.Sprintf("desired %s, current %d, ready %d", desired(c), c.Current, c.Ready)
-	if c.Updated != nil && *c.Updated != c.Desired {
-		line += fmt.Sprintf(", updated %d", *c.Updated)
+func counts(r status.Replicas) string {
+	line := fmt.Sprintf("desired %s, current %d, ready %d", desired(r), r.Current, r.Ready)
+	if r.Updated != nil && *r.Updated != r.Desired {
+		line += fmt.Sprintf(", updated %d", *r.Updated)
 	}
 	return line
 }

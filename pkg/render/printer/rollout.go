@@ -57,20 +57,20 @@ func changed(r status.Report, now time.Time) time.Time {
 }
 
 // text formats the duration and the rate of the rollout, or returns "" if there is no rollout.
-func (o rollout) text(now time.Time) string {
+func (r rollout) text(now time.Time) string {
 	switch {
-	case o.begun.IsZero():
+	case r.begun.IsZero():
 		return ""
-	case !o.ended.IsZero():
-		return "took " + duration.HumanDuration(o.ended.Sub(o.begun))
+	case !r.ended.IsZero():
+		return "took " + duration.HumanDuration(r.ended.Sub(r.begun))
 	}
-	return age(o.begun, now) + o.rate(now)
+	return age(r.begun, now) + r.rate(now)
 }
 
 // rate formats the number of pods that became ready per second after the change was first seen. It
 // returns "" in the first second, after the rollout, and if no additional pods are ready.
-func (o rollout) rate(now time.Time) string {
-	if gained, watched := o.now-o.ready, now.Sub(o.seen); gained > 0 && watched >= time.Second && o.ended.IsZero() {
+func (r rollout) rate(now time.Time) string {
+	if gained, watched := r.now-r.ready, now.Sub(r.seen); gained > 0 && watched >= time.Second && r.ended.IsZero() {
 		return fmt.Sprintf("  %.1f/s", float64(gained)/watched.Seconds())
 	}
 	return ""

@@ -32,7 +32,7 @@ type Screen struct {
 
 // See adds or updates an object. If the screen does not have the object yet, See ignores its deletion.
 func (s *Screen) See(r status.Report, now time.Time) {
-	i := slices.IndexFunc(s.Reports, func(o status.Report) bool { return sameObject(o, r) })
+	i := slices.IndexFunc(s.Reports, func(last status.Report) bool { return sameObject(last, r) })
 	switch {
 	case i >= 0:
 		s.Reports[i] = r
@@ -49,7 +49,7 @@ func (s *Screen) See(r status.Report, now time.Time) {
 
 // Forget removes an object from the screen.
 func (s *Screen) Forget(r status.Report) {
-	s.Reports = slices.DeleteFunc(s.Reports, func(o status.Report) bool { return sameObject(o, r) })
+	s.Reports = slices.DeleteFunc(s.Reports, func(last status.Report) bool { return sameObject(last, r) })
 }
 
 func sameObject(a, b status.Report) bool {
@@ -207,14 +207,14 @@ func (f frame) paragraph(color, label, text string, most int) []line {
 // podBar returns a line with a bar, the numbers of pods, and the text about the rollout. most is the
 // maximum width of the bar. If there is not enough space, the bar is omitted.
 func podBar(r status.Report, rollout string, most, width int, style Style) line {
-	c := r.Replicas
+	replicas := r.Replicas
 	ready := readyNow(r)
-	text := fmt.Sprintf("%d/%d ready", ready, c.Desired)
-	if c.Current != c.Desired {
-		text += fmt.Sprintf(", %d there", c.Current)
+	text := fmt.Sprintf("%d/%d ready", ready, replicas.Desired)
+	if replicas.Current != replicas.Desired {
+		text += fmt.Sprintf(", %d there", replicas.Current)
 	}
-	if c.Updated != nil && *c.Updated != c.Desired {
-		text += fmt.Sprintf(", %d updated", *c.Updated)
+	if replicas.Updated != nil && *replicas.Updated != replicas.Desired {
+		text += fmt.Sprintf(", %d updated", *replicas.Updated)
 	}
 	text += rollout
 	width = min(most, width-4-plain(text).width())
@@ -223,8 +223,8 @@ func podBar(r status.Report, rollout string, most, width int, style Style) line 
 	}
 	_, color := style.verdictStyle(r.Verdict)
 	filled := width
-	if c.Desired > 0 {
-		filled = min(width, width*int(ready)/int(c.Desired))
+	if replicas.Desired > 0 {
+		filled = min(width, width*int(ready)/int(replicas.Desired))
 	}
 	full, empty := strings.Repeat(style.sign("━", "#"), filled), strings.Repeat(style.sign("─", "-"), width-filled)
 	return line{{color, full}, {dim, empty}, {"", "  " + text}}

@@ -96,7 +96,7 @@ func eventOf(pod, kind, reason, message string, ago time.Duration) corev1.Event 
 
 func screens() map[string]Screen {
 	const noImage = `Back-off pulling image "registry.example.com/team-a/web:v2": rpc error: code = NotFound desc = failed to pull and unpack image: not found`
-	one := func(e status.Snapshot) Screen { return Screen{Reports: []status.Report{status.NewReport(e)}} }
+	one := func(s status.Snapshot) Screen { return Screen{Reports: []status.Report{status.NewReport(s)}} }
 
 	converging := seen(8, 6, 3, append(podsNamed("foo", "foo-f4e4e66e", 0, 3, nil), podsNamed("foo", "foo-f4e4e66e", 3, 6, waiting("ContainerCreating", ""))...)...)
 	ready := seen(3, 3, 3, podsNamed("foo", "foo-f4e4e66e", 0, 3, nil)...)
@@ -230,9 +230,9 @@ func FuzzScreen(f *testing.F) {
 	f.Add(1, 1, "", "")
 	f.Fuzz(func(t *testing.T, width, height int, name, message string) {
 		width, height = 1+min(max(width, 0), 300), 1+min(max(height, 0), 100)
-		e := seen(3, 3, 1, podOf("foo", "a"+name, nil), podOf("foo", "b"+name, waiting(message, message)), podOf("foo", "c"+name, crashing))
-		e.Object.Conditions = conditionsOf("False", message, message)
-		lines := Screen{Reports: []status.Report{status.NewReport(e)}}.Frame(width, height, Style{Color: true}, screenTime())
+		s := seen(3, 3, 1, podOf("foo", "a"+name, nil), podOf("foo", "b"+name, waiting(message, message)), podOf("foo", "c"+name, crashing))
+		s.Object.Conditions = conditionsOf("False", message, message)
+		lines := Screen{Reports: []status.Report{status.NewReport(s)}}.Frame(width, height, Style{Color: true}, screenTime())
 		if len(lines) > height {
 			t.Errorf("%d lines at a height of %d", len(lines), height)
 		}

@@ -37,12 +37,12 @@ func NewProgress(w io.Writer, style printer.Style, goal string) *Progress {
 }
 
 // Show updates the state of an object and shows the progress.
-func (p *Progress) Show(s observe.Observation) {
+func (p *Progress) Show(o observe.Observation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seen = true
-	p.state.See(s.Report, s.Met, s.GivesUp, s.At)
-	p.tell()
+	p.state.See(o.Report, o.Met, o.GivesUp, o.At)
+	p.update()
 }
 
 // SetLost records and shows when the connection was lost. If since is zero, it shows that the connection is back.
@@ -53,7 +53,7 @@ func (p *Progress) SetLost(since time.Time) {
 		p.write(printer.Connection(since) + "\n")
 	}
 	p.state.Lost = since
-	p.tell()
+	p.update()
 }
 
 // Print erases the progress, calls write, and redraws the progress below the new output.
@@ -62,7 +62,7 @@ func (p *Progress) Print(write func() error) error {
 	defer p.mu.Unlock()
 	p.clear()
 	err := write()
-	p.tell()
+	p.update()
 	return err
 }
 
@@ -80,9 +80,9 @@ func (p *Progress) End() {
 	}
 }
 
-// tell shows the progress. On a terminal, it schedules the next call, which updates the clock.
+// update draws the progress. On a terminal, it schedules the next call, which updates the clock.
 // Otherwise, it schedules a call only if the rate limit delays a line.
-func (p *Progress) tell() {
+func (p *Progress) update() {
 	if p.over || !p.seen {
 		return
 	}
@@ -102,7 +102,7 @@ func (p *Progress) tell() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.timer = nil
-		p.tell()
+		p.update()
 	})
 }
 

@@ -20,12 +20,12 @@ func TestProgressWithoutATerminal(t *testing.T) {
 		var out bytes.Buffer
 		p := NewProgress(&out, printer.Style{}, "ready")
 		see := func(verdict status.Verdict, ready int32) {
-			s := observe.Observation{Met: verdict == status.Ready, At: time.Now()}
-			s.Report = status.Report{
+			o := observe.Observation{Met: verdict == status.Ready, At: time.Now()}
+			o.Report = status.Report{
 				Metadata: status.Metadata{Type: "imoocpod", Name: "foo"}, Verdict: verdict,
 				Reason: fmt.Sprintf("%d of 3 pods ready", ready), Replicas: status.Replicas{Desired: 3, Ready: ready},
 			}
-			p.Show(s)
+			p.Show(o)
 		}
 		see(status.Progressing, 0)
 		for range 20 { // no change

@@ -55,91 +55,91 @@ func Of(out io.Writer) *os.File {
 // NewScreen returns a screen for a terminal. The caller must call End. Canceling ctx also ends the
 // screen, because the program does not call End after a second Ctrl-C.
 func NewScreen(ctx context.Context, terminal *os.File, style printer.Style, screen printer.Screen) *Screen {
-	l := &Screen{terminal: terminal, style: style, screen: screen}
-	context.AfterFunc(ctx, l.End)
-	return l
+	s := &Screen{terminal: terminal, style: style, screen: screen}
+	context.AfterFunc(ctx, s.End)
+	return s
 }
 
-func (l *Screen) begin() {
-	l.stop, l.stopped = make(chan struct{}), make(chan struct{})
+func (s *Screen) begin() {
+	s.stop, s.stopped = make(chan struct{}), make(chan struct{})
 	suspended, stopSuspensions := suspensions()
-	l.enter()
+	s.enter()
 	go func() {
-		defer close(l.stopped)
+		defer close(s.stopped)
 		defer stopSuspensions()
 		ticks := time.NewTicker(framePause)
 		defer ticks.Stop()
 		for {
-			l.draw(time.Now())
+			s.draw(time.Now())
 			select {
 			case <-ticks.C:
 			case <-suspended: // Ctrl-Z
-				l.leave()
+				s.leave()
 				suspend()
-				l.enter()
-				l.redraw()
-			case <-l.stop:
+				s.enter()
+				s.redraw()
+			case <-s.stop:
 				return
 			}
 		}
 	}()
 }
 
-func (l *Screen) redraw() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.drawn = frameKey{}
+func (s *Screen) redraw() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drawn = frameKey{}
 }
 
-func (l *Screen) enter() {
-	l.restoreEcho = disableEcho(l.terminal)
-	l.write(ansi.SetModeAltScreenSaveCursor + ansi.HideCursor + ansi.ResetModeAutoWrap)
+func (s *Screen) enter() {
+	s.restoreEcho = disableEcho(s.terminal)
+	s.write(ansi.SetModeAltScreenSaveCursor + ansi.HideCursor + ansi.ResetModeAutoWrap)
 }
 
-func (l *Screen) leave() {
-	l.write(ansi.SetModeAutoWrap + ansi.ShowCursor + ansi.ResetModeAltScreenSaveCursor)
-	l.restoreEcho()
+func (s *Screen) leave() {
+	s.write(ansi.SetModeAutoWrap + ansi.ShowCursor + ansi.ResetModeAltScreenSaveCursor)
+	s.restoreEcho()
 }
 
 // Show adds or updates an object. The first object starts the drawing. A deleted object is not added.
-func (l *Screen) Show(r status.Report) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.screen.See(r, time.Now())
-	l.drawn = frameKey{}
-	if len(l.screen.Reports) > 0 && l.stop == nil && !l.over {
-		l.begin()
+func (s *Screen) Show(r status.Report) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.screen.See(r, time.Now())
+	s.drawn = frameKey{}
+	if len(s.screen.Reports) > 0 && s.stop == nil && !s.over {
+		s.begin()
 	}
 }
 
 // Forget removes an object from the screen.
-func (l *Screen) Forget(r status.Report) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.drawn = frameKey{}
-	l.screen.Forget(r)
+func (s *Screen) Forget(r status.Report) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drawn = frameKey{}
+	s.screen.Forget(r)
 }
 
 // SetLost sets the time at which the connection was lost, or zero if it is back.
-func (l *Screen) SetLost(since time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.drawn, l.screen.Lost = frameKey{}, since
+func (s *Screen) SetLost(since time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drawn, s.screen.Lost = frameKey{}, since
 }
 
 // draw draws the screen if it may have changed. It overwrites line by line to avoid flicker.
-func (l *Screen) draw(now time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (s *Screen) draw(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	key := frameKey{second: now.Unix()}
-	key.width, key.height = Size(l.terminal)
-	if key == l.drawn {
+	key.width, key.height = Size(s.terminal)
+	if key == s.drawn {
 		return
 	}
-	l.drawn = key
+	s.drawn = key
 	var b strings.Builder
 	b.WriteString(ansi.SetModeSynchronizedOutput + ansi.CursorHomePosition)
-	lines := l.screen.Frame(key.width, key.height, l.style, now)
+	lines := s.screen.Frame(key.width, key.height, s.style, now)
 	for i, text := range lines {
 		if i > 0 {
 			b.WriteString("\r\n")
@@ -153,33 +153,33 @@ func (l *Screen) draw(now time.Time) {
 		b.WriteString("\r\n" + ansi.EraseScreenBelow)
 	}
 	b.WriteString(ansi.ResetModeSynchronizedOutput)
-	l.write(b.String())
+	s.write(b.String())
 }
 
 // End restores the terminal, and leaves the last frame on the normal screen.
-func (l *Screen) End() {
-	l.ending.Do(func() {
-		l.mu.Lock()
-		l.over = true
-		begun := l.stop != nil
-		l.mu.Unlock()
+func (s *Screen) End() {
+	s.ending.Do(func() {
+		s.mu.Lock()
+		s.over = true
+		begun := s.stop != nil
+		s.mu.Unlock()
 		if !begun {
 			return
 		}
-		close(l.stop)
-		<-l.stopped
-		l.leave()
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		width, _ := Size(l.terminal)
-		for _, text := range l.screen.Frame(width, 0, l.style, time.Now()) {
-			l.write(text + "\r\n")
+		close(s.stop)
+		<-s.stopped
+		s.leave()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		width, _ := Size(s.terminal)
+		for _, text := range s.screen.Frame(width, 0, s.style, time.Now()) {
+			s.write(text + "\r\n")
 		}
 	})
 }
 
 // write ignores errors, which mean that the terminal is gone.
-func (l *Screen) write(text string) { _, _ = io.WriteString(l.terminal, text) }
+func (s *Screen) write(text string) { _, _ = io.WriteString(s.terminal, text) }
 
 // Size returns the size of a terminal in columns and rows, or a default if it is unknown.
 func Size(terminal *os.File) (width, height int) {

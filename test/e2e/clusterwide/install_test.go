@@ -108,14 +108,14 @@ func TestInstallTakesOver(t *testing.T) {
 		t.Error("the second install changed the CRD")
 	}
 	// The controller reconciles the existing objects.
-	l := cluster.StartRunController(t, ns)
+	p := cluster.StartRunController(t, ns)
 	harness.Eventually(t, "it can be scaled", func() bool {
 		return cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "3").Code == 0
 	})
 	cluster.AwaitConverged(t, ns, "foo", 3)
 	// The garbage collector takes up to half a minute to discover a new CRD, so do not use foreground deletion.
 	cluster.Imoocpod(t, ns, "delete", "foo")
-	l.Stop()
+	p.Stop()
 }
 
 // The verb install waits until a terminating CRD is deleted, because an apply would not stop the deletion.
@@ -139,17 +139,17 @@ func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
 		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
 
-	l := cluster.StartPlugin(t, "install", "--as", "installer", "--as-group", "system:masters")
+	p := cluster.StartPlugin(t, "install", "--as", "installer", "--as-group", "system:masters")
 	harness.Eventually(t, "install looks whether the CRD is gone", func() bool {
 		return len(cluster.Requests(t, "", func(r harness.Request) bool {
 			return r.ImpersonatedUser != nil && r.ImpersonatedUser.Username == "installer" && r.Verb == "list" && r.Resource() == "customresourcedefinitions"
 		})) > 0
 	})
 	hold(`"remove","path":"/metadata/finalizers"`)
-	if code := l.Wait(); code != 0 {
+	if code := p.Wait(); code != 0 {
 		t.Errorf("install ended with exit code %d", code)
 	}
-	l.AwaitOutput(crdSaid + " created")
+	p.AwaitOutput(crdSaid + " created")
 	if after := getCRD(t); after == nil || after.GetUID() == before {
 		t.Errorf("the CRD was not created again")
 	}

@@ -8,8 +8,8 @@ func TestLoopFollowsTheCRD(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	w := cluster.WatchPods(t, ns)
 	cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects") // remove the objects of earlier tests
-	l := cluster.StartRunController(t, ns)
-	l.AwaitOutput(`not installed: run "kubectl imoocpod install"`)
+	p := cluster.StartRunController(t, ns)
+	p.AwaitOutput(`not installed: run "kubectl imoocpod install"`)
 	cluster.Imoocpod(t, "", "install")
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
 	cluster.AwaitConverged(t, ns, "foo", 2)

@@ -14,15 +14,15 @@ func TestServerGoesAwayAndComesBack(t *testing.T) {
 	for _, component := range []string{"kube-apiserver", "etcd"} {
 		t.Run(component, func(t *testing.T) {
 			ns := namespace[component]
-			l := cluster.StartRunController(t, ns)
+			p := cluster.StartRunController(t, ns)
 			cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "5")
 			cluster.AwaitConverged(t, ns, "foo", 5)
 			foo := cluster.ImoocPod(t, ns, "foo")
 			cluster.Tell(t, "kill "+component)
 			if component == "kube-apiserver" {
-				l.AwaitOutput("trying again")
+				p.AwaitOutput("trying again")
 				// The outage is so long that another controller could acquire the lease.
-				l.AwaitOutput("could not renew the lease in time; stopped reconciling, waiting for the lease")
+				p.AwaitOutput("could not renew the lease in time; stopped reconciling, waiting for the lease")
 			}
 			cluster.Tell(t, "start "+component)
 			harness.Eventually(t, "the server takes writes again", func() bool {
@@ -32,18 +32,18 @@ func TestServerGoesAwayAndComesBack(t *testing.T) {
 			if made := len(cluster.PodsOf(t, ns, foo.UID)); made != 8 {
 				t.Errorf("%d pods, want 8", made)
 			}
-			if code := l.Stop(); code != 0 {
+			if code := p.Stop(); code != 0 {
 				t.Errorf("the loop ended with exit code %d", code)
 			}
 			said := map[string]int{}
-			for line := range strings.Lines(l.Output()) {
+			for line := range strings.Lines(p.Output()) {
 				if what, _, found := strings.Cut(line, ":"); found && strings.HasPrefix(line, "cannot ") {
 					said[what]++
 				}
 			}
 			for what, times := range said {
 				if component == "kube-apiserver" && times > 1 {
-					t.Errorf("it said %d times %q:\n%s", times, what, l.Output())
+					t.Errorf("it said %d times %q:\n%s", times, what, p.Output())
 				}
 			}
 		})

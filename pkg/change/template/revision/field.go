@@ -101,9 +101,9 @@ func withoutNulls(value any) any {
 // It omits unchanged fields. Unlike Same, it also changes the form of a value, such as 1 to 1000m.
 func Edits(now, want []Field) []fieldpath.Edit {
 	var edits []fieldpath.Edit
-	for i, w := range want {
-		if !reflect.DeepEqual(now[i].Value, w.Value) {
-			edits = append(edits, fieldpath.Edit{Path: w.Path, Value: w.Value})
+	for i, f := range want {
+		if !reflect.DeepEqual(now[i].Value, f.Value) {
+			edits = append(edits, fieldpath.Edit{Path: f.Path, Value: f.Value})
 		}
 	}
 	return edits

@@ -49,18 +49,18 @@ func MissingNamespace(name string, commands commandline.Context) Result {
 
 // Server checks whether the version of a server is supported and tested.
 func Server(version, host string) Result {
-	c := Result{Name: "server", State: Passed, Message: version + " at " + host}
+	r := Result{Name: "server", State: Passed, Message: version + " at " + host}
 	v, err := utilversion.ParseGeneric(version)
 	if err != nil {
-		c.State, c.Message = Unknown, fmt.Sprintf("its version %q cannot be read", version)
-		return c
+		r.State, r.Message = Unknown, fmt.Sprintf("its version %q cannot be read", version)
+		return r
 	}
 	minor := utilversion.MajorMinor(v.Major(), v.Minor())
 	switch {
 	case minor.LessThan(utilversion.MustParseGeneric(oldestServer)):
-		c.State, c.Message = Failed, fmt.Sprintf("%s is too old: %s or newer is needed", c.Message, oldestServer)
+		r.State, r.Message = Failed, fmt.Sprintf("%s is too old: %s or newer is needed", r.Message, oldestServer)
 	case minor.LessThan(utilversion.MustParseGeneric(OldestTested)), minor.GreaterThan(utilversion.MustParseGeneric(NewestTested)):
-		c.State, c.Message = Unknown, fmt.Sprintf("%s is not tested: the tests run against %s to %s", c.Message, OldestTested, NewestTested)
+		r.State, r.Message = Unknown, fmt.Sprintf("%s is not tested: the tests run against %s to %s", r.Message, OldestTested, NewestTested)
 	}
-	return c
+	return r
 }

@@ -20,16 +20,16 @@ func TestCheckServer(t *testing.T) {
 		"v1.36.3": Passed, "v1.36.9-eks-1": Passed, "v1.30.0": Passed, "v1.30.0-gke.1": Passed, "v1.29.9": Unknown, "v1.38.0-alpha.1": Unknown,
 		"v1.28.15": Failed, "main": Unknown,
 	} {
-		if c := Server(version, "https://server"); c.State != want {
-			t.Errorf("%s: %+v, want %s", version, c, want)
+		if r := Server(version, "https://server"); r.State != want {
+			t.Errorf("%s: %+v, want %s", version, r, want)
 		}
 	}
 }
 
 func TestCheckCRD(t *testing.T) {
 	t.Parallel()
-	if c := MissingCRD(kinds.ImoocPod(), nil); c.State != Optional || !strings.Contains(c.Message, "is not installed (needed only for objects of the kind ImoocPod)") || len(c.Fix) != 1 {
-		t.Errorf("missing: %+v", c)
+	if r := MissingCRD(kinds.ImoocPod(), nil); r.State != Optional || !strings.Contains(r.Message, "is not installed (needed only for objects of the kind ImoocPod)") || len(r.Fix) != 1 {
+		t.Errorf("missing: %+v", r)
 	}
 	crd := func(minimum any, established string, metadata map[string]any) map[string]any {
 		return map[string]any{
@@ -54,9 +54,9 @@ func TestCheckCRD(t *testing.T) {
 		"another version": {crd(int64(1), "True", nil), Failed, "differs from the definition of this version"},
 		"going":           {crd(int64(0), "True", map[string]any{"deletionTimestamp": "2026-01-02T15:04:05Z"}), Failed, "is being deleted"},
 	} {
-		c := CRD(&unstructured.Unstructured{Object: want}, &unstructured.Unstructured{Object: test.have}, nil)
-		if c.State != test.state || !strings.Contains(c.Message, test.words) || (c.State == Failed) != (len(c.Fix) == 1) {
-			t.Errorf("%s: %+v", name, c)
+		r := CRD(&unstructured.Unstructured{Object: want}, &unstructured.Unstructured{Object: test.have}, nil)
+		if r.State != test.state || !strings.Contains(r.Message, test.words) || (r.State == Failed) != (len(r.Fix) == 1) {
+			t.Errorf("%s: %+v", name, r)
 		}
 	}
 }
@@ -117,8 +117,8 @@ func TestCheckRights(t *testing.T) {
 			"kubectl create role imoocpod-x-alice --verb=get --resource=pods --resource-name=only -n b\n" +
 				"kubectl create rolebinding imoocpod-x-alice --role=imoocpod-x-alice --user=alice -n b"},
 	} {
-		if c := test.got; c.State != test.state || c.Message != test.message || strings.Join(c.Fix, "\n") != test.fix {
-			t.Errorf("%s: %s %q\n%s", name, c.State, c.Message, strings.Join(c.Fix, "\n"))
+		if r := test.got; r.State != test.state || r.Message != test.message || strings.Join(r.Fix, "\n") != test.fix {
+			t.Errorf("%s: %s %q\n%s", name, r.State, r.Message, strings.Join(r.Fix, "\n"))
 		}
 	}
 }
@@ -131,8 +131,8 @@ func loop(scope leaserecord.Scope, version string, ago time.Duration) leaserecor
 
 func lines(checks []Result) string {
 	var lines []string
-	for _, c := range checks {
-		lines = append(lines, string(c.State)+" "+c.Message+" ["+strings.Join(c.Fix, "; ")+"]")
+	for _, r := range checks {
+		lines = append(lines, string(r.State)+" "+r.Message+" ["+strings.Join(r.Fix, "; ")+"]")
 	}
 	return strings.Join(lines, "\n")
 }

@@ -22,19 +22,19 @@ func MissingCRD(kind kinds.Kind, commands commandline.Context) Result {
 
 // CRD compares the CRD on the server (have) with the CRD that this program ships (want).
 func CRD(want, have *unstructured.Unstructured, commands commandline.Context) Result {
-	c := Result{Name: "CRD " + want.GetName(), State: Failed, Fix: []string{commands.Line(commandline.Plugin("install"))}}
+	r := Result{Name: "CRD " + want.GetName(), State: Failed, Fix: []string{commands.Line(commandline.Plugin("install"))}}
 	switch {
 	case have.GetDeletionTimestamp() != nil:
-		c.Message = "is being deleted, with all its objects"
+		r.Message = "is being deleted, with all its objects"
 	case !kinds.Established(have):
-		c.Message = "is installed but not served: see its conditions"
-		c.Fix = []string{commands.Line(commandline.Kubectl("describe", "crd", want.GetName()))}
+		r.Message = "is installed but not served: see its conditions"
+		r.Fix = []string{commands.Line(commandline.Kubectl("describe", "crd", want.GetName()))}
 	case !bytes.Equal(versionsOf(want), versionsOf(have)):
-		c.Message = "differs from the definition of this version"
+		r.Message = "differs from the definition of this version"
 	default:
-		c.State, c.Message, c.Fix = Passed, "is installed and matches this version", nil
+		r.State, r.Message, r.Fix = Passed, "is installed and matches this version", nil
 	}
-	return c
+	return r
 }
 
 // Declaration returns the result for a CRD that declares a kind with a strategy. err is the error in the

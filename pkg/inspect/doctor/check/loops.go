@@ -17,9 +17,9 @@ func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now ti
 	if len(orphans) == 0 {
 		return nil
 	}
-	c := missing(orphans, namespace)
-	c.Fix = []string{commands.Line(runLoop(namespace).With("--kinds", strings.Join(orphans[:min(len(orphans), 10)], ",")))}
-	return []Result{c}
+	r := missing(orphans, namespace)
+	r.Fix = []string{commands.Line(runLoop(namespace).With("--kinds", strings.Join(orphans[:min(len(orphans), 10)], ",")))}
+	return []Result{r}
 }
 
 // notReconciled returns the kinds that no live loop reconciles. A loop that reconciles only some
@@ -54,26 +54,26 @@ func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, 
 			continue
 		}
 		runs = runs || namespace != "" || l.Scope.Namespace == ""
-		c := Result{Name: "controller", State: Passed, Message: fmt.Sprintf("%s: %s", l.Scope, l)}
+		r := Result{Name: "controller", State: Passed, Message: fmt.Sprintf("%s: %s", l.Scope, l)}
 		if l.Version != "" && l.Version != version {
-			c.State, c.Message = Failed, fmt.Sprintf("%s; it is version %s, but this program is version %s: stop it, and start this version", c.Message, l.Version, version)
-			c.Fix = []string{commands.Line(runLoop(l.Scope.Namespace))}
+			r.State, r.Message = Failed, fmt.Sprintf("%s; it is version %s, but this program is version %s: stop it, and start this version", r.Message, l.Version, version)
+			r.Fix = []string{commands.Line(runLoop(l.Scope.Namespace))}
 		}
-		checks = append(checks, c)
+		checks = append(checks, r)
 	}
 	orphans := notReconciled(loops, kinds, namespace, now)
 	if len(orphans) == 0 {
 		return checks
 	}
-	c := missing(orphans, namespace)
-	c.Fix = []string{commands.Line(runLoop(namespace))}
+	r := missing(orphans, namespace)
+	r.Fix = []string{commands.Line(runLoop(namespace))}
 	if len(orphans) == len(kinds) && !runs {
-		c.Message = "no controller is running for " + where(namespace)
+		r.Message = "no controller is running for " + where(namespace)
 	}
 	if !last.Renewed.IsZero() {
-		c.Message += fmt.Sprintf("; the last one was %s, and last renewed its lease at %s", last, last.Renewed.UTC().Format("2006-01-02 15:04:05 MST"))
+		r.Message += fmt.Sprintf("; the last one was %s, and last renewed its lease at %s", last, last.Renewed.UTC().Format("2006-01-02 15:04:05 MST"))
 	}
-	return append(checks, c)
+	return append(checks, r)
 }
 
 func runLoop(namespace string) commandline.Command {
@@ -98,18 +98,18 @@ func where(namespace string) string {
 // Deployed checks whether a deployed controller has the version of this program. If pods are
 // desired, it also checks whether at least one is available.
 func Deployed(namespace, has, version string, desired, available int64, commands commandline.Context) Result {
-	c := Result{Name: "controller in " + namespace, State: Passed, Message: "is deployed, version " + has}
+	r := Result{Name: "controller in " + namespace, State: Passed, Message: "is deployed, version " + has}
 	switch {
 	case has == "":
-		c.State, c.Message = Unknown, "is deployed, but its version is unknown"
+		r.State, r.Message = Unknown, "is deployed, but its version is unknown"
 	case has != version:
-		c.State, c.Message = Failed, fmt.Sprintf("is deployed, version %s, but this program is version %s", has, version)
-		c.Fix = []string{commands.Line(commandline.Plugin("install", "--controller").In(namespace))}
+		r.State, r.Message = Failed, fmt.Sprintf("is deployed, version %s, but this program is version %s", has, version)
+		r.Fix = []string{commands.Line(commandline.Plugin("install", "--controller").In(namespace))}
 	}
 	if desired > 0 && available == 0 {
-		c.State = Failed
-		c.Message += fmt.Sprintf("; none of its pods is available (desired %d)", desired)
-		c.Fix = append(c.Fix, commands.Line(commandline.Plugin("status", "deployment/"+Controller).In(namespace)))
+		r.State = Failed
+		r.Message += fmt.Sprintf("; none of its pods is available (desired %d)", desired)
+		r.Fix = append(r.Fix, commands.Line(commandline.Plugin("status", "deployment/"+Controller).In(namespace)))
 	}
-	return c
+	return r
 }

@@ -19,13 +19,13 @@ func HeldUp(reports []status.Report, commands commandline.Context) []Result {
 			if !slices.Contains([]problem.Code{problem.CodeQuotaExceeded, problem.CodeAdmissionRefused, problem.CodeNameTaken, problem.CodeCreateFailed}, p.Code) {
 				continue
 			}
-			c := Result{Name: "pods", State: Failed, Message: fmt.Sprintf("%s/%s in namespace %s: %s", r.Metadata.Type, r.Metadata.Name, r.Metadata.Namespace, p.Message)}
+			result := Result{Name: "pods", State: Failed, Message: fmt.Sprintf("%s/%s in namespace %s: %s", r.Metadata.Type, r.Metadata.Name, r.Metadata.Namespace, p.Message)}
 			look := commandline.Plugin("describe", r.Metadata.Type+"/"+r.Metadata.Name)
 			if p.Code == problem.CodeQuotaExceeded {
 				look = commandline.Kubectl("describe", "quota")
 			}
-			c.Fix = []string{commands.Line(look.In(r.Metadata.Namespace))}
-			checks = append(checks, c)
+			result.Fix = []string{commands.Line(look.In(r.Metadata.Namespace))}
+			checks = append(checks, result)
 		}
 	}
 	if len(checks) == 0 {
@@ -40,7 +40,7 @@ const longPause = 24 * time.Hour
 // Paused returns a reminder of paused objects, or nil if no object is paused. The reminder contains
 // commands that end long pauses.
 func Paused(reports []status.Report, namespace string, now time.Time, commands commandline.Context) []Result {
-	c := Result{Name: "pauses", State: Passed}
+	result := Result{Name: "pauses", State: Passed}
 	paused := 0
 	for _, r := range reports {
 		if r.Pause == nil {
@@ -48,16 +48,16 @@ func Paused(reports []status.Report, namespace string, now time.Time, commands c
 		}
 		paused++
 		if r.Pause.Forever || r.Pause.Until.Sub(now) > longPause {
-			c.Fix = append(c.Fix, commands.Line(commandline.Plugin("resume", r.Metadata.Type+"/"+r.Metadata.Name).In(r.Metadata.Namespace)))
+			result.Fix = append(result.Fix, commands.Line(commandline.Plugin("resume", r.Metadata.Type+"/"+r.Metadata.Name).In(r.Metadata.Namespace)))
 		}
 	}
 	if paused == 0 {
 		return nil
 	}
-	c.Message = problem.Quantity(paused, "object") + " paused"
-	if long := len(c.Fix); long > 0 {
-		c.Message += fmt.Sprintf(", %d of them forever or for more than a day", long)
+	result.Message = problem.Quantity(paused, "object") + " paused"
+	if long := len(result.Fix); long > 0 {
+		result.Message += fmt.Sprintf(", %d of them forever or for more than a day", long)
 	}
-	c.Message += ": " + commands.Line(inNamespace(commandline.Plugin("status", "--only="+status.OnlyPaused), namespace))
-	return []Result{c}
+	result.Message += ": " + commands.Line(inNamespace(commandline.Plugin("status", "--only="+status.OnlyPaused), namespace))
+	return []Result{result}
 }

@@ -57,10 +57,10 @@ func (a Asker) Rights(verb VerbRights, answers map[Right]*bool) Result {
 			missing = append(missing, right)
 		}
 	}
-	c := Result{Name: "permission to " + verb.Verb, State: Passed, Message: "ok (" + a.User + ")"}
+	r := Result{Name: "permission to " + verb.Verb, State: Passed, Message: "ok (" + a.User + ")"}
 	switch {
 	case !asked:
-		c.State, c.Message = Unknown, "not reported"
+		r.State, r.Message = Unknown, "not reported"
 	case len(missing) > 0:
 		words := make([]string, len(missing))
 		for i, right := range missing {
@@ -70,14 +70,14 @@ func (a Asker) Rights(verb VerbRights, answers map[Right]*bool) Result {
 		if more := len(words) - most; more > 1 {
 			words = append(words[:most], fmt.Sprintf("and %d more", more))
 		}
-		c.State = Failed
+		r.State = Failed
 		if verb.Setup && a.Idle {
-			c.State = Optional
+			r.State = Optional
 		}
-		c.Message = a.User + " has no permission to " + strings.Join(words, ", ")
-		c.Fix = a.grant(verb.Verb, missing)
+		r.Message = a.User + " has no permission to " + strings.Join(words, ", ")
+		r.Fix = a.grant(verb.Verb, missing)
 	}
-	return c
+	return r
 }
 
 // subject returns the flag of "kubectl create rolebinding" for a user or a service account.

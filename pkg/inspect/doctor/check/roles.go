@@ -22,8 +22,8 @@ const (
 // no fix binds the viewer role, because the editor role includes the rights of the viewer role.
 func (a Asker) BindRoles(checks []Result, needed []VerbRights, installed sets.Set[string]) {
 	edits := false
-	for i, c := range checks {
-		edits = edits || len(c.Fix) > 0 && needed[i].Role == Editor
+	for i, r := range checks {
+		edits = edits || len(r.Fix) > 0 && needed[i].Role == Editor
 	}
 	for i := range checks {
 		role := needed[i].Role

@@ -56,8 +56,8 @@ func TestBindRoles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			Asker{User: "A:b", Namespace: test.namespace}.BindRoles(test.checks, needed, test.installed)
-			for i, c := range test.checks {
-				if got := strings.Join(c.Fix, "\n"); got != test.want[i] {
+			for i, r := range test.checks {
+				if got := strings.Join(r.Fix, "\n"); got != test.want[i] {
 					t.Errorf("%s: %q, want %q", needed[i].Verb, got, test.want[i])
 				}
 			}

@@ -90,22 +90,22 @@ func New(ctx context.Context, c *kube.Clients, connection *follow.Connection, m 
 type source func() (follow.Source, error)
 
 // feedOf returns the feed of a key. If the feed is new, it starts to read the selected objects of a source.
-func feedOf[T follow.Object, V any](s *Feeds, k key[V], objects source, keep func(T) (V, follow.Reference)) *follow.Feed[T, V] {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if f, is := s.of[k].(*follow.Feed[T, V]); is {
+func feedOf[T follow.Object, V any](all *Feeds, k key[V], objects source, keep func(T) (V, follow.Reference)) *follow.Feed[T, V] {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if f, is := all.of[k].(*follow.Feed[T, V]); is {
 		return f
 	}
 	f := follow.New(keep)
-	s.of[k] = f
+	all.of[k] = f
 	from, err := objects()
 	if err != nil {
 		f.Refuse(err)
 		return f
 	}
-	s.begin(func(ctx context.Context) {
-		if !s.Once {
-			f.Run(ctx, from, k.selected, s.Connection)
+	all.begin(func(ctx context.Context) {
+		if !all.Once {
+			f.Run(ctx, from, k.selected, all.Connection)
 		} else if err := f.List(ctx, from, k.selected); err != nil {
 			f.Refuse(err)
 		}
@@ -121,37 +121,37 @@ func known(from follow.Source) source {
 func core(kind string) schema.GroupVersionKind { return corev1.SchemeGroupVersion.WithKind(kind) }
 
 // Pods returns the feed of the pods that match a selector.
-func (s *Feeds) Pods(namespace, selector string) *Pods {
+func (f *Feeds) Pods(namespace, selector string) *Pods {
 	k := key[*problem.Pod]{core("Pod"), namespace, metav1.ListOptions{LabelSelector: selector}}
-	objects := known(follow.SourceOf(s.Core.Pods(namespace)))
-	return feedOf(s, k, objects, func(pod *corev1.Pod) (*problem.Pod, follow.Reference) {
+	objects := known(follow.SourceOf(f.Core.Pods(namespace)))
+	return feedOf(f, k, objects, func(pod *corev1.Pod) (*problem.Pod, follow.Reference) {
 		trimPod(pod)
 		return problem.NewPod(pod), controllerOf(pod)
 	})
 }
 
 // Events returns the feed of the events that match a field selector.
-func (s *Feeds) Events(namespace, selector string) *Events {
+func (f *Feeds) Events(namespace, selector string) *Events {
 	k := key[*corev1.Event]{core("Event"), namespace, metav1.ListOptions{FieldSelector: selector}}
-	objects := known(follow.SourceOf(s.Core.Events(namespace)))
-	return feedOf(s, k, objects, func(event *corev1.Event) (*corev1.Event, follow.Reference) {
+	objects := known(follow.SourceOf(f.Core.Events(namespace)))
+	return feedOf(f, k, objects, func(event *corev1.Event) (*corev1.Event, follow.Reference) {
 		return event, follow.Reference{UID: event.InvolvedObject.UID, Kind: event.InvolvedObject.GroupVersionKind()}
 	})
 }
 
 // Node returns the feed of a node.
-func (s *Feeds) Node(name string) *Nodes {
+func (f *Feeds) Node(name string) *Nodes {
 	k := key[*corev1.Node]{core("Node"), "", follow.ByName(name)}
-	objects := known(follow.SourceOf(s.Core.Nodes()))
-	return feedOf(s, k, objects, func(node *corev1.Node) (*corev1.Node, follow.Reference) { return node, follow.Reference{} })
+	objects := known(follow.SourceOf(f.Core.Nodes()))
+	return feedOf(f, k, objects, func(node *corev1.Node) (*corev1.Node, follow.Reference) { return node, follow.Reference{} })
 }
 
 // Leases returns the feed of the run-controller leases in a namespace.
-func (s *Feeds) Leases(namespace string) *Leases {
+func (f *Feeds) Leases(namespace string) *Leases {
 	leases := coordinationv1.SchemeGroupVersion.WithKind("Lease")
 	k := key[Lease]{leases, namespace, metav1.ListOptions{LabelSelector: holder.Selector}}
-	objects := known(follow.SourceOf(holder.Leases(s.Dynamic, namespace)))
-	return feedOf(s, k, objects, func(obj *unstructured.Unstructured) (Lease, follow.Reference) {
+	objects := known(follow.SourceOf(holder.Leases(f.Dynamic, namespace)))
+	return feedOf(f, k, objects, func(obj *unstructured.Unstructured) (Lease, follow.Reference) {
 		loop, err := holder.Read(obj)
 		return Lease{obj.GetName(), loop, holder.Here(loop), err}, follow.Reference{}
 	})
@@ -159,16 +159,16 @@ func (s *Feeds) Leases(namespace string) *Leases {
 
 // Children returns the feed of the selected objects of a kind. For an object without a controller,
 // the feed keeps only the UID.
-func (s *Feeds) Children(gvk schema.GroupVersionKind, namespace, selector string) *Children {
+func (f *Feeds) Children(gvk schema.GroupVersionKind, namespace, selector string) *Children {
 	k := key[status.Child]{gvk, namespace, metav1.ListOptions{LabelSelector: selector}}
 	objects := func() (follow.Source, error) {
-		mapping, err := s.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+		mapping, err := f.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 		if err != nil {
 			return follow.Source{}, err
 		}
-		return follow.SourceOf(s.Dynamic.Resource(mapping.Resource).Namespace(namespace)), nil
+		return follow.SourceOf(f.Dynamic.Resource(mapping.Resource).Namespace(namespace)), nil
 	}
-	return feedOf(s, k, objects, func(obj *unstructured.Unstructured) (status.Child, follow.Reference) {
+	return feedOf(f, k, objects, func(obj *unstructured.Unstructured) (status.Child, follow.Reference) {
 		controller := controllerOf(obj)
 		if controller.UID == "" {
 			return status.Child{UID: obj.GetUID()}, controller

@@ -11,6 +11,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -101,7 +102,9 @@ func (t *boundedTransport) exchange(req *http.Request, group string) (*http.Resp
 		err = none
 	}
 	end()
-	t.noteFailure(group, err)
+	if req.Context().Err() == nil { // the caller has not limited or canceled the request
+		t.noteFailure(group, err)
+	}
 	return nil, err
 }
 
@@ -230,7 +233,10 @@ func checkObject(resp *http.Response, data []byte) error {
 	if resp.StatusCode >= http.StatusMultipleChoices || mediaType(resp) != "application/json" {
 		return nil
 	}
-	namespace, name := objectAt(req.URL.Path)
+	namespace, name := "", ""
+	if parts := objectPath.FindStringSubmatch(req.URL.Path); parts != nil {
+		namespace, name = parts[1], parts[2]
+	}
 	if req.Method == http.MethodPost && req.GetBody != nil {
 		var sent metav1.PartialObjectMetadata
 		if body, err := req.GetBody(); err == nil && json.NewDecoder(body).Decode(&sent) == nil { // protobuf is not checked
@@ -248,23 +254,9 @@ func checkObject(resp *http.Response, data []byte) error {
 	return &BadResponseError{Server: req.URL.Host, Problem: fmt.Sprintf("answered %s %s with another object", req.Method, req.URL.Path), unusable: true}
 }
 
-// objectAt returns the namespace and the name of the object in a path, which can end in /status or /scale.
-func objectAt(path string) (namespace, name string) {
-	_, rest, grouped := strings.Cut(path, "/apis/")
-	if !grouped {
-		_, rest, _ = strings.Cut(path, "/api/")
-	} else {
-		_, rest, _ = strings.Cut(rest, "/")
-	}
-	parts := strings.Split(rest, "/")[1:] // without the version
-	if len(parts) > 2 && parts[0] == "namespaces" {
-		namespace, parts = parts[1], parts[2:]
-	}
-	if len(parts) == 2 || len(parts) == 3 && (parts[2] == "status" || parts[2] == "scale") {
-		return namespace, parts[1]
-	}
-	return namespace, ""
-}
+// objectPath matches the path of a resource. Its groups are the namespace, and the name of an object whose
+// path may end in /status or /scale. The path of the server can precede it, and may itself begin with /api.
+var objectPath = regexp.MustCompile(`/(?:api/v1|apis/[^/]+/[^/]+)(?:/namespaces/([^/]+))?/[^/]+(?:/([^/]+)(?:/status|/scale)?|/.*)?$`)
 
 func mediaType(resp *http.Response) string {
 	format, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))

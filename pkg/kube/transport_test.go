@@ -106,6 +106,28 @@ func TestTimeOfSilence(t *testing.T) {
 	}
 }
 
+// A request that the caller limits to less than the timeout does not count as a failure of the server.
+func TestShortDeadlineOfACaller(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		transport := bounded(func(req *http.Request) *http.Response {
+			if strings.HasSuffix(req.URL.Path, "/log") {
+				return nil
+			}
+			return ok()
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		req := httptest.NewRequestWithContext(ctx, http.MethodGet, "https://server/api/v1/namespaces/a/pods/b/log", http.NoBody)
+		if _, err := transport.RoundTrip(req); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error of the log: %v, want a deadline", err)
+		}
+		if _, err := ask(t, transport, "/api/v1/pods"); err != nil {
+			t.Errorf("the next request of the group failed: %v", err)
+		}
+	})
+}
+
 // A list can have many pages, but addPage limits the total size of the pages of all lists.
 func TestPagesOfLists(t *testing.T) {
 	t.Parallel()
@@ -393,8 +415,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// objectAt returns a name only for paths of objects and of their status and scale.
-func TestObjectAt(t *testing.T) {
+// objectPath finds a name only in paths of objects and of their status and scale.
+func TestObjectPath(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string][2]string{
 		"/api/v1/namespaces/a/pods/b":                           {"a", "b"},
@@ -411,11 +433,19 @@ func TestObjectAt(t *testing.T) {
 		"/apis":                                                 {},
 		"/api/":                                                 {},
 		"/openapi/v3/apis/apps/v1":                              {},
-		"/version":                                              {},
-		"":                                                      {},
+		"/api/clusters/c/api":                                   {},
+		"/api/clusters/c/api/v1/namespaces/a/pods/b":            {"a", "b"},
+		"/api/k8s/openapi/v3":                                   {},
+		"/apis/p/q/apis/apps/v1/namespaces/a/deployments/b":     {}, // not checked
+		"/version": {},
+		"":         {},
 	} {
-		if namespace, name := objectAt(path); [2]string{namespace, name} != want {
-			t.Errorf("%s: %q, %q, want %q", path, namespace, name, want)
+		var got [2]string
+		if parts := objectPath.FindStringSubmatch(path); parts != nil {
+			got = [2]string(parts[1:])
+		}
+		if got != want {
+			t.Errorf("%s: namespace and name are %q, want %q", path, got, want)
 		}
 	}
 }

@@ -19,9 +19,6 @@ const (
 	Image = "ghcr.io/imoocpod/kubectl-imoocpod"
 )
 
-// allNamespaces is the argument of a controller for all namespaces.
-const allNamespaces = "--all-namespaces"
-
 // Namespace returns the default namespace of a controller for all namespaces. Controller does not return the
 // namespace, so "uninstall" keeps it and all other objects in it.
 func Namespace() *unstructured.Unstructured { return read("crds/namespace.yaml") }
@@ -96,7 +93,7 @@ func (s Settings) putDeployment(obj *unstructured.Unstructured) {
 	edit(obj.Object, func(container map[string]any) {
 		container["image"] = s.Image
 		if args, ok := container["args"].([]any); ok && !s.AllNamespaces {
-			container["args"] = slices.DeleteFunc(args, func(arg any) bool { return arg == allNamespaces })
+			container["args"] = slices.DeleteFunc(args, func(arg any) bool { return arg == "--all-namespaces" })
 		}
 	}, append(pod, "containers")...)
 }

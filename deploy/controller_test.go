@@ -6,6 +6,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -33,6 +34,24 @@ func TestRolesSayTheSame(t *testing.T) {
 	}
 	if len(namespaced) != len(cluster)-1+len(lease) {
 		t.Errorf("the namespaced role has %d rules, the cluster role %d, and the role for leases %d", len(namespaced), len(cluster), len(lease))
+	}
+}
+
+// A controller for all namespaces shares no object with a controller for one namespace, not even for kube-system,
+// where its role for leases is. Otherwise, uninstalling one of them would break the other.
+func TestControllersShareNoObject(t *testing.T) {
+	t.Parallel()
+	key := func(obj *unstructured.Unstructured) string {
+		return obj.GetKind() + " " + obj.GetNamespace() + "/" + obj.GetName()
+	}
+	cluster := map[string]bool{}
+	for _, obj := range Controller(Settings{Namespace: SystemNamespace, AllNamespaces: true}) {
+		cluster[key(obj)] = true
+	}
+	for _, obj := range Controller(Settings{Namespace: "kube-system"}) {
+		if cluster[key(obj)] {
+			t.Errorf("both controllers have %s", key(obj))
+		}
 	}
 }
 

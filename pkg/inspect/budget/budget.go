@@ -32,7 +32,7 @@ type Budget struct {
 
 // String returns the budget as one line, such as "web: at least 2, disruptions allowed now: 0".
 func (b Budget) String() string {
-	asks := "at least " + b.MinAvailable
+	asks := "at least " + cmp.Or(b.MinAvailable, "0")
 	if b.MaxUnavailable != "" {
 		asks = "at most " + b.MaxUnavailable + " unavailable"
 	}

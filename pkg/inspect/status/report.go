@@ -61,8 +61,7 @@ type Report struct {
 	Counts, Held bool `json:"-"`
 	// Recheck is the time after which the verdict may change even if nothing else changes; zero means never.
 	Recheck time.Duration `json:"-"`
-	// bounds are the fields that limit the count.
-	bounds []Bound
+	object  Object
 	// Unread lists resources that might explain more, but that the user is not allowed to read.
 	Unread []string `json:"unread,omitempty"`
 }
@@ -124,7 +123,7 @@ func NewReport(s Snapshot) Report {
 		Events:     relevant(s.Events, pods),
 		Held:       o.Pause != nil,
 		Unread:     s.Unread,
-		bounds:     o.Bounds,
+		object:     o,
 	}
 	hintImages(s, r.Problems)
 	if o.UserPause.Active(s.Now) {
@@ -215,16 +214,30 @@ func (r Report) Warnings(count int32) []string {
 	for _, revert := range r.Reverts {
 		all = append(all, revert.Message)
 	}
-	if bound := violated(r.bounds, count); bound != "" {
+	if bound := violated(r.object.Bounds, count); bound != "" {
 		all = append(all, "its controller may not use a count of "+strconv.Itoa(int(count))+": "+bound)
 	}
 	for _, b := range r.Budgets {
+		left := count
+		if r.object.indirect() {
+			left = max(0, b.Pods-r.Removes(count))
+		}
 		least, err := strconv.ParseInt(b.MinAvailable, 10, 32)
-		if err == nil && int64(count) < least && count < r.Replicas.Desired {
-			all = append(all, fmt.Sprintf("PodDisruptionBudget/%s requires at least %d available pods, and only %d would be left", b.Name, least, count))
+		if err == nil && int64(left) < least && count < r.Replicas.Desired {
+			all = append(all, fmt.Sprintf("PodDisruptionBudget/%s requires at least %d available pods, and only %d would be left", b.Name, least, left))
 		}
 	}
 	return all
+}
+
+// Removes returns the number of pods that a lower count removes. If the unit of the count is not pods, it assumes
+// that all units have the same number of pods.
+func (r Report) Removes(count int32) int32 {
+	units, pods := int64(r.Replicas.Desired-count), int64(r.ActivePods())
+	if n := int64(r.Replicas.Current); r.object.Unit != "" && n > 0 {
+		units = (units*pods + n - 1) / n
+	}
+	return int32(units) //nolint:gosec // at most the number of pods
 }
 
 // Gone returns the report for a deleted object.

@@ -2,10 +2,12 @@ package status
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
 func TestWarnings(t *testing.T) {
@@ -13,7 +15,7 @@ func TestWarnings(t *testing.T) {
 	r := Report{
 		Replicas: Replicas{Desired: 4},
 		Reverts:  []competing.Writer{{By: "Set/web", Message: "Set/web controls it"}},
-		bounds:   []Bound{{Path: ".spec.minSize", Value: 2}, {Path: ".spec.maxSize", Value: 6, Above: true}},
+		object:   Object{Counts: Counts{Bounds: []Bound{{Path: ".spec.minSize", Value: 2}, {Path: ".spec.maxSize", Value: 6, Above: true}}}},
 		Budgets:  []budget.Budget{{Name: "three", MinAvailable: "3"}, {Name: "half", MinAvailable: "50%"}, {Name: "most", MaxUnavailable: "1"}},
 	}
 	few := "PodDisruptionBudget/three requires at least 3 available pods, and only 2 would be left"
@@ -36,6 +38,33 @@ func TestWarnings(t *testing.T) {
 	r.Replicas.Desired = 1
 	if got := r.Warnings(2); got != nil {
 		t.Errorf("more pods are a step towards the budget, and it warns %q", got)
+	}
+}
+
+// A budget guards the pods of all groups, and a unit such as a shard has several pods.
+func TestWarningsOfGroupsAndShards(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		what           string
+		object         Object
+		desired, count int32
+		active         int
+		least, removed int32
+		warns          bool
+	}{
+		{"one of two groups", Object{Counts: Counts{Several: true}}, 3, 2, 8, 4, 1, false},
+		{"too few of both groups", Object{Counts: Counts{Several: true}}, 3, 2, 8, 8, 1, true},
+		{"a shard of five pods", Object{Counts: Counts{Unit: "shard"}}, 3, 2, 15, 12, 5, true},
+		{"enough pods in two shards", Object{Counts: Counts{Unit: "shard"}}, 3, 2, 15, 10, 5, false},
+	} {
+		budgets := []budget.Budget{{Name: "b", MinAvailable: strconv.Itoa(int(test.least)), Pods: test.active}}
+		r := Report{object: test.object, Replicas: Replicas{Desired: test.desired, Current: test.desired}, Pods: make([]problem.Pod, test.active), Budgets: budgets}
+		if got := r.Removes(test.count); got != test.removed {
+			t.Errorf("%s: %d pods are removed, want %d", test.what, got, test.removed)
+		}
+		if got := r.Warnings(test.count); len(got) > 0 != test.warns {
+			t.Errorf("%s: warnings %q, want any: %t", test.what, got, test.warns)
+		}
 	}
 }
 

@@ -183,7 +183,7 @@ func TestDescribe(t *testing.T) {
 		},
 	}
 	report.Reverts = []competing.Writer{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its replica count between 1 and 10"}}
-	report.Budgets = []budget.Budget{{Name: "most", MinAvailable: "90%"}, {Name: "one", MaxUnavailable: "1", Allowed: 1}}
+	report.Budgets = []budget.Budget{{Name: "most", MinAvailable: "90%"}, {Name: "one", MaxUnavailable: "1", Allowed: 1}, {Name: "neither"}}
 	report.Unread = []string{"nodes"}
 	report.Pause = &apis.Pause{Until: now.Add(90 * time.Minute), By: "alice", Reason: "INC-7\n\x1b[2J"}
 	pod := func(name string) status.Node { return status.Node{Kind: "Pod", Name: name} }

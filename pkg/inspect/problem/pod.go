@@ -134,6 +134,10 @@ func (f *Finding) unscheduled(pod *corev1.Pod) bool {
 		f.Code, f.Message = CodeSchedulingGated, "its scheduling gates have not been removed"
 		return true
 	}
+	if c.Reason == corev1.PodReasonSchedulerError { // the scheduler tries again
+		f.Code, f.Message = CodeUnschedulable, "the scheduler failed: "+c.Message
+		return true
+	}
 	f.Code, f.Message = CodeUnschedulable, "no node fits: "+c.Message
 	f.Hint = f.commands.Line(commandline.Kubectl("get", "nodes"))
 	if strings.Contains(c.Message, "Insufficient ") || strings.Contains(c.Message, "Too many pods") {

@@ -195,10 +195,11 @@ func phaseUnsettled(v *view) *ruling {
 // complete returns the verdict on an object that has ended successfully and has no active pods. A paused object has not
 // ended, except a suspended Job that reports that it is complete.
 func complete(v *view) *ruling {
-	o, claim := v.Object, v.Object.claim()
+	o, claim, by := v.Object, v.Object.claim(), v.report.Reconciler
 	// An object whose children want pods has not ended: its status means that the last change is complete.
 	wants := slices.ContainsFunc(v.Children, func(c Child) bool { return c.Desired != nil && *c.Desired > 0 })
-	unseen := o.Untracked && !o.BuiltIn && !v.changeSeen()
+	// The counts, which might be of pods that have ended, are not evidence that the change was seen.
+	unseen := o.Untracked && !o.BuiltIn && (!v.changeSeen() || o.OnlyCounted && !v.Acted && !answered(by.Spec, by.Status))
 	if claim.Meaning != words.Done || v.report.ActivePods() > 0 || o.Pause != nil && !o.BuiltIn || wants || unseen {
 		return nil
 	}

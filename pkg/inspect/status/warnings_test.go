@@ -48,7 +48,7 @@ func TestWarningsOfGroupsAndShards(t *testing.T) {
 		what           string
 		object         Object
 		desired, count int32
-		active         int
+		active         int32
 		least, removed int32
 		warns          bool
 	}{

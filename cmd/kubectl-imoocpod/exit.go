@@ -114,6 +114,8 @@ func message(err error) string {
 	var status apierrors.APIStatus
 	var failed *url.Error
 	switch {
+	case waitFailed(err) && errors.As(err, &failed):
+		return "error: " + err.Error()
 	case errors.Is(err, outcome.ErrUnknown) && errors.As(err, &failed):
 		return "error: " + strings.TrimPrefix(failed.Err.Error(), failed.Op+" ")
 	case errors.As(err, &missing):
@@ -128,6 +130,11 @@ func message(err error) string {
 	return "error: " + err.Error()
 }
 
+// waitFailed reports whether a wait failed. If the revert failed next, the message describes both.
+func waitFailed(err error) bool {
+	return errors.Is(err, outcome.ErrFailed) || errors.Is(err, outcome.ErrPaused) || errors.Is(err, outcome.ErrTimeout)
+}
+
 // serverMessage formats an error from the server. It never starts a line with text from the server, which
 // could forge a message of this program.
 func serverMessage(err error, s metav1.Status) string {
@@ -136,8 +143,8 @@ func serverMessage(err error, s metav1.Status) string {
 		words = strings.ReplaceAll(words, s.Message, escape.Line(s.Message))
 	}
 	switch {
-	case errors.Is(err, outcome.ErrFailed), errors.Is(err, outcome.ErrPaused), errors.Is(err, outcome.ErrTimeout):
-		return "error: " + words // the wait failed first, and then the server rejected the revert
+	case waitFailed(err):
+		return "error: " + words
 	case s.Reason == metav1.StatusReasonUnauthorized:
 		return "error: You must be logged in to the server (" + words + ")"
 	case s.Reason == metav1.StatusReasonInvalid && s.Details != nil && len(s.Details.Causes) > 0:

@@ -89,6 +89,10 @@ func TestReport(t *testing.T) {
 			asked(context.DeadlineExceeded), false, exitTimeout,
 			"Unable to connect to the server 127.0.0.1:6443: context deadline exceeded\n",
 		},
+		"a failed wait, and a revert without an answer": {
+			fmt.Errorf("foo has %w: quota\nfoo was not undone: %w", outcome.ErrFailed, asked(syscall.ECONNREFUSED)), false, exitFailed,
+			"error: foo has failed: quota\nfoo was not undone: Get \"https://127.0.0.1:6443/api\": connection refused\n",
+		},
 		"an unknown type": {
 			outcome.WithAdvice(&outcome.UnknownTypeError{Type: "imoocpd", Nearest: []string{"imoocpod"}}, "name it"), false, exitNotFound,
 			"error: the server doesn't have a resource type \"imoocpd\"; did you mean imoocpod?\nhint: name it\n",

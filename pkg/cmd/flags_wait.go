@@ -66,7 +66,7 @@ func (f *waitFlags) repeated(names ...string) (words []string) {
 }
 
 func (f *waitFlags) validate(waits bool) error {
-	if f.Timeout > 0 && f.Timeout <= f.Settle {
+	if limited := f.Timeout > 0 || f.Once; limited && f.Settle > 0 && f.Timeout <= f.Settle {
 		return usageErrorf("--timeout must be longer than --settle")
 	}
 	for _, flag := range []string{"on-failure", "fail-after", "settle", "logs"} {

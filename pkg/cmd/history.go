@@ -105,6 +105,12 @@ func (o *historyOptions) show(ctx context.Context, c *cluster, t *observe.Target
 	if err != nil {
 		return err
 	}
+	var picked revision.Revision
+	if o.revision != 0 {
+		if picked, err = h.Pick(o.revision); err != nil {
+			return fmt.Errorf("%s: %w", t, err)
+		}
+	}
 	out := c.streams.Out
 	title := ""
 	switch {
@@ -120,11 +126,7 @@ func (o *historyOptions) show(ctx context.Context, c *cluster, t *observe.Target
 	case o.diff != nil:
 		return o.showDiff(out, t, h)
 	case o.revision != 0:
-		r, err := h.Pick(o.revision)
-		if err != nil {
-			return fmt.Errorf("%s: %w", t, err)
-		}
-		return o.output.write(out, revision.Object(r.Fields), "    ")
+		return o.output.write(out, revision.Object(picked.Fields), "    ")
 	case o.output.format != "":
 		return o.output.write(out, map[string]any{"revisions": rows}, "    ")
 	default:

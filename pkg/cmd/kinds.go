@@ -71,11 +71,7 @@ that.`,
 }
 
 func (o *kindsOptions) complete(args []string) (err error) {
-	if o.types = args; len(args) > 0 {
-		if nearest := o.nearest(args[0]); len(nearest) > 0 {
-			return unknownCommand(args[0], programName+" kinds", nearest)
-		}
-	}
+	o.types = args
 	o.write, err = o.writer()
 	return err
 }
@@ -128,7 +124,7 @@ func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	for _, word := range o.types {
 		kind, err := o.cluster.KindNamed(ctx, word)
 		if unknown := (*outcome.UnknownTypeError)(nil); errors.As(err, &unknown) {
-			err = usageErrorf("unknown command %q for %q, and the server has no such resource type", word, programName+" kinds")
+			err = usageErrorf("unknown command %q for %q, and the server has no such resource type%s", word, programName+" kinds", outcome.DidYouMean(o.nearest(word)))
 		}
 		if err != nil {
 			errs = append(errs, err)

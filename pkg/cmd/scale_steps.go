@@ -155,7 +155,7 @@ func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Targe
 			return outcome.WithAdvice(err, hint)
 		}
 	}
-	if broken := budget.Broken(report.Budgets, report.Removes(next)); broken != "" {
+	if broken := budget.Broken(report.Budgets, report.Removes(at, next)); broken != "" {
 		err := fmt.Errorf("%w: a step down to %d of %s would break a disruption budget: %s", outcome.ErrRefused, next, t, escape.Line(broken))
 		return outcome.WithAdvice(err, hint)
 	}

@@ -77,7 +77,7 @@ func (o *waitOptions) complete(args []string) (err error) {
 	}
 	// An object must exist before it can meet other conditions.
 	if i := slices.IndexFunc(o.words, func(word string) bool { return strings.EqualFold(word, "create") }); i > 0 {
-		o.words[0], o.words[i] = o.words[i], o.words[0]
+		o.words = slices.Insert(slices.Delete(o.words, i, i+1), 0, "create")
 	}
 	for _, word := range o.words {
 		condition, err := observe.ParseCondition(word)

@@ -217,27 +217,30 @@ func (r Report) Warnings(count int32) []string {
 	if bound := violated(r.object.Bounds, count); bound != "" {
 		all = append(all, "its controller may not use a count of "+strconv.Itoa(int(count))+": "+bound)
 	}
+	if count >= r.Replicas.Desired {
+		return all
+	}
 	for _, b := range r.Budgets {
 		left := count
 		if r.object.indirect() {
-			left = max(0, b.Pods-r.Removes(count))
+			left = max(0, b.Pods-r.Removes(r.Replicas.Desired, count))
 		}
 		least, err := strconv.ParseInt(b.MinAvailable, 10, 32)
-		if err == nil && int64(left) < least && count < r.Replicas.Desired {
+		if err == nil && int64(left) < least {
 			all = append(all, fmt.Sprintf("PodDisruptionBudget/%s requires at least %d available pods, and only %d would be left", b.Name, least, left))
 		}
 	}
 	return all
 }
 
-// Removes returns the number of pods that a lower count removes. If the unit of the count is not pods, it assumes
-// that all units have the same number of pods.
-func (r Report) Removes(count int32) int32 {
-	units, pods := int64(r.Replicas.Desired-count), int64(r.ActivePods())
-	if n := int64(r.Replicas.Current); r.object.Unit != "" && n > 0 {
-		units = (units*pods + n - 1) / n
+// Removes returns the number of pods that a lower count removes. If the count has another unit, such as shards, it
+// assumes that all units have the same number of pods.
+func (r Report) Removes(from, to int32) int32 {
+	if r.object.Unit == "" {
+		return from - to
 	}
-	return int32(units) //nolint:gosec // at most the number of pods
+	all := int64(from)
+	return int32((int64(from-to)*int64(r.ActivePods()) + all - 1) / all) //nolint:gosec // at most the number of pods
 }
 
 // Gone returns the report for a deleted object.

@@ -59,7 +59,7 @@ func TestWarningsOfGroupsAndShards(t *testing.T) {
 	} {
 		budgets := []budget.Budget{{Name: "b", MinAvailable: strconv.Itoa(int(test.least)), Pods: test.active}}
 		r := Report{object: test.object, Replicas: Replicas{Desired: test.desired, Current: test.desired}, Pods: make([]problem.Pod, test.active), Budgets: budgets}
-		if got := r.Removes(test.count); got != test.removed {
+		if got := r.Removes(test.desired, test.count); got != test.removed {
 			t.Errorf("%s: %d pods are removed, want %d", test.what, got, test.removed)
 		}
 		if got := r.Warnings(test.count); len(got) > 0 != test.warns {

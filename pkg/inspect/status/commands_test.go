@@ -20,7 +20,7 @@ func mustCarryFlags(t *testing.T, s Snapshot) {
 	}
 	for _, hint := range hints {
 		if strings.Count(hint, "kubectl ") != strings.Count(hint, flags) {
-			t.Errorf("the hint %q has a command without%s", hint, flags)
+			t.Errorf("hint %q has a command without the flags%s", hint, flags)
 		}
 	}
 }

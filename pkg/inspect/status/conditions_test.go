@@ -24,7 +24,7 @@ func TestCostOfConditions(t *testing.T) { // not parallel, because it counts all
 	}
 	for size := 200; size <= 400; size *= 2 {
 		if half, bytes := cost(size), cost(2*size); bytes > 5*half/2 {
-			t.Errorf("%d conditions allocate %d bytes, half of them %d", 2*size, bytes, half)
+			t.Errorf("%d conditions allocate %d bytes, want at most 2.5 times the %d bytes of half as many", 2*size, bytes, half)
 		}
 	}
 }

@@ -22,6 +22,6 @@ func TestFailure(t *testing.T) {
   pod/foo-0: Normal Scheduled: Successfully assigned ns/foo-0 to node-1 (70s ago)
   pod/foo-0: Warning Failed: Failed to pull image "nope": not found (5s ago, 3 times)`
 	if got != want {
-		t.Errorf("it says\n%s\nwant\n%s", got, want)
+		t.Errorf("Failure() =\n%s\nwant\n%s", got, want)
 	}
 }

@@ -16,11 +16,11 @@ func TestHintImages(t *testing.T) {
 	const look = "look at it"
 	const set = look + "; to set another image: kubectl imoocpod set image imoocpod/foo app=IMAGE -n shop --context=staging"
 	foo := Object{Identity: Identity{Type: "imoocpod.batch.tutorial.kubebuilder.io", Name: "foo", Namespace: "shop", SetsImage: true, Images: map[string]string{"app": "bad"}}}
-	owned, other, mended, stuck := foo, foo, foo, foo
+	owned, other, fixed, stuck := foo, foo, foo, foo
 	owned.Controller = &metav1.OwnerReference{}
 	other.SetsImage = false
-	mended.Images = map[string]string{"app": "good"}
-	stuck.Images, stuck.Kind, stuck.Type = mended.Images, "StatefulSet", "statefulset.apps"
+	fixed.Images = map[string]string{"app": "good"}
+	stuck.Images, stuck.Kind, stuck.Type = fixed.Images, "StatefulSet", "statefulset.apps"
 	pod := func(name, image string, ready corev1.ConditionStatus) corev1.Pod {
 		return corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: image}}},
@@ -35,21 +35,21 @@ func TestHintImages(t *testing.T) {
 		hint   string
 		want   string
 	}{
-		"no other pod":         {foo, pod("foo-0", "bad", corev1.ConditionFalse), problem.CodeImagePullFailed, look, set},
-		"another that fails":   {foo, pod("foo-0", "older", corev1.ConditionFalse), problem.CodeImagePullFailed, look, set},
-		"another that is well": {foo, pod("foo-0", "good", corev1.ConditionTrue), problem.CodeImagePullFailed, look, set + "; to return to the last one: kubectl imoocpod undo imoocpod/foo -n shop --context=staging"},
-		"mended":               {mended, pod("foo-0", "good", corev1.ConditionTrue), problem.CodeImagePullFailed, look, look},
-		"mended, and stuck":    {stuck, pod("foo-0", "good", corev1.ConditionTrue), problem.CodeImagePullFailed, look, look + "; the pod template already has another image; to replace these pods: kubectl delete pod foo-1 -n shop --context=staging"},
-		"other problem":        {foo, failing, problem.CodeStartFailed, look, look},
+		"only the bad image":   {foo, pod("foo-0", "bad", corev1.ConditionFalse), problem.CodeImagePullFailed, look, set},
+		"other image, unready": {foo, pod("foo-0", "older", corev1.ConditionFalse), problem.CodeImagePullFailed, look, set},
+		"other image, ready":   {foo, pod("foo-0", "good", corev1.ConditionTrue), problem.CodeImagePullFailed, look, set + "; to return to the last one: kubectl imoocpod undo imoocpod/foo -n shop --context=staging"},
+		"already fixed":        {fixed, pod("foo-0", "good", corev1.ConditionTrue), problem.CodeImagePullFailed, look, look},
+		"fixed, StatefulSet":   {stuck, pod("foo-0", "good", corev1.ConditionTrue), problem.CodeImagePullFailed, look, look + "; the pod template already has another image; to replace these pods: kubectl delete pod foo-1 -n shop --context=staging"},
+		"not an image problem": {foo, failing, problem.CodeStartFailed, look, look},
 		"no hint":              {foo, failing, problem.CodeImagePullFailed, "", ""},
-		"owned":                {owned, failing, problem.CodeImagePullFailed, look, look},
-		"other kind":           {other, failing, problem.CodeImagePullFailed, look, look},
+		"has a controller":     {owned, failing, problem.CodeImagePullFailed, look, look},
+		"unknown image path":   {other, failing, problem.CodeImagePullFailed, look, look},
 	} {
 		problems := []problem.Problem{{Code: problem.CodeStartFailed, Hint: look}, {Code: row.code, Hint: row.hint, Container: "app", Pods: []string{"foo-1"}}}
 		pods := models.Of([]corev1.Pod{row.beside, failing})
 		hintImages(Snapshot{Object: row.object, Pods: pods, Commands: commandline.Context{"--context=staging"}}, problems)
 		if problems[1].Hint != row.want {
-			t.Errorf("%s: %q, want %q", name, problems[1].Hint, row.want)
+			t.Errorf("%s: hint = %q, want %q", name, problems[1].Hint, row.want)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestDoubtedCounts(t *testing.T) {
 			message = "all are."
 		}
 		if o.Ready != left || *o.Available != left || o.Conditions[0].Message != message || o.Conditions[1].Message != note || o.Conditions[2].Message+o.Conditions[3].Message != "" {
-			t.Errorf("%d ready: %d, %d available, %+v", ready, o.Ready, *o.Available, o.Conditions)
+			t.Errorf("%d ready pods: ready %d, available %d, want %d; conditions %+v, want note %q", ready, o.Ready, *o.Available, left, o.Conditions, note)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func recorded(t *testing.T, name string) Snapshot {
 			read(&node)
 			s.Nodes[node.Name] = &node
 		default:
-			t.Fatalf("%s: a %q", name, head.Kind)
+			t.Fatalf("%s: unknown kind %q", name, head.Kind)
 		}
 	}
 	s.Pods = models.Of(pods)
@@ -67,7 +67,7 @@ func TestProblems(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("%d files: %v", len(files), err)
+		t.Fatalf("found %d files in testdata, error %v", len(files), err)
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
@@ -95,10 +95,10 @@ func TestProblems(t *testing.T) {
 				}
 			}
 			if !strings.HasPrefix(string(data), found) || len(r.Problems) > 1 {
-				t.Errorf("%d problems:\n%s", len(r.Problems), found)
+				t.Errorf("%d problems:\n%s\nwant only the problem at the start of the file", len(r.Problems), found)
 			}
 			if r.Verdict != verdict || r.ReasonCode != code || r.Hint != hint || !strings.HasSuffix(r.Reason, line) {
-				t.Errorf("the verdict is %s (%s): %s (%s)", r.Verdict, r.ReasonCode, r.Reason, r.Hint)
+				t.Errorf("%s (%s): %q, hint %q\nwant %s (%s): suffix %q, hint %q", r.Verdict, r.ReasonCode, r.Reason, r.Hint, verdict, code, line, hint)
 			}
 		})
 	}
@@ -118,6 +118,6 @@ func TestOrderOfProblems(t *testing.T) {
 		codes = append(codes, p.Code)
 	}
 	if want := []problem.Code{problem.CodeImagePullFailed, problem.CodeDeadlineExceeded, problem.CodeContainersNotReady}; !slices.Equal(codes, want) || r.ReasonCode != problem.CodeImagePullFailed {
-		t.Errorf("the problems are %v, want %v; the reason is %s", codes, want, r.ReasonCode)
+		t.Errorf("problems = %v, want %v; reason code = %s, want %s", codes, want, r.ReasonCode, want[0])
 	}
 }

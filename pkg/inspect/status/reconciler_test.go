@@ -20,11 +20,11 @@ func TestActive(t *testing.T) {
 	for ago, want := range map[time.Duration]bool{4 * time.Second: true, 5 * time.Second: false} {
 		r := Reconciler{Status: &fieldpath.Write{Time: metav1.NewTime(now.Add(-ago))}}
 		if got := r.active(5*time.Second, now); got != want {
-			t.Errorf("written %s ago: active is %t", ago, got)
+			t.Errorf("status written %s ago: active() = %t, want %t", ago, got, want)
 		}
 	}
 	if (Reconciler{}).active(5*time.Second, now) {
-		t.Error("without a status it is active")
+		t.Error("a reconciler that has never written a status is active")
 	}
 }
 
@@ -41,7 +41,7 @@ func TestUnanswered(t *testing.T) {
 		"was last written before the change":           {Spec: write(0), Status: write(1)},
 	} {
 		if got := r.unanswered(); !strings.HasSuffix(got, want) {
-			t.Errorf("%q, want one that ends in %q", got, want)
+			t.Errorf("unanswered() = %q, want an explanation that ends in %q", got, want)
 		}
 	}
 }
@@ -70,9 +70,9 @@ func TestReconcilerOf(t *testing.T) {
 	}
 	const scope = " of the shipped kinds in all namespaces, live: "
 	if want := []string{"livelier" + scope + "true", "live" + scope + "true", "dead" + scope + "false", "dead long ago" + scope + "false"}; !slices.Equal(order, want) {
-		t.Errorf("they are %q, want %q", order, want)
+		t.Errorf("run-controllers = %q, want %q", order, want)
 	}
 	if r.Status.Manager != "loop" || r.Spec.Manager != "kubectl" || r.Spec.Operation != "Apply" {
-		t.Errorf("it was written by %+v and %+v", r.Status, r.Spec)
+		t.Errorf("last writes: status %+v, spec %+v; want status by loop, spec applied by kubectl", r.Status, r.Spec)
 	}
 }

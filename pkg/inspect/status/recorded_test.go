@@ -75,7 +75,7 @@ func (h *history) add(t *testing.T, m moment) {
 			Evidence: Evidence{Generation: o.Metadata.Generation, ObservedGeneration: o.Status.ObservedGeneration, Conditions: o.Status.Conditions},
 		}
 	default:
-		t.Fatalf("a %q was recorded", head.Kind)
+		t.Fatalf("recording contains an object of unknown kind %q", head.Kind)
 	}
 }
 
@@ -124,8 +124,8 @@ func TestRecordedOnRealNodes(t *testing.T) {
 	for name, want := range map[string]struct {
 		verdict Verdict
 		code    problem.Code
-		// says is part of the reason.
-		says string
+		// reason is part of the reason.
+		reason string
 		// never is a verdict that must not occur. passing means that the expected verdict must occur, but
 		// that other verdicts may follow.
 		never   Verdict
@@ -135,30 +135,30 @@ func TestRecordedOnRealNodes(t *testing.T) {
 		"slow-start":            {verdict: Ready, code: problem.CodeReady, never: Failed},
 		"startup-probe":         {verdict: Ready, code: problem.CodeReady, never: Failed},
 		"startup-probe-fails":   {verdict: Failed, code: problem.CodeCrashLoop},
-		"crash-at-once":         {verdict: Failed, code: problem.CodeCrashLoop, says: "last exit code 1"},
-		"crash-after-5s":        {verdict: Failed, code: problem.CodeCrashLoop, says: "last exit code 3"},
-		"exit-0":                {verdict: Failed, code: problem.CodeCrashLoop, says: "last exit code 0 (Completed)"},
-		"init-crash":            {verdict: Failed, code: problem.CodeCrashLoop, says: "init container prepare"},
-		"sidecar-crash":         {verdict: Failed, code: problem.CodeCrashLoop, says: "container proxy"},
-		"out-of-memory":         {verdict: Failed, code: problem.CodeOutOfMemory, says: "OOMKilled"},
-		"no-such-command":       {verdict: Failed, code: problem.CodeStartFailed, says: "nosuchprogram"},
-		"image-missing":         {verdict: Failed, code: problem.CodeImagePullFailed, says: "not found"},
+		"crash-at-once":         {verdict: Failed, code: problem.CodeCrashLoop, reason: "last exit code 1"},
+		"crash-after-5s":        {verdict: Failed, code: problem.CodeCrashLoop, reason: "last exit code 3"},
+		"exit-0":                {verdict: Failed, code: problem.CodeCrashLoop, reason: "last exit code 0 (Completed)"},
+		"init-crash":            {verdict: Failed, code: problem.CodeCrashLoop, reason: "init container prepare"},
+		"sidecar-crash":         {verdict: Failed, code: problem.CodeCrashLoop, reason: "container proxy"},
+		"out-of-memory":         {verdict: Failed, code: problem.CodeOutOfMemory, reason: "OOMKilled"},
+		"no-such-command":       {verdict: Failed, code: problem.CodeStartFailed, reason: "nosuchprogram"},
+		"image-missing":         {verdict: Failed, code: problem.CodeImagePullFailed, reason: "not found"},
 		"image-late":            {verdict: Ready, code: problem.CodeReady},
 		"pull-qps":              {verdict: Ready, code: problem.CodeReady, never: Failed},
-		"image-never":           {verdict: Failed, code: problem.CodeImagePullFailed, says: "not on the node"},
-		"image-name":            {verdict: Failed, code: problem.CodeInvalidImageName, says: "UPPER/Case:::"},
-		"no-secret":             {verdict: Failed, code: problem.CodeConfigError, says: `secret "made-later" not found`},
-		"run-as-root":           {verdict: Failed, code: problem.CodeConfigError, says: "runAsNonRoot"},
-		"no-volume":             {verdict: Failed, code: problem.CodeVolumeNotMounted, says: `secret "never-made" not found`},
-		"readiness-http":        {verdict: Progressing, code: problem.CodeProbeFailed, says: "statuscode: 503", never: Failed},
-		"readiness-tcp":         {verdict: Progressing, code: problem.CodeProbeFailed, says: "connection refused", never: Failed},
-		"readiness-exec":        {verdict: Progressing, code: problem.CodeProbeFailed, says: "Readiness probe failed", never: Failed},
+		"image-never":           {verdict: Failed, code: problem.CodeImagePullFailed, reason: "not on the node"},
+		"image-name":            {verdict: Failed, code: problem.CodeInvalidImageName, reason: "UPPER/Case:::"},
+		"no-secret":             {verdict: Failed, code: problem.CodeConfigError, reason: `secret "made-later" not found`},
+		"run-as-root":           {verdict: Failed, code: problem.CodeConfigError, reason: "runAsNonRoot"},
+		"no-volume":             {verdict: Failed, code: problem.CodeVolumeNotMounted, reason: `secret "never-made" not found`},
+		"readiness-http":        {verdict: Progressing, code: problem.CodeProbeFailed, reason: "statuscode: 503", never: Failed},
+		"readiness-tcp":         {verdict: Progressing, code: problem.CodeProbeFailed, reason: "connection refused", never: Failed},
+		"readiness-exec":        {verdict: Progressing, code: problem.CodeProbeFailed, reason: "Readiness probe failed", never: Failed},
 		"liveness":              {verdict: Failed, code: problem.CodeCrashLoop},
 		"liveness-busy-node":    {verdict: Failed, code: problem.CodeCrashLoop}, // recorded manually, on a busy node
-		"liveness-ignores-term": {verdict: Progressing, code: problem.CodeProbeFailed, says: "failed its liveness probe"},
-		"evicted":               {verdict: Progressing, code: problem.CodePodEnded, says: "Evicted", passing: true},
-		"deadline":              {verdict: Progressing, code: problem.CodePodEnded, says: "DeadlineExceeded", passing: true},
-		"too-large":             {verdict: Failed, code: problem.CodeUnschedulable, says: "Insufficient cpu"},
+		"liveness-ignores-term": {verdict: Progressing, code: problem.CodeProbeFailed, reason: "failed its liveness probe"},
+		"evicted":               {verdict: Progressing, code: problem.CodePodEnded, reason: "Evicted", passing: true},
+		"deadline":              {verdict: Progressing, code: problem.CodePodEnded, reason: "DeadlineExceeded", passing: true},
+		"too-large":             {verdict: Failed, code: problem.CodeUnschedulable, reason: "Insufficient cpu"},
 		"slow-end":              {verdict: Progressing, code: problem.CodePodsMissing, never: Failed},
 		"node-stopped":          {verdict: Failed, code: problem.CodeNodeLost},
 		"node-rebooted":         {verdict: Ready, code: problem.CodeReady},
@@ -167,10 +167,10 @@ func TestRecordedOnRealNodes(t *testing.T) {
 			t.Parallel()
 			reports := replay(t, name)
 			as := func(r Report) bool {
-				return r.Verdict == want.verdict && r.ReasonCode == want.code && strings.Contains(r.Reason, want.says)
+				return r.Verdict == want.verdict && r.ReasonCode == want.code && strings.Contains(r.Reason, want.reason)
 			}
 			if last := reports[len(reports)-1]; !want.passing && !as(last) || !slices.ContainsFunc(reports, as) {
-				t.Errorf("the last verdict is %s, %s: %s", last.Verdict, last.ReasonCode, last.Reason)
+				t.Errorf("last verdict = %s, code %s: %s; want %s, %s: %q", last.Verdict, last.ReasonCode, last.Reason, want.verdict, want.code, want.reason)
 			}
 			failed := false
 			for _, r := range reports {
@@ -179,11 +179,11 @@ func TestRecordedOnRealNodes(t *testing.T) {
 					failed = false // the spec was changed
 				}
 				if want.verdict == Failed && failed && r.Verdict != Failed {
-					t.Errorf("it had failed, and is %s, %s: %s", r.Verdict, r.ReasonCode, r.Reason)
+					t.Errorf("verdict after a failure = %s, code %s: %s", r.Verdict, r.ReasonCode, r.Reason)
 				}
 				failed = failed || r.Verdict == Failed
 				if r.Verdict == want.never {
-					t.Errorf("it is %s, %s: %s", r.Verdict, r.ReasonCode, r.Reason)
+					t.Errorf("verdict = %s, code %s, which must not occur: %s", r.Verdict, r.ReasonCode, r.Reason)
 				}
 			}
 		})
@@ -198,26 +198,26 @@ func checkReport(t *testing.T, r Report) {
 			ready++
 		}
 		if pod.Ready && pod.Code != "" {
-			t.Errorf("pod %s is ready, and is not: %s", pod.Name, pod.Reason)
+			t.Errorf("ready pod %s has a problem, code %s: %s", pod.Name, pod.Code, pod.Reason)
 		}
 	}
 	if r.Verdict == Ready && ready < int(r.Replicas.Desired) {
-		t.Errorf("it is ready, and %d of %d pods are", ready, r.Replicas.Desired)
+		t.Errorf("verdict Ready, but only %d of %d pods are ready", ready, r.Replicas.Desired)
 	}
 	if r.Verdict == Failed && int(r.Replicas.Ready) > ready {
-		t.Errorf("%d are ready by its counts, and %d pods are: %s", r.Replicas.Ready, ready, r.Reason)
+		t.Errorf("verdict Failed: replicas.ready = %d, but only %d pods are ready: %s", r.Replicas.Ready, ready, r.Reason)
 	}
-	said, err := json.Marshal(r)
+	data, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(said), "combined from similar") {
-		t.Errorf("it tells how events are stored: %s", said)
+	if strings.Contains(string(data), "combined from similar") {
+		t.Errorf("report contains the prefix of aggregated events: %s", data)
 	}
 	for _, c := range r.Conditions {
 		if c.Type == apis.ConditionReady && c.Status == metav1.ConditionTrue && int(r.Replicas.Desired) > ready && r.Verdict == Failed &&
 			c.ObservedGeneration == r.Metadata.Generation && !strings.Contains(c.Message, fmt.Sprint(", but ", r.Replicas.Desired-r.Replicas.Ready)) {
-			t.Errorf("its condition says that it is ready, and no more: %s", c.Message)
+			t.Errorf("verdict Failed, but condition Ready does not say how many pods are unready: %s", c.Message)
 		}
 	}
 }

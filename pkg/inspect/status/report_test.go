@@ -33,19 +33,19 @@ func TestReportPods(t *testing.T) {
 		names = append(names, p.Name)
 	}
 	if want := []string{"foo-0", "foo-2", "foo-10"}; !slices.Equal(names, want) {
-		t.Errorf("the pods are %v, want %v", names, want)
+		t.Errorf("pods = %v, want %v", names, want)
 	}
 	if r.APIVersion != ReportVersion || r.Kind != "StatusReport" || r.Metadata.Name != "foo" || !r.Metadata.CreationTimestamp.Time.Equal(created) {
-		t.Errorf("the report is %+v", r)
+		t.Errorf("report has a wrong version, kind, name, or creation time: %+v", r)
 	}
 	if s.Pods[1].Probed = true; !s.Probed() {
-		t.Error("a probe of the second pod is not noticed")
+		t.Error("Probed() = false, but the second pod has a probe")
 	}
 	if r.Conditions == nil {
-		t.Error("no conditions must be an empty list, not null")
+		t.Error("Conditions is nil, want an empty list")
 	}
 	if gone := r.Gone(); gone.Verdict != Deleted || gone.Hint != "" {
-		t.Errorf("gone, it is %+v", gone)
+		t.Errorf("Gone() = %+v, want verdict Deleted and no hint", gone)
 	}
 }
 
@@ -62,6 +62,6 @@ func TestRelevantEvents(t *testing.T) {
 		shown = append(shown, e.Object)
 	}
 	if got := strings.Join(shown, " "); got != "/it /a /b /c /d /e" {
-		t.Errorf("it shows the events of %s", got)
+		t.Errorf("events shown = %q, want those of the object and of the first five pods that are not ready", got)
 	}
 }

@@ -52,10 +52,10 @@ func (s jsonSchema) check(root jsonSchema, at string, value any, seen map[string
 	}
 	var wrong []string
 	if s.Const != nil && s.Const != value || s.Enum != nil && !slices.Contains(s.Enum, value) {
-		wrong = append(wrong, fmt.Sprintf("%s is %v", at, value))
+		wrong = append(wrong, fmt.Sprintf("%s has the unexpected value %v", at, value))
 	}
 	if s.Type != nil && !slices.Contains(strings.Fields(strings.Trim(fmt.Sprint(s.Type), "[]")), typeOf(value)) {
-		return append(wrong, fmt.Sprintf("%s is a %s", at, typeOf(value)))
+		return append(wrong, fmt.Sprintf("%s has the unexpected type %s", at, typeOf(value)))
 	}
 	switch value := value.(type) {
 	case map[string]any:
@@ -67,7 +67,7 @@ func (s jsonSchema) check(root jsonSchema, at string, value any, seen map[string
 		for name, field := range value {
 			known, found := s.Properties[name]
 			if !found && s.Closed != nil && !*s.Closed {
-				wrong = append(wrong, fmt.Sprintf("%s has %s, of which nothing is said", at, name))
+				wrong = append(wrong, fmt.Sprintf("%s has the undocumented field %s", at, name))
 			}
 			wrong = append(wrong, known.check(root, at+"."+name, field, seen)...)
 		}
@@ -77,7 +77,7 @@ func (s jsonSchema) check(root jsonSchema, at string, value any, seen map[string
 		}
 	case string:
 		if _, err := time.Parse(time.RFC3339, value); s.Format == "date-time" && err != nil {
-			wrong = append(wrong, at+" is no time: "+value)
+			wrong = append(wrong, at+" is not an RFC 3339 time: "+value)
 		}
 	}
 	return wrong
@@ -120,7 +120,7 @@ func TestSchema(t *testing.T) {
 	t.Parallel()
 	s := documented(t)
 	seen := map[string]bool{}
-	check := func(what string, r Report) {
+	check := func(name string, r Report) {
 		data, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)
@@ -130,10 +130,10 @@ func TestSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		if wrong := s.check(s, "", value, seen); len(wrong) > 0 {
-			t.Errorf("%s: %s", what, strings.Join(wrong, "; "))
+			t.Errorf("%s: %s", name, strings.Join(wrong, "; "))
 		}
 	}
-	check("nothing", NewReport(Snapshot{}))
+	check("empty snapshot", NewReport(Snapshot{}))
 	files, err := os.ReadDir("testdata")
 	if err != nil {
 		t.Fatal(err)
@@ -158,10 +158,10 @@ func TestSchema(t *testing.T) {
 	full.Object.UserPause = apis.Pause{Until: full.Now.Add(time.Hour), By: "alice", Reason: "INC-7"}
 	everything := NewReport(full)
 	everything.Problems[0].LastLogLine = "panic"
-	check("everything", everything)
+	check("all fields", everything)
 	full.Object.UserPause = apis.Pause{Forever: true}
 	check("paused forever", NewReport(full))
-	check("gone", NewReport(full).Gone())
+	check("deleted", NewReport(full).Gone())
 
 	every := s.fields("")
 	for name, def := range s.Defs {
@@ -169,11 +169,11 @@ func TestSchema(t *testing.T) {
 	}
 	for _, field := range every {
 		if !seen[field] {
-			t.Errorf("nothing has the field %s", field)
+			t.Errorf("no report has the documented field %s", field)
 		}
 	}
 	if wrong := s.check(s, "", map[string]any{"kind": "Pod", "verdict": 1.5, "extra": true, "pods": "none"}, map[string]bool{}); len(wrong) < 8 {
-		t.Errorf("the check finds only %q in nonsense", wrong)
+		t.Errorf("violations in an invalid report = %q, want at least 8", wrong)
 	}
 }
 
@@ -197,11 +197,11 @@ func TestCodesAreDocumented(t *testing.T) {
 	slices.Sort(codes)
 	slices.Sort(listed)
 	if len(codes) == 0 || !slices.Equal(codes, listed) {
-		t.Errorf("the schema has the codes %v, want %v", listed, codes)
+		t.Errorf("docs/status-schema.json lists the codes %v, want %v", listed, codes)
 	}
 	for _, code := range codes {
 		if !strings.Contains(string(text), "| `"+code+"` |") {
-			t.Errorf("docs/status-json.md does not tell of %s", code)
+			t.Errorf("docs/status-json.md does not list the code %s", code)
 		}
 	}
 }

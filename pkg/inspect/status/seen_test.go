@@ -20,29 +20,29 @@ func TestCountShows(t *testing.T) {
 		children []Child
 		want     bool
 	}{
-		"/scale tells it":                  {Object{Counts: Counts{Desired: 2, ScaleCount: new(int32(2))}}, 0, nil, true},
-		"/scale tells another":             {Object{Counts: Counts{Desired: 2, ScaleCount: new(int32(1))}}, 2, nil, false},
-		"the status counts":                {Object{Counts: Counts{Desired: 2}}, 0, nil, true},
-		"as many pods":                     {Object{Counts: Counts{Desired: 2, ReadyUnknown: true}}, 2, nil, true},
+		"/scale reports the desired count": {Object{Counts: Counts{Desired: 2, ScaleCount: new(int32(2))}}, 0, nil, true},
+		"/scale reports another count":     {Object{Counts: Counts{Desired: 2, ScaleCount: new(int32(1))}}, 2, nil, false},
+		"status has a ready count":         {Object{Counts: Counts{Desired: 2}}, 0, nil, true},
+		"as many pods as desired":          {Object{Counts: Counts{Desired: 2, ReadyUnknown: true}}, 2, nil, true},
 		"fewer pods":                       {Object{Counts: Counts{Desired: 2, ReadyUnknown: true}}, 1, nil, false},
-		"as many pods of one set":          {Object{Counts: Counts{Desired: 2, ReadyUnknown: true}}, 2, []Child{set}, true},
-		"as many pods of two sets":         {Object{Counts: Counts{Desired: 2, ReadyUnknown: true}}, 2, []Child{set, set}, false},
-		"the status counts, for two sets":  {Object{Counts: Counts{Desired: 2}}, 0, []Child{set, set}, true},
-		"as many as all groups":            {Object{Counts: Counts{Desired: 2, Several: true, Total: new(int32(3))}}, 3, nil, false},
-		"as many as the group wants":       {Object{Counts: Counts{Desired: 2, Several: true, Count: ".a", Groups: []Group{{Path: ".a", label: "group"}}}}, 3, nil, true},
-		"as many as one of several groups": {Object{Counts: Counts{Desired: 2, Several: true, Total: new(int32(3))}}, 2, nil, false},
-		"nobody knows of how many":         {Object{Counts: Counts{Desired: 2, Several: true}}, 2, nil, false},
-		"units":                            {Object{Counts: Counts{Desired: 2, Unit: "shard", Total: new(int32(2))}}, 2, nil, false},
+		"as many pods, one workload":       {Object{Counts: Counts{Desired: 2, ReadyUnknown: true}}, 2, []Child{set}, true},
+		"as many pods, two workloads":      {Object{Counts: Counts{Desired: 2, ReadyUnknown: true}}, 2, []Child{set, set}, false},
+		"ready count, two workloads":       {Object{Counts: Counts{Desired: 2}}, 0, []Child{set, set}, true},
+		"several groups, pods match total": {Object{Counts: Counts{Desired: 2, Several: true, Total: new(int32(3))}}, 3, nil, false},
+		"several groups, one has a label":  {Object{Counts: Counts{Desired: 2, Several: true, Count: ".a", Groups: []Group{{Path: ".a", label: "group"}}}}, 3, nil, true},
+		"several groups, pods match one":   {Object{Counts: Counts{Desired: 2, Several: true, Total: new(int32(3))}}, 2, nil, false},
+		"several groups, unknown total":    {Object{Counts: Counts{Desired: 2, Several: true}}, 2, nil, false},
+		"count of shards":                  {Object{Counts: Counts{Desired: 2, Unit: "shard", Total: new(int32(2))}}, 2, nil, false},
 	} {
 		if got := (&view{Snapshot: Snapshot{Object: test.object, Children: test.children}, report: Report{Pods: make([]problem.Pod, test.pods)}}).countShows(); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
+			t.Errorf("%s: countShows() = %t, want %t", name, got, test.want)
 		}
 	}
 }
 
 // A pod that the object owns directly and that was created after the change shows that the controller has
 // seen the change.
-func TestPodMadeSince(t *testing.T) {
+func TestPodCreatedAfterChange(t *testing.T) {
 	t.Parallel()
 	changed := lookedAt().Add(-10 * time.Second)
 	by := Reconciler{Spec: &fieldpath.Write{Time: metav1.NewTime(changed)}}
@@ -51,14 +51,14 @@ func TestPodMadeSince(t *testing.T) {
 		of   types.UID
 		want bool
 	}{
-		"after":              {changed.Add(time.Second), "it", true},
-		"in the same second": {changed, "it", false},
-		"further below":      {changed.Add(time.Second), "set", false},
-		"without an owner":   {changed.Add(time.Second), "", false},
+		"created after the change":   {changed.Add(time.Second), "it", true},
+		"created in the same second": {changed, "it", false},
+		"owned by a child":           {changed.Add(time.Second), "set", false},
+		"without an owner":           {changed.Add(time.Second), "", false},
 	} {
 		r := Report{Reconciler: by, Pods: []problem.Pod{{UID: "a", Owner: "it", Created: changed.Add(-time.Hour)}, {UID: "b", Owner: test.of, Created: test.made}}}
 		if got := (&view{Snapshot: Snapshot{Object: Object{Identity: Identity{UID: "it"}, Evidence: Evidence{Generation: 2, Managers: writes{Spec: ago(10)}.managers()}}}, report: r}).changeSeen(); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
+			t.Errorf("%s: changeSeen() = %t, want %t", name, got, test.want)
 		}
 	}
 }
@@ -72,21 +72,21 @@ func TestCountBelow(t *testing.T) {
 		children []Child
 		want     bool
 	}{
-		"nothing is to be seen":      {Object{Counts: Counts{Desired: 3}}, 0, nil, true},
-		"as many pods":               {Object{Counts: Counts{Desired: 3}}, 3, nil, true},
-		"too many pods":              {Object{Counts: Counts{Desired: 3}}, 4, nil, false},
-		"one set of as many":         {Object{Counts: Counts{Desired: 3}}, 0, []Child{set(3, "it"), set(1, "it")}, true},
-		"a set for each":             {Object{Counts: Counts{Desired: 2}}, 0, []Child{set(1, "it"), set(1, "it")}, true},
-		"a set of another, no pods":  {Object{Counts: Counts{Desired: 3}}, 0, []Child{set(3, "that")}, true},
-		"a set of another, one pod":  {Object{Counts: Counts{Desired: 3}}, 1, []Child{set(3, "that")}, false},
-		"a set of another count":     {Object{Counts: Counts{Desired: 3}}, 5, []Child{set(5, "it")}, false},
-		"units":                      {Object{Counts: Counts{Desired: 3, Unit: "shard"}}, 5, []Child{set(5, "it")}, true},
-		"nobody knows how many":      {Object{Counts: Counts{Desired: 3, NoCount: true}}, 5, []Child{set(5, "it")}, true},
-		"none, and a set of another": {Object{}, 2, []Child{set(2, "that")}, false},
+		"no children and no pods":                {Object{Counts: Counts{Desired: 3}}, 0, nil, true},
+		"as many pods":                           {Object{Counts: Counts{Desired: 3}}, 3, nil, true},
+		"too many pods":                          {Object{Counts: Counts{Desired: 3}}, 4, nil, false},
+		"one of two workloads matches":           {Object{Counts: Counts{Desired: 3}}, 0, []Child{set(3, "it"), set(1, "it")}, true},
+		"sum of two workloads matches":           {Object{Counts: Counts{Desired: 2}}, 0, []Child{set(1, "it"), set(1, "it")}, true},
+		"another owner's workload, no pods":      {Object{Counts: Counts{Desired: 3}}, 0, []Child{set(3, "that")}, true},
+		"another owner's workload, one pod":      {Object{Counts: Counts{Desired: 3}}, 1, []Child{set(3, "that")}, false},
+		"workload with another count":            {Object{Counts: Counts{Desired: 3}}, 5, []Child{set(5, "it")}, false},
+		"count of shards":                        {Object{Counts: Counts{Desired: 3, Unit: "shard"}}, 5, []Child{set(5, "it")}, true},
+		"unknown count":                          {Object{Counts: Counts{Desired: 3, NoCount: true}}, 5, []Child{set(5, "it")}, true},
+		"zero desired, another owner's workload": {Object{}, 2, []Child{set(2, "that")}, false},
 	} {
 		test.object.UID = "it"
 		if got := (&view{Snapshot: Snapshot{Object: test.object, Children: test.children}, report: Report{Pods: make([]problem.Pod, test.pods)}}).countBelow(); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
+			t.Errorf("%s: countBelow() = %t, want %t", name, got, test.want)
 		}
 	}
 }
@@ -107,23 +107,23 @@ func TestActed(t *testing.T) {
 		change       func(*Snapshot)
 		acted, below bool
 	}{
-		"nothing":                    {func(*Snapshot) {}, false, false},
-		"the status, a second later": {func(s *Snapshot) { s.Object.Managers = writes{Spec: ago(10), Status: ago(9)}.managers() }, true, false},
-		"the status, at once":        {func(s *Snapshot) { s.Object.Current = 2 }, true, false},
-		"another word":               {func(s *Snapshot) { s.Object.Word.Phase = "Sailing" }, true, false},
-		"its child":                  {func(s *Snapshot) { s.Children[0].Generation = 2 }, true, true},
-		"a child more":               {func(s *Snapshot) { s.Children = append(s.Children, Child{UID: "t", Controller: "it"}) }, true, true},
-		"a child of its child":       {func(s *Snapshot) { s.Children[1].Generation = 2 }, false, false},
-		"another's child":            {func(s *Snapshot) { s.Children = append(s.Children, Child{UID: "t", Controller: "other"}) }, false, false},
-		"the spec, too":              {func(s *Snapshot) { s.Object.Generation, s.Object.Current = 3, 2 }, false, false},
-		"the spec, and its child":    {func(s *Snapshot) { s.Object.Generation, s.Children[0].Generation = 3, 2 }, false, false},
-		"another object":             {func(s *Snapshot) { s.Object.UID, s.Object.Current = "that", 2 }, false, false},
-		"another object with a child": {func(s *Snapshot) {
+		"no change":                         {func(*Snapshot) {}, false, false},
+		"status written a second later":     {func(s *Snapshot) { s.Object.Managers = writes{Spec: ago(10), Status: ago(9)}.managers() }, true, false},
+		"status changed in the same second": {func(s *Snapshot) { s.Object.Current = 2 }, true, false},
+		"phase changed":                     {func(s *Snapshot) { s.Object.Word.Phase = "Sailing" }, true, false},
+		"child changed":                     {func(s *Snapshot) { s.Children[0].Generation = 2 }, true, true},
+		"child created":                     {func(s *Snapshot) { s.Children = append(s.Children, Child{UID: "t", Controller: "it"}) }, true, true},
+		"grandchild changed":                {func(s *Snapshot) { s.Children[1].Generation = 2 }, false, false},
+		"child of another owner created":    {func(s *Snapshot) { s.Children = append(s.Children, Child{UID: "t", Controller: "other"}) }, false, false},
+		"spec and status changed":           {func(s *Snapshot) { s.Object.Generation, s.Object.Current = 3, 2 }, false, false},
+		"spec and child changed":            {func(s *Snapshot) { s.Object.Generation, s.Children[0].Generation = 3, 2 }, false, false},
+		"object with another UID":           {func(s *Snapshot) { s.Object.UID, s.Object.Current = "that", 2 }, false, false},
+		"object with another UID and a child": {func(s *Snapshot) {
 			s.Object.UID, s.Children[1].Controller, s.Children[1].Generation = "that", "that", 2
 		}, false, false},
 	} {
 		if acted, below := Acted(before, seen(test.change)); acted != test.acted || below != test.below {
-			t.Errorf("%s: %t, below: %t; want %t, %t", name, acted, below, test.acted, test.below)
+			t.Errorf("%s: Acted() = %t, %t; want %t, %t", name, acted, below, test.acted, test.below)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestTree(t *testing.T) {
 			problem.Pods{pod("leader", "it"), pod("worker", "set")},
 			[]string{"Shop/it 1/2", " Pod/leader", "  StatefulSet/set 1/2", "   Pod/worker"},
 		},
-		"a ring": {
+		"owner references form a cycle": {
 			[]Child{set("StatefulSet", "ring", "it", two), set("ReplicaSet", "leaf", "ring", two)},
 			problem.Pods{pod("ring", "ring"), pod("last", "ring")},
 			[]string{"Shop/it 1/2", " StatefulSet/ring 1/2", "  ReplicaSet/leaf 1/2", "  Pod/ring", "  Pod/last"},
@@ -57,7 +57,7 @@ func TestTree(t *testing.T) {
 		}
 		walk(tree(Object{Identity: Identity{UID: "it", Kind: "Shop", Name: "it"}, Counts: Counts{Desired: 2, Ready: 1}}, test.children, test.pods), "")
 		if !slices.Equal(lines, test.want) {
-			t.Errorf("%s: the tree is %q, want %q", name, lines, test.want)
+			t.Errorf("%s: tree = %q, want %q", name, lines, test.want)
 		}
 	}
 }

@@ -129,7 +129,7 @@ func podIn(t *testing.T, state string, i int, s Snapshot) *problem.Pod {
 	case "failed":
 		pod.Status.Phase = corev1.PodFailed
 	default:
-		t.Fatalf("no pod is %q", state)
+		t.Fatalf("unknown pod state %q", state)
 	}
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}
 	return problem.NewPod(&pod)
@@ -144,13 +144,13 @@ func TestVerdicts(t *testing.T) {
 		r := NewReport(s)
 		row.check(t, r)
 		if active := s.Object.UserPause.Active(s.Now); (r.Pause != nil) != active {
-			t.Errorf("the report has the pause %+v", r.Pause)
+			t.Errorf("Pause = %+v, want a pause: %t", r.Pause, active)
 		}
 		if r.Problems == nil {
-			t.Error("without problems, the report has null instead of an empty list")
+			t.Error("Problems is nil, want an empty list")
 		}
 		if len(r.Pods) != len(s.Pods) {
-			t.Errorf("the report has %d pods, want %d", len(r.Pods), len(s.Pods))
+			t.Errorf("report has %d pods, want %d", len(r.Pods), len(s.Pods))
 		}
 	})
 }
@@ -169,14 +169,14 @@ func (row verdictRow) check(t *testing.T, r Report) {
 		t.Errorf("%s\nhint: %s\nproblems: %v\nwant %s\nhint: %s\nproblems: %v", report, r.Hint, problems, row.Report, row.Hint, row.Problems)
 	}
 	if r.Recheck != row.Recheck.Duration || r.Counts != row.Counts {
-		t.Errorf("it is looked at again in %s, want %s; the count has an effect: %t", r.Recheck, row.Recheck.Duration, r.Counts)
+		t.Errorf("Recheck = %s, want %s; Counts = %t, want %t", r.Recheck, row.Recheck.Duration, r.Counts, row.Counts)
 	}
 	replicas := fmt.Sprintf("%d of %d, %d ready", r.Replicas.Current, r.Replicas.Desired, r.Replicas.Ready)
 	if r.Replicas.Unknown {
 		replicas += ", unknown count"
 	}
 	if row.Replicas != "" && replicas != row.Replicas {
-		t.Errorf("the counts are %q, want %q", replicas, row.Replicas)
+		t.Errorf("replicas = %q, want %q", replicas, row.Replicas)
 	}
 	var reverts, guards []string
 	for _, writer := range r.Reverts {
@@ -186,10 +186,10 @@ func (row verdictRow) check(t *testing.T, r Report) {
 		guards = append(guards, fmt.Sprintf("%s; %d of %d healthy, %d needed", b, b.Healthy, b.Pods, b.Needed))
 	}
 	if !slices.Equal(reverts, row.Reverts) || !slices.Equal(guards, row.Guards) {
-		t.Errorf("its count is put back by %q, want %q; the budgets are %q, want %q", reverts, row.Reverts, guards, row.Guards)
+		t.Errorf("writers that revert the count = %q, want %q; budgets = %q, want %q", reverts, row.Reverts, guards, row.Guards)
 	}
 	if settled := r.Verdict == Ready || r.Verdict == Parked; r.Verdict.Settled() != settled {
-		t.Errorf("%s is settled: %t", r.Verdict, !settled)
+		t.Errorf("Settled() of verdict %s = %t, want %t", r.Verdict, !settled, settled)
 	}
 }
 
@@ -220,25 +220,25 @@ func TestRules(t *testing.T) {
 		object Object
 		more   string
 	}{
-		"of this program":       {Object{}, "NotSeen StatusBehind Phase SurplusPods NoController"},
-		"built in":              {Object{Identity: Identity{Foreign: true, BuiltIn: true}}, "NotSeen Phase Complete"},
-		"of another program":    {Object{Identity: Identity{Foreign: true}}, "NotSeen StatusBehind Phase NothingDone Complete OutOfBounds PodsAtZero"},
-		"without generations":   {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Untracked: true}}, "StatusBehind Phase NothingDone ChangeNotSeen Complete OutOfBounds PodsAtZero"},
-		"with conditions":       {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Untracked: true, Conditioned: true}}, "NotSeen StatusBehind Phase NothingDone ChangeNotSeen Complete OutOfBounds PodsAtZero"},
-		"of shards":             {Object{Identity: Identity{Foreign: true}, Counts: Counts{Unit: "shard"}}, "NotSeen Phase NothingDone NothingVisible Total Complete OutOfBounds PodsAtZero"},
-		"of groups":             {Object{Identity: Identity{Foreign: true}, Counts: Counts{Several: true}}, "NotSeen Phase NothingDone NothingVisible Total Complete OutOfBounds Groups PodsAtZero"},
-		"of shards, ours":       {Object{Counts: Counts{Unit: "shard"}}, "NotSeen Phase NoController"},
-		"without a count":       {Object{Identity: Identity{Foreign: true}, Counts: Counts{NoCount: true}}, "NotSeen Reported StatusBehind Phase NothingDone Total Complete OutOfBounds Groups"},
-		"built in, without one": {Object{Identity: Identity{Foreign: true, BuiltIn: true}, Counts: Counts{NoCount: true}}, "NotSeen Exists Reported Phase Total Complete"},
-		"ours without a count":  {Object{Counts: Counts{NoCount: true}}, "NotSeen Reported StatusBehind Phase SurplusPods NoController"},
-		"that declares ready":   {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Word: Word{Ready: new(true)}}}, "NotSeen StatusBehind NothingDone ReadyWhen Complete OutOfBounds PodsAtZero"},
+		"ours":               {Object{}, "NotSeen StatusBehind Phase SurplusPods NoController"},
+		"built in":           {Object{Identity: Identity{Foreign: true, BuiltIn: true}}, "NotSeen Phase Complete"},
+		"of another program": {Object{Identity: Identity{Foreign: true}}, "NotSeen StatusBehind Phase NothingDone Complete OutOfBounds PodsAtZero"},
+		"no generation":      {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Untracked: true}}, "StatusBehind Phase NothingDone ChangeNotSeen Complete OutOfBounds PodsAtZero"},
+		"conditions only":    {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Untracked: true, Conditioned: true}}, "NotSeen StatusBehind Phase NothingDone ChangeNotSeen Complete OutOfBounds PodsAtZero"},
+		"count of shards":    {Object{Identity: Identity{Foreign: true}, Counts: Counts{Unit: "shard"}}, "NotSeen Phase NothingDone NothingVisible Total Complete OutOfBounds PodsAtZero"},
+		"count of a group":   {Object{Identity: Identity{Foreign: true}, Counts: Counts{Several: true}}, "NotSeen Phase NothingDone NothingVisible Total Complete OutOfBounds Groups PodsAtZero"},
+		"ours, of shards":    {Object{Counts: Counts{Unit: "shard"}}, "NotSeen Phase NoController"},
+		"no count":           {Object{Identity: Identity{Foreign: true}, Counts: Counts{NoCount: true}}, "NotSeen Reported StatusBehind Phase NothingDone Total Complete OutOfBounds Groups"},
+		"built in, no count": {Object{Identity: Identity{Foreign: true, BuiltIn: true}, Counts: Counts{NoCount: true}}, "NotSeen Exists Reported Phase Total Complete"},
+		"ours, no count":     {Object{Counts: Counts{NoCount: true}}, "NotSeen Reported StatusBehind Phase SurplusPods NoController"},
+		"declares ready":     {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Word: Word{Ready: new(true)}}}, "NotSeen StatusBehind NothingDone ReadyWhen Complete OutOfBounds PodsAtZero"},
 	} {
 		want := strings.Fields(usual + " " + test.more)
 		got := slices.Clone(Rules(test.object))
 		slices.Sort(want)
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", name, got, want)
+			t.Errorf("%s: rules = %q, want %q", name, got, want)
 		}
 	}
 }

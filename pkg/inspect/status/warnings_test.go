@@ -28,16 +28,16 @@ func TestWarnings(t *testing.T) {
 		2: {"Set/web controls it", few},
 	} {
 		if got := r.Warnings(count); !slices.Equal(got, want) {
-			t.Errorf("for %d: %q, want %q", count, got, want)
+			t.Errorf("Warnings(%d) = %q, want %q", count, got, want)
 		}
 	}
 	r.Replicas.Desired, r.Reverts = 2, nil
 	if got := r.Warnings(2); got != nil {
-		t.Errorf("as many pods as before are no step, and it warns %q", got)
+		t.Errorf("Warnings(2) for an unchanged count of 2 = %q, want none", got)
 	}
 	r.Replicas.Desired = 1
 	if got := r.Warnings(2); got != nil {
-		t.Errorf("more pods are a step towards the budget, and it warns %q", got)
+		t.Errorf("Warnings(2) when scaling up from 1 = %q, want none", got)
 	}
 }
 
@@ -69,30 +69,30 @@ func TestWarningsOfGroupsAndShards(t *testing.T) {
 }
 
 // A scale-down breaks a budget if fewer healthy pods are left than the budget requires.
-func TestBreaks(t *testing.T) {
+func TestBrokenBudget(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		what   string
+		name   string
 		budget budget.Budget
 		going  int32
 		want   string
 	}{
 		{"enough left", budget.Budget{Name: "b", MinAvailable: "3", Healthy: 5, Pods: 5}, 2, ""},
 		{"one too few", budget.Budget{Name: "b", MinAvailable: "3", Healthy: 5, Pods: 5}, 3, "PodDisruptionBudget/b requires 3 available pods, and 2 would be left"},
-		{"unhealthy before", budget.Budget{Name: "b", MinAvailable: "3", Healthy: 3, Pods: 5}, 1, "PodDisruptionBudget/b requires 3 available pods, and 2 would be left"},
-		{"all of one", budget.Budget{Name: "b", MinAvailable: "1", Healthy: 1, Pods: 1}, 1, "PodDisruptionBudget/b requires 1 available pod, and 0 would be left"},
-		{"a share becomes smaller", budget.Budget{Name: "b", MinAvailable: "80%", Healthy: 10, Pods: 10}, 9, ""},
-		{"a share of all", budget.Budget{Name: "b", MinAvailable: "80%", Healthy: 10, Pods: 10}, 10, ""},
-		{"a share, some unhealthy", budget.Budget{Name: "b", MinAvailable: "80%", Healthy: 8, Pods: 10}, 5, "PodDisruptionBudget/b requires 4 available pods, and 3 would be left"},
-		{"some may be away", budget.Budget{Name: "b", MaxUnavailable: "1", Healthy: 10, Pods: 10}, 9, ""},
-		{"more are away", budget.Budget{Name: "b", MaxUnavailable: "1", Healthy: 8, Pods: 10}, 2, "PodDisruptionBudget/b requires 7 available pods, and 6 would be left"},
-		{"a share may be away", budget.Budget{Name: "b", MaxUnavailable: "25%", Healthy: 8, Pods: 10}, 2, ""},
-		{"not counted yet", budget.Budget{Name: "b", MinAvailable: "1"}, 1, "PodDisruptionBudget/b requires 1 available pod, and 0 would be left"},
-		{"nonsense", budget.Budget{Name: "b", MinAvailable: "few", Healthy: 3, Needed: 3, Pods: 3}, 1, "PodDisruptionBudget/b requires 3 available pods, and 2 would be left"},
+		{"some unhealthy", budget.Budget{Name: "b", MinAvailable: "3", Healthy: 3, Pods: 5}, 1, "PodDisruptionBudget/b requires 3 available pods, and 2 would be left"},
+		{"single pod", budget.Budget{Name: "b", MinAvailable: "1", Healthy: 1, Pods: 1}, 1, "PodDisruptionBudget/b requires 1 available pod, and 0 would be left"},
+		{"80%, one pod left", budget.Budget{Name: "b", MinAvailable: "80%", Healthy: 10, Pods: 10}, 9, ""},
+		{"80%, no pod left", budget.Budget{Name: "b", MinAvailable: "80%", Healthy: 10, Pods: 10}, 10, ""},
+		{"80%, some unhealthy", budget.Budget{Name: "b", MinAvailable: "80%", Healthy: 8, Pods: 10}, 5, "PodDisruptionBudget/b requires 4 available pods, and 3 would be left"},
+		{"maxUnavailable, all healthy", budget.Budget{Name: "b", MaxUnavailable: "1", Healthy: 10, Pods: 10}, 9, ""},
+		{"broken before", budget.Budget{Name: "b", MaxUnavailable: "1", Healthy: 8, Pods: 10}, 2, "PodDisruptionBudget/b requires 7 available pods, and 6 would be left"},
+		{"maxUnavailable as a percentage", budget.Budget{Name: "b", MaxUnavailable: "25%", Healthy: 8, Pods: 10}, 2, ""},
+		{"no status yet", budget.Budget{Name: "b", MinAvailable: "1"}, 1, "PodDisruptionBudget/b requires 1 available pod, and 0 would be left"},
+		{"invalid", budget.Budget{Name: "b", MinAvailable: "few", Healthy: 3, Needed: 3, Pods: 3}, 1, "PodDisruptionBudget/b requires 3 available pods, and 2 would be left"},
 	} {
 		r := Report{Budgets: []budget.Budget{{Name: "meets all", MinAvailable: "0", Healthy: 99}, test.budget}}
 		if got := budget.Broken(r.Budgets, test.going); got != test.want {
-			t.Errorf("%s: %q, want %q", test.what, got, test.want)
+			t.Errorf("%s: Broken() = %q, want %q", test.name, got, test.want)
 		}
 	}
 }

@@ -37,11 +37,11 @@ func TestFacts(t *testing.T) {
 	if facts.Type != "imoocpod.batch.tutorial.kubebuilder.io" || facts.Kind != "ImoocPod" || facts.Namespace != "ns" || facts.Name != "foo" || facts.UID != "u" || facts.Deleted.IsZero() ||
 		facts.Generation != 4 || facts.ObservedGeneration != 3 || facts.Desired != 3 || facts.Current != 2 || facts.Ready != 1 || !facts.UserPause.Forever ||
 		len(facts.Conditions) != 2 || facts.Conditions[0].Message != "why" || facts.Conditions[1].Reason != "PodsNotReady" {
-		t.Errorf("got %+v", facts)
+		t.Errorf("unexpected model of an ImoocPod: %+v", facts)
 	}
 	obj.Object["status"] = "what"
 	if _, err := Of(kinds.ImoocPod(), obj); err == nil {
-		t.Error("a status that is none was read")
+		t.Error("Of() returned no error for a status that is a string")
 	}
 }
 
@@ -49,31 +49,31 @@ func TestFacts(t *testing.T) {
 func TestFactsOfOtherKinds(t *testing.T) {
 	t.Parallel()
 	kind := kinds.Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "lamps"}, Kind: "Lamp", Singular: "lamp"}
-	type told struct {
+	type counts struct {
 		current, ready       int32
 		untracked, uncounted bool
 	}
 	for name, test := range map[string]struct {
 		status any
-		want   told
+		want   counts
 	}{
-		"as a Deployment":       {map[string]any{"observedGeneration": int64(2), "replicas": int64(3), "readyReplicas": int64(2), "availableReplicas": int64(1)}, told{3, 2, false, false}},
-		"as a DaemonSet":        {map[string]any{"observedGeneration": int64(2), "currentNumberScheduled": int64(3), "numberReady": int64(2)}, told{3, 2, false, false}},
-		"available alone":       {map[string]any{"availableReplicas": int64(1)}, told{1, 1, true, false}}, // at least the available pods exist
-		"no count of the ready": {map[string]any{"replicas": int64(3)}, told{3, 0, true, true}},
-		"other words":           {map[string]any{"clusterSize": int64(3), "readyNodes": int64(3)}, told{3, 3, true, false}},
-		"words for a person":    {map[string]any{"ready": "3/3", "replicas": "three"}, told{0, 0, true, true}},
-		"ready is a yes":        {map[string]any{"ready": true}, told{0, 0, true, true}},
-		"odd conditions":        {map[string]any{"conditions": "fine"}, told{0, 0, true, true}},
-		"nothing":               {nil, told{0, 0, true, true}},
+		"Deployment fields":   {map[string]any{"observedGeneration": int64(2), "replicas": int64(3), "readyReplicas": int64(2), "availableReplicas": int64(1)}, counts{3, 2, false, false}},
+		"DaemonSet fields":    {map[string]any{"observedGeneration": int64(2), "currentNumberScheduled": int64(3), "numberReady": int64(2)}, counts{3, 2, false, false}},
+		"available pods only": {map[string]any{"availableReplicas": int64(1)}, counts{1, 1, true, false}}, // at least the available pods exist
+		"no ready count":      {map[string]any{"replicas": int64(3)}, counts{3, 0, true, true}},
+		"other field names":   {map[string]any{"clusterSize": int64(3), "readyNodes": int64(3)}, counts{3, 3, true, false}},
+		"counts as text":      {map[string]any{"ready": "3/3", "replicas": "three"}, counts{0, 0, true, true}},
+		"boolean ready":       {map[string]any{"ready": true}, counts{0, 0, true, true}},
+		"conditions as text":  {map[string]any{"conditions": "fine"}, counts{0, 0, true, true}},
+		"no status":           {nil, counts{0, 0, true, true}},
 	} {
 		obj := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "it"}}}
 		if test.status != nil {
 			obj.Object["status"] = test.status
 		}
 		o, err := Of(kind, obj)
-		if got := (told{o.Current, o.Ready, o.Untracked, o.ReadyUnknown}); err != nil || got != test.want || !o.Foreign || o.Type != "lamp.example.com" {
-			t.Errorf("%s: %+v (%v), want %+v", name, o, err, test.want)
+		if got := (counts{o.Current, o.Ready, o.Untracked, o.ReadyUnknown}); err != nil || got != test.want || !o.Foreign || o.Type != "lamp.example.com" {
+			t.Errorf("%s: counts = %+v, want %+v (error %v, model %+v)", name, got, test.want, err, o)
 		}
 	}
 }
@@ -81,34 +81,34 @@ func TestFactsOfOtherKinds(t *testing.T) {
 // The counts of shipped kinds are read from the fields that their mappings name, and are clamped to valid counts.
 func TestFactsOfShippedKinds(t *testing.T) {
 	t.Parallel()
-	type told struct{ desired, current, ready, updated int32 }
+	type counts struct{ desired, current, ready, updated int32 }
 	for name, test := range map[string]struct {
 		kind   kinds.Kind
 		status map[string]any
-		want   told
+		want   counts
 		pruned bool
 	}{
-		"ImoocPod":              {kinds.ImoocPod(), map[string]any{"replicas": int64(3), "readyReplicas": int64(2), "updatedReplicas": int64(1)}, told{4, 3, 2, 1}, false},
-		"no counts of pods":     {kinds.ImoocPod(), map[string]any{"replicas": int64(4294967296), "readyReplicas": int64(-1)}, told{4, 2147483647, 0, -1}, false},
-		"an older ImoocPod":     {kinds.ImoocPod(), map[string]any{"replicas": int64(3), "readyReplicas": int64(2)}, told{4, 3, 2, -1}, false},
-		"AppService":            {kinds.AppService(), map[string]any{"replicas": int64(3), "availableReplicas": int64(2)}, told{4, 3, 2, -1}, false},
-		"HelloWorld":            {kinds.HelloWorld(), map[string]any{"replicas": int64(3), "availableReplicas": int64(2), "nodes": []any{"a"}}, told{5, 3, 2, -1}, false},
-		"the tutorial's":        {kinds.HelloWorld(), map[string]any{"nodes": []any{"a"}}, told{5, 0, 0, -1}, true},
-		"HelloWorld, unseen":    {kinds.HelloWorld(), nil, told{5, 0, 0, -1}, false},
-		"MyDaemonSet":           {kinds.MyDaemonSet(), map[string]any{"desiredNumberScheduled": int64(7), "currentNumberScheduled": int64(6), "availableReplicas": int64(5), "updatedNumberScheduled": int64(4)}, told{7, 6, 5, 4}, false},
-		"a MyDaemonSet, unseen": {kinds.MyDaemonSet(), nil, told{4, 0, 0, -1}, false},
+		"ImoocPod":           {kinds.ImoocPod(), map[string]any{"replicas": int64(3), "readyReplicas": int64(2), "updatedReplicas": int64(1)}, counts{4, 3, 2, 1}, false},
+		"invalid counts":     {kinds.ImoocPod(), map[string]any{"replicas": int64(4294967296), "readyReplicas": int64(-1)}, counts{4, 2147483647, 0, -1}, false},
+		"no updatedReplicas": {kinds.ImoocPod(), map[string]any{"replicas": int64(3), "readyReplicas": int64(2)}, counts{4, 3, 2, -1}, false},
+		"AppService":         {kinds.AppService(), map[string]any{"replicas": int64(3), "availableReplicas": int64(2)}, counts{4, 3, 2, -1}, false},
+		"HelloWorld":         {kinds.HelloWorld(), map[string]any{"replicas": int64(3), "availableReplicas": int64(2), "nodes": []any{"a"}}, counts{5, 3, 2, -1}, false},
+		"pruned HelloWorld":  {kinds.HelloWorld(), map[string]any{"nodes": []any{"a"}}, counts{5, 0, 0, -1}, true},
+		"new HelloWorld":     {kinds.HelloWorld(), nil, counts{5, 0, 0, -1}, false},
+		"MyDaemonSet":        {kinds.MyDaemonSet(), map[string]any{"desiredNumberScheduled": int64(7), "currentNumberScheduled": int64(6), "availableReplicas": int64(5), "updatedNumberScheduled": int64(4)}, counts{7, 6, 5, 4}, false},
+		"new MyDaemonSet":    {kinds.MyDaemonSet(), nil, counts{4, 0, 0, -1}, false},
 	} {
 		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(4), "size": int64(5)}}}
 		if test.status != nil {
 			obj.Object["status"] = test.status
 		}
 		o, err := Of(test.kind, obj)
-		got := told{o.Desired, o.Current, o.Ready, -1}
+		got := counts{o.Desired, o.Current, o.Ready, -1}
 		if o.Updated != nil {
 			got.updated = *o.Updated
 		}
 		if err != nil || got != test.want || o.Untracked != test.pruned || o.ReadyUnknown != test.pruned || o.Foreign {
-			t.Errorf("%s: %+v (%v), want %+v", name, o, err, test.want)
+			t.Errorf("%s: counts = %+v, want %+v (error %v, model %+v)", name, got, test.want, err, o)
 		}
 	}
 }
@@ -124,21 +124,21 @@ func TestChild(t *testing.T) {
 		"status": map[string]any{"readyReplicas": int64(2), "conditions": []any{map[string]any{"type": "ReplicaFailure", "status": "True"}}},
 	}})
 	if child.Kind != "ReplicaSet" || child.Name != "web-1" || child.UID != "set" || child.Controller != "web" || *child.Desired != 3 || *child.Ready != 2 || len(child.Conditions) != 1 {
-		t.Errorf("got %+v", child)
+		t.Errorf("unexpected model of a ReplicaSet: %+v", child)
 	}
 	for name, test := range map[string]struct {
 		text             string
 		counted, tracked bool
 		updated          bool
 	}{
-		"built in":                   {"{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 2}, spec: {replicas: 3}, status: {observedGeneration: 2, readyReplicas: 3, updatedReplicas: 3}}", true, true, true},
-		"built in, and not seen":     {"{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 2}, spec: {replicas: 3}}", true, true, false},
-		"built in, without a count":  {"{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 2}, status: {observedGeneration: 2, desiredNumberScheduled: 3, numberReady: 3}}", true, true, false},
-		"of another":                 {"{apiVersion: x/v1, kind: Lamp, metadata: {generation: 2}, spec: {replicas: 3}, status: {observedGeneration: 2, readyReplicas: 3, updatedReplicas: 3}}", true, true, false},
-		"of another, not seen":       {"{apiVersion: x/v1, kind: Lamp, metadata: {generation: 2}, spec: {replicas: 3}, status: {readyReplicas: 3}}", true, false, false},
-		"of another, no generation":  {"{apiVersion: x/v1, kind: Lamp, spec: {replicas: 3}, status: {observedGeneration: 2, readyReplicas: 3}}", true, false, false},
-		"of another, without counts": {"{apiVersion: x/v1, kind: Lamp, metadata: {generation: 2}, spec: {replicas: 3}, status: {observedGeneration: 2}}", false, true, false},
-		"of another, none wanted":    {"{apiVersion: x/v1, kind: Lamp, metadata: {generation: 2}, spec: {}, status: {observedGeneration: 2, readyReplicas: 3}}", false, true, false},
+		"built in":                 {"{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 2}, spec: {replicas: 3}, status: {observedGeneration: 2, readyReplicas: 3, updatedReplicas: 3}}", true, true, true},
+		"built in, no status":      {"{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 2}, spec: {replicas: 3}}", true, true, false},
+		"built in, no replicas":    {"{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 2}, status: {observedGeneration: 2, desiredNumberScheduled: 3, numberReady: 3}}", true, true, false},
+		"custom":                   {"{apiVersion: x/v1, kind: Lamp, metadata: {generation: 2}, spec: {replicas: 3}, status: {observedGeneration: 2, readyReplicas: 3, updatedReplicas: 3}}", true, true, false},
+		"custom, not observed":     {"{apiVersion: x/v1, kind: Lamp, metadata: {generation: 2}, spec: {replicas: 3}, status: {readyReplicas: 3}}", true, false, false},
+		"custom, no generation":    {"{apiVersion: x/v1, kind: Lamp, spec: {replicas: 3}, status: {observedGeneration: 2, readyReplicas: 3}}", true, false, false},
+		"custom, no ready count":   {"{apiVersion: x/v1, kind: Lamp, metadata: {generation: 2}, spec: {replicas: 3}, status: {observedGeneration: 2}}", false, true, false},
+		"custom, no desired count": {"{apiVersion: x/v1, kind: Lamp, metadata: {generation: 2}, spec: {}, status: {observedGeneration: 2, readyReplicas: 3}}", false, true, false},
 	} {
 		child := Child(readObject(t, test.text))
 		if (child.Desired != nil) != test.counted || child.Tracked != test.tracked || (child.Updated != nil) != test.updated {
@@ -146,7 +146,7 @@ func TestChild(t *testing.T) {
 		}
 	}
 	if none := Child(&unstructured.Unstructured{Object: map[string]any{"status": "what"}}); none.Desired != nil || none.Controller != "" {
-		t.Errorf("got %+v", none)
+		t.Errorf("Child() of an object with an invalid status = %+v, want no counts and no controller", none)
 	}
 }
 
@@ -161,7 +161,7 @@ func pathOf(t *testing.T, text string) *fieldpath.Path {
 
 // The schema determines the facts. The counts are integers in the status or, if /scale names a nested status
 // field, the integers next to that field. The name of the replica field determines the unit.
-func TestFactsFromASchema(t *testing.T) {
+func TestFactsFromSchema(t *testing.T) {
 	t.Parallel()
 	integers := func(names string) string {
 		var all []string
@@ -180,30 +180,30 @@ func TestFactsFromASchema(t *testing.T) {
 	}{
 		"counts": {crd(integers("replicas"), integers("replicas readyReplicas updatedReplicas availableReplicas")), ".spec.replicas", kinds.Source{StatusServed: true},
 			"none; pod; desired []; current [.status.replicas]; ready [.status.readyReplicas .status.availableReplicas]; updated [.status.updatedReplicas]; available [.status.availableReplicas]; zero [.status.readyReplicas .status.updatedReplicas]; beside []; several false; from [schema]"},
-		"counts, not served": {crd(integers("replicas"), integers("readyReplicas observedGeneration")), ".spec.replicas", kinds.Source{},
+		"counts, no /status subresource": {crd(integers("replicas"), integers("readyReplicas observedGeneration")), ".spec.replicas", kinds.Source{},
 			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero []; beside []; several false; from [schema]"},
-		"the generation": {crd(integers("replicas"), integers("observedGeneration readyReplicas")), ".spec.replicas", kinds.Source{StatusServed: true},
+		"observed generation": {crd(integers("replicas"), integers("observedGeneration readyReplicas")), ".spec.replicas", kinds.Source{StatusServed: true},
 			".status.observedGeneration; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; beside []; several false; from [schema]"},
-		"a word": {crd(integers("replicas"), "{type: object, properties: {phase: {type: string}, readyReplicas: {type: string}}}"), ".spec.replicas", kinds.Source{StatusServed: true},
+		"count as text": {crd(integers("replicas"), "{type: object, properties: {phase: {type: string}, readyReplicas: {type: string}}}"), ".spec.replicas", kinds.Source{StatusServed: true},
 			"none; pod; desired []; current []; ready []; updated []; available []; zero []; beside []; several false; from [schema]"},
-		"a word in a part": {crd(integers("replicas"), "{type: object, properties: {upToDateReplicas: {type: integer}, state: {type: object, properties: {phase: {type: string}}}}}"), ".spec.replicas", kinds.Source{StatusServed: true},
+		"nested phase": {crd(integers("replicas"), "{type: object, properties: {upToDateReplicas: {type: integer}, state: {type: object, properties: {phase: {type: string}}}}}"), ".spec.replicas", kinds.Source{StatusServed: true},
 			"none; pod; desired []; current []; ready []; updated [.status.upToDateReplicas]; available []; zero [.status.upToDateReplicas]; beside []; several false; from [schema]"},
 		"shards": {crd(integers("shards replicas"), integers("shards readyReplicas")), ".spec.shards", kinds.Source{StatusServed: true, SpecPath: ".spec.shards", StatusPath: ".status.shards", SelectorPath: ".status.selector"},
 			"none; shard; desired []; current [.status.shards]; ready []; updated []; available []; zero []; beside [.spec.replicas]; several false; from [schema /scale]"},
-		"/scale of a part": {crd("{type: object, properties: {gateway: "+integers("replicas")+"}}", "{type: object, properties: {gateway: "+integers("replicas readyReplicas")+", readyReplicas: {type: integer}}}"), ".spec.gateway.replicas",
+		"/scale, nested": {crd("{type: object, properties: {gateway: "+integers("replicas")+"}}", "{type: object, properties: {gateway: "+integers("replicas readyReplicas")+", readyReplicas: {type: integer}}}"), ".spec.gateway.replicas",
 			kinds.Source{StatusServed: true, SpecPath: "spec.gateway.replicas", StatusPath: ".status.gateway.replicas"},
 			"none; pod; desired []; current [.status.gateway.replicas]; ready [.status.gateway.readyReplicas]; updated []; available []; zero [.status.gateway.readyReplicas]; beside []; several false; from [schema /scale]"},
 		"/scale of another count": {crd(integers("replicas size"), integers("replicas")), ".spec.replicas", kinds.Source{StatusServed: true, SpecPath: ".spec.size", StatusPath: ".status.size"},
 			"none; pod; desired []; current [.status.replicas]; ready []; updated []; available []; zero []; beside []; several false; from [schema]"},
-		"no count": {crd("{type: object}", integers("desiredNumberScheduled numberReady")), "", kinds.Source{StatusServed: true},
+		"no replica field": {crd("{type: object}", integers("desiredNumberScheduled numberReady")), "", kinds.Source{StatusServed: true},
 			"none; pod; desired [.status.desiredNumberScheduled]; current []; ready [.status.numberReady]; updated []; available []; zero [.status.desiredNumberScheduled .status.numberReady]; beside []; several false; from [schema]"},
-		"no count but /scale": {crd("{type: object}", integers("replicas")), "", kinds.Source{StatusServed: true, StatusPath: ".status.replicas"},
+		"no replica field, but /scale": {crd("{type: object}", integers("replicas")), "", kinds.Source{StatusServed: true, StatusPath: ".status.replicas"},
 			"none; pod; desired []; current [.status.replicas]; ready []; updated []; available []; zero []; beside []; several false; from [schema /scale]"},
-		"two parts": {crd("{type: object, properties: {a: "+integers("replicas")+", b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.a.replicas", kinds.Source{StatusServed: true},
+		"two groups": {crd("{type: object, properties: {a: "+integers("replicas")+", b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.a.replicas", kinds.Source{StatusServed: true},
 			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; beside [.spec.b.replicas]; several true; from [schema]"},
-		"a part beside the whole": {crd("{type: object, properties: {replicas: {type: integer}, b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.replicas", kinds.Source{StatusServed: true},
+		"count at the top level": {crd("{type: object, properties: {replicas: {type: integer}, b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.replicas", kinds.Source{StatusServed: true},
 			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; beside []; several false; from [schema]"},
-		"the whole beside a part": {crd("{type: object, properties: {replicas: {type: integer}, b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.b.replicas", kinds.Source{StatusServed: true},
+		"count in one group": {crd("{type: object, properties: {replicas: {type: integer}, b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.b.replicas", kinds.Source{StatusServed: true},
 			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; beside [.spec.replicas]; several false; from [schema]"},
 	} {
 		var count *fieldpath.Path
@@ -226,7 +226,7 @@ func TestWithin(t *testing.T) {
 		".status.replicas": "", ".status.gateway.replicas": ".gateway", ".status.a.b.c": ".a.b", ".spec.gateway.replicas": "", ".status": "", ".status[": "", "": "",
 	} {
 		if got := within(path).String(); got != ".status"+want {
-			t.Errorf("%s is in %q, want %q", path, got, ".status"+want)
+			t.Errorf("within(%q) = %q, want %q", path, got, ".status"+want)
 		}
 	}
 }
@@ -240,11 +240,11 @@ func TestReadMapped(t *testing.T) {
 		mapping                                 kinds.Mapping
 		template, untracked, uncounted, noCount bool
 	}{
-		"all of it":             {kinds.Mapping{Strategy: kinds.StrategyPods, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field, Available: field, Updated: field, Desired: field}}, false, false, false, false},
-		"nothing":               {kinds.Mapping{Strategy: kinds.StrategyPods}, true, true, true, false},
-		"a Deployment":          {kinds.Mapping{Strategy: kinds.StrategyDeployment, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field}}, false, false, false, false},
-		"a pod per node":        {kinds.Mapping{Strategy: kinds.StrategyNodes, Status: kinds.StatusPaths{ObservedGeneration: field, Available: field}}, true, false, false, true},
-		"a pod per node, count": {kinds.Mapping{Strategy: kinds.StrategyNodes, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field, Desired: field}}, true, false, false, false},
+		"all but Current":      {kinds.Mapping{Strategy: kinds.StrategyPods, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field, Available: field, Updated: field, Desired: field}}, false, false, false, false},
+		"no fields":            {kinds.Mapping{Strategy: kinds.StrategyPods}, true, true, true, false},
+		"Deployment":           {kinds.Mapping{Strategy: kinds.StrategyDeployment, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field}}, false, false, false, false},
+		"per node, no count":   {kinds.Mapping{Strategy: kinds.StrategyNodes, Status: kinds.StatusPaths{ObservedGeneration: field, Available: field}}, true, false, false, true},
+		"per node, with count": {kinds.Mapping{Strategy: kinds.StrategyNodes, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field, Desired: field}}, true, false, false, false},
 	} {
 		var o status.Object
 		test.mapping.ImagePath = []string{"spec", "image"}
@@ -256,7 +256,7 @@ func TestReadMapped(t *testing.T) {
 			template = kinds.TemplateHash(kind, obj)
 		}
 		if o.Template != template || o.Untracked != test.untracked || o.ReadyUnknown != test.uncounted || o.NoCount != test.noCount || o.Current != o.Ready {
-			t.Errorf("%s: %+v", name, o)
+			t.Errorf("%s: %+v; want template %q, untracked %t, unknown ready %t, no count %t", name, o, template, test.untracked, test.uncounted, test.noCount)
 		}
 	}
 }
@@ -274,7 +274,7 @@ func TestGroups(t *testing.T) {
 			got = append(got, g.Name)
 		}
 		if strings.Join(got, " ") != want {
-			t.Errorf("%s has the groups %q, want %q", spec, got, want)
+			t.Errorf("groups of %s = %q, want %q", spec, got, want)
 		}
 	}
 }
@@ -286,16 +286,16 @@ func TestSetsImage(t *testing.T) {
 		kind kinds.Kind
 		want bool
 	}{
-		"a template":           {kinds.Kind{Mapping: kinds.Mapping{Strategy: kinds.StrategyPods, TemplatePath: field}}, true},
-		"an image":             {kinds.Kind{Mapping: kinds.Mapping{Strategy: kinds.StrategyPods, ImagePath: field}}, true},
-		"both":                 {kinds.Kind{Mapping: kinds.Mapping{Strategy: kinds.StrategyPods, ImagePath: field, TemplatePath: field}}, true},
-		"a default image":      {kinds.Kind{Mapping: kinds.Mapping{Strategy: kinds.StrategyPods, Image: "nginx"}}, false},
-		"a Deployment":         {kindNamed("deployments.apps", "Deployment"), true},
-		"a kind of another":    {kindNamed("lamps.example.com", "Lamp"), false},
-		"a built-in other one": {kindNamed("replicasets.apps", "ReplicaSet"), false},
+		"template path":                {kinds.Kind{Mapping: kinds.Mapping{Strategy: kinds.StrategyPods, TemplatePath: field}}, true},
+		"image path":                   {kinds.Kind{Mapping: kinds.Mapping{Strategy: kinds.StrategyPods, ImagePath: field}}, true},
+		"template path and image path": {kinds.Kind{Mapping: kinds.Mapping{Strategy: kinds.StrategyPods, ImagePath: field, TemplatePath: field}}, true},
+		"only a default image":         {kinds.Kind{Mapping: kinds.Mapping{Strategy: kinds.StrategyPods, Image: "nginx"}}, false},
+		"Deployment":                   {kindNamed("deployments.apps", "Deployment"), true},
+		"custom resource":              {kindNamed("lamps.example.com", "Lamp"), false},
+		"ReplicaSet":                   {kindNamed("replicasets.apps", "ReplicaSet"), false},
 	} {
 		if got := setsImage(test.kind); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
+			t.Errorf("%s: setsImage() = %t, want %t", name, got, test.want)
 		}
 	}
 }
@@ -310,29 +310,29 @@ func TestReadGeneration(t *testing.T) {
 		facts                  Facts
 		generation             int64
 		conditions             []metav1.Condition
-		told                   any
+		observed               any
 		want                   int64
 		untracked, conditioned bool
 	}{
-		"a number":                           {Facts{}, 3, nil, int64(3), 3, false, false},
-		"a number as text":                   {Facts{}, 3, nil, "3", 3, false, false},
-		"no text":                            {Facts{}, 3, nil, "", 0, false, false},
-		"a hash":                             {Facts{}, 3, nil, "a1b2", 0, true, false},
-		"nothing":                            {Facts{}, 3, nil, nil, 0, true, false},
-		"nothing, with conditions":           {Facts{Conditions: true}, 3, nil, nil, 0, true, true},
-		"nothing, built in, with conditions": {Facts{Conditions: true, builtIn: true}, 3, nil, nil, 0, true, false},
-		"declared":                           {declared, 3, nil, nil, 0, false, false},
-		"declared, and a hash":               {Facts{Generation: GenerationText}, 3, nil, "a1b2", 0, false, false},
-		"declared, and Ready without it":     {declared, 3, ready, nil, 0, true, false},
-		"declared, without generations":      {declared, 0, nil, nil, 0, false, false},
-		"built in":                           {builtIn, 3, nil, nil, 0, false, false},
-		"built in, and Ready without it":     {builtIn, 3, ready, nil, 0, false, false},
-		"built in, without generations":      {builtIn, 0, nil, nil, 0, true, false},
+		"number":                            {Facts{}, 3, nil, int64(3), 3, false, false},
+		"numeric string":                    {Facts{}, 3, nil, "3", 3, false, false},
+		"empty string":                      {Facts{}, 3, nil, "", 0, false, false},
+		"hash":                              {Facts{}, 3, nil, "a1b2", 0, true, false},
+		"absent":                            {Facts{}, 3, nil, nil, 0, true, false},
+		"absent, with conditions":           {Facts{Conditions: true}, 3, nil, nil, 0, true, true},
+		"absent, built in, with conditions": {Facts{Conditions: true, builtIn: true}, 3, nil, nil, 0, true, false},
+		"declared, absent":                  {declared, 3, nil, nil, 0, false, false},
+		"declared as a string, hash":        {Facts{Generation: GenerationText}, 3, nil, "a1b2", 0, false, false},
+		"declared, absent, Ready is True":   {declared, 3, ready, nil, 0, true, false},
+		"declared, absent, no generation":   {declared, 0, nil, nil, 0, false, false},
+		"built in, absent":                  {builtIn, 3, nil, nil, 0, false, false},
+		"built in, absent, Ready is True":   {builtIn, 3, ready, nil, 0, false, false},
+		"built in, absent, no generation":   {builtIn, 0, nil, nil, 0, true, false},
 	} {
 		o := status.Object{Evidence: status.Evidence{Generation: test.generation, Conditions: test.conditions}}
-		test.facts.readGeneration(&o, map[string]any{"status": map[string]any{"observedGeneration": test.told}})
+		test.facts.readGeneration(&o, map[string]any{"status": map[string]any{"observedGeneration": test.observed}})
 		if o.ObservedGeneration != test.want || o.Untracked != test.untracked || o.Conditioned != test.conditioned {
-			t.Errorf("%s: %d, untracked: %t, conditioned: %t", name, o.ObservedGeneration, o.Untracked, o.Conditioned)
+			t.Errorf("%s: %+v; want generation %d, untracked %t, conditioned %t", name, o.Evidence, test.want, test.untracked, test.conditioned)
 		}
 	}
 }
@@ -343,7 +343,7 @@ func TestSelects(t *testing.T) {
 	for text, want := range map[string]bool{"{status: {selector: 'app=web'}}": true, "{status: {selector: ''}}": false, "{}": false} {
 		var o status.Object
 		if (Facts{ScaleSelector: ".status.selector"}).read(&o, parsed(t, text)); o.Selects != want {
-			t.Errorf("%s: %t, want %t", text, o.Selects, want)
+			t.Errorf("%s: Selects = %t, want %t", text, o.Selects, want)
 		}
 	}
 }
@@ -373,7 +373,7 @@ func TestRulesOfAType(t *testing.T) {
 		}
 		rules := sets.New(facts.Rules()...)
 		if !rules.HasAll(strings.Fields(test.has)...) || rules.HasAny(strings.Fields(test.hasNot)...) {
-			t.Errorf("%s, %+v: the rules are %q, want %s, and not %s", test.kind, test.source, facts.Rules(), test.has, test.hasNot)
+			t.Errorf("%s, %+v: rules = %q, want %s and none of %s", test.kind, test.source, facts.Rules(), test.has, test.hasNot)
 		}
 		if facts.Restart != test.restart {
 			t.Errorf("%s, %+v: a restart sets %q, want %q", test.kind, test.source, facts.Restart, test.restart)
@@ -386,15 +386,15 @@ func TestHostileExpressions(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"{.status..zz}=1", "{.status['a','a']['a','a']}=1", "{.status.parts[*].ready}=true"} {
 		if _, err := expressions(word); err == nil {
-			t.Errorf("%s is accepted", word)
+			t.Errorf("expressions(%q) returned no error", word)
 		}
 	}
 	for _, word := range []string{"{.status.phase}=Ready", `{.status.conditions[?(@.type=="Ready")].status}=True`, "{.status.parts[0].ready}=true"} {
 		if _, err := expressions(strings.Repeat(word+"\n", mostExpressions)); err != nil {
-			t.Errorf("%s: %v", word, err)
+			t.Errorf("%d expressions %s: %v", mostExpressions, word, err)
 		}
 		if _, err := expressions(strings.Repeat(word+"\n", mostExpressions+1)); err == nil {
-			t.Errorf("%d expressions are accepted", mostExpressions+1)
+			t.Errorf("%d expressions are accepted, want at most %d", mostExpressions+1, mostExpressions)
 		}
 	}
 }

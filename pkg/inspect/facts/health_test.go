@@ -87,7 +87,7 @@ func TestExistence(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r := reportOf(t, test.resource, content); string(r.Verdict)+": "+r.Reason != test.want {
-			t.Errorf("%s is %s: %s\nwant %s", test.object, r.Verdict, r.Reason, test.want)
+			t.Errorf("%s\nverdict = %s: %s\nwant %s", test.object, r.Verdict, r.Reason, test.want)
 		}
 	}
 }
@@ -109,12 +109,12 @@ func TestReportedHealth(t *testing.T) {
 		}
 		content["apiVersion"], content["kind"] = "example.com/v1", row.Kind
 		if r := reportOf(t, "lamps.example.com", content); r.Verdict != row.Verdict || !strings.Contains(r.Reason, row.Reason) {
-			t.Errorf("it is %s: %s\nwant %s: %s", r.Verdict, r.Reason, row.Verdict, row.Reason)
+			t.Errorf("verdict = %s: %s\nwant %s, and a reason that contains %q", r.Verdict, r.Reason, row.Verdict, row.Reason)
 		}
 	})
 }
 
-var health = flag.String("health", "", "a directory with objects.jsonl, whose health others have judged")
+var health = flag.String("health", "", "a directory with objects.jsonl, which lists objects with their health in Argo CD")
 
 // disputed lists the objects for which Argo CD expects a different health. docs/any-resource.md explains why.
 func disputed() []string {
@@ -124,9 +124,9 @@ func disputed() []string {
 	}
 }
 
-// TestHealthOfOthers compares verdicts with the health that Argo CD's checks expect. Except for
+// TestHealthInArgoCD compares verdicts with the health that Argo CD's checks expect. Except for
 // disputed objects, a ready object must be healthy in Argo CD, and a failed object must be degraded.
-func TestHealthOfOthers(t *testing.T) {
+func TestHealthInArgoCD(t *testing.T) {
 	if *health == "" {
 		return
 	}
@@ -145,12 +145,12 @@ func TestHealthOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := reportOf(t, other.Resource, other.Object)
-		say, name := t.Logf, other.Resource+" "+filepath.Base(other.Source)
+		report, name := t.Logf, other.Resource+" "+filepath.Base(other.Source)
 		if slices.Contains(disputed(), name) {
 			name = "disputed: " + name
 		} else if r.Verdict == status.Ready && other.Health != "Healthy" || r.Verdict == status.Failed && other.Health != "Degraded" {
-			say = t.Errorf
+			report = t.Errorf
 		}
-		say("%s: %s: %s: %s", other.Health, r.Verdict, name, r.Reason)
+		report("health in Argo CD %s, verdict %s: %s: %s", other.Health, r.Verdict, name, r.Reason)
 	}
 }

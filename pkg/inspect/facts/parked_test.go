@@ -24,11 +24,11 @@ func TestParkedCount(t *testing.T) {
 	} {
 		p, path, err := Parked(annotated(apis.AnnotationParked, text))
 		if (err == nil) != valid || (p != nil) != valid || (path != nil) != valid {
-			t.Errorf("%s is %+v (%v)", text, p, err)
+			t.Errorf("Parked(%s) = %+v, error %v; want valid: %t", text, p, err, valid)
 		}
 	}
 	if p, path, err := Parked(annotated("other", "{}")); p != nil || path != nil || err != nil {
-		t.Errorf("an object that is not parked tells %+v (%v)", p, err)
+		t.Errorf("Parked() of an object that is not parked = %+v, error %v; want nil", p, err)
 	}
 }
 
@@ -49,7 +49,7 @@ func FuzzParked(f *testing.F) {
 			return
 		}
 		if p == nil || path == nil || p.Replicas < 1 || p.Path == "" || p.Story(time.Time{}) == "" {
-			t.Errorf("%q reads as %+v", text, p)
+			t.Errorf("Parked(%q) = %+v, want a positive count with a path", text, p)
 		}
 	})
 }

@@ -26,7 +26,7 @@ func TestTimedPause(t *testing.T) {
 		"{spec: {" + steps + "}, status: {currentStepIndex: 3}}":                                          false,
 	} {
 		if got := timedPause(readObject(t, "{kind: Rollout, "+text[1:]).Object); got != want {
-			t.Errorf("%s: %t, want %t", text, got, want)
+			t.Errorf("timedPause(%s) = %t, want %t", text, got, want)
 		}
 	}
 }
@@ -39,13 +39,13 @@ func TestParked(t *testing.T) {
 		size        any
 		path, still bool
 	}{
-		"parked":            {`{"replicas":5,"path":".spec.size"}`, int64(0), true, true},
-		"scaled since":      {`{"replicas":5,"path":".spec.size"}`, int64(2), true, false},
-		"the field is away": {`{"replicas":5,"path":".spec.other"}`, int64(0), true, false},
-		"no count any more": {`{"replicas":5,"path":".spec.size"}`, "none", true, false},
-		"no path":           {`{"replicas":5,"path":".spec["}`, int64(0), false, false},
-		"nonsense":          {`five`, int64(0), false, false},
-		"not parked":        {"", int64(0), false, false},
+		"parked":                {`{"replicas":5,"path":".spec.size"}`, int64(0), true, true},
+		"scaled afterwards":     {`{"replicas":5,"path":".spec.size"}`, int64(2), true, false},
+		"no such field":         {`{"replicas":5,"path":".spec.other"}`, int64(0), true, false},
+		"field is not a number": {`{"replicas":5,"path":".spec.size"}`, "none", true, false},
+		"invalid path":          {`{"replicas":5,"path":".spec["}`, int64(0), false, false},
+		"invalid JSON":          {`five`, int64(0), false, false},
+		"not parked":            {"", int64(0), false, false},
 	} {
 		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"size": test.size}}}
 		if test.annotation != "" {
@@ -53,13 +53,13 @@ func TestParked(t *testing.T) {
 		}
 		_, path, _ := Parked(obj)
 		if count := parked(obj); (path != nil) != test.path || (count != nil) != test.still || count != nil && count.Replicas != 5 {
-			t.Errorf("%s: %v, %+v", name, path, count)
+			t.Errorf("%s: path = %v, parked count = %+v; want a path: %t, a count: %t", name, path, count, test.path, test.still)
 		}
 	}
 }
 
 // The phase and the message each come from the first of several fields that is not empty.
-func TestWordOfAController(t *testing.T) {
+func TestReadWord(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]status.Word{
 		"{}": {},
@@ -72,7 +72,7 @@ func TestWordOfAController(t *testing.T) {
 	} {
 		var o status.Object
 		if readWord(&o, map[string]any{"status": parsed(t, text)}); o.Word != want {
-			t.Errorf("%s: %+v, want %+v", text, o.Word, want)
+			t.Errorf("status %s: Word = %+v, want %+v", text, o.Word, want)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func (row statusRow) check(t *testing.T) {
 		t.Errorf("%s\nhint: %s\nwant %s\nhint: %s", report, r.Hint, row.Report, row.Hint)
 	}
 	if ready := r.Verdict == status.Ready; row.Kubectl == "done" && !ready || row.Kubectl == "going" && ready {
-		t.Errorf("it is %s, and for kubectl it is %s", r.Verdict, row.Kubectl)
+		t.Errorf("verdict = %s, but \"kubectl rollout status\" reports %q", r.Verdict, row.Kubectl)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestKeeps(t *testing.T) {
 		{"99%", 5, 4, true}, {"100%", 5, 5, true}, {"99%", 1, 0, true}, {"0%", 5, 0, true}, {"50%", 0, 0, true}, {"3", 5, 3, true}, {"many", 5, 0, false}, {nil, 5, 0, false},
 	} {
 		if got, is := keeps(test.partition, test.of); got != test.want || is != test.is {
-			t.Errorf("of %d, %v keeps %d (%t), want %d", test.of, test.partition, got, is, test.want)
+			t.Errorf("keeps(%v, %d) = %d, %t; want %d, %t", test.partition, test.of, got, is, test.want, test.is)
 		}
 	}
 }
@@ -143,26 +143,26 @@ func TestProfiles(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("profiles/*.yaml")
 	if err != nil || len(files) < 10 {
-		t.Fatalf("%d profiles: %v", len(files), err)
+		t.Fatalf("found %d profiles, want at least 10 (error %v)", len(files), err)
 	}
 	for _, file := range files {
 		crd := strings.TrimSuffix(filepath.Base(file), ".yaml")
-		said, err := readProfile(crd)
-		if err != nil || len(said) == 0 {
-			t.Errorf("%s: %v (%v)", file, said, err)
+		annotations, err := readProfile(crd)
+		if err != nil || len(annotations) == 0 {
+			t.Errorf("%s: annotations = %v, want at least one (error %v)", file, annotations, err)
 		}
-		for key := range said {
+		for key := range annotations {
 			if !slices.Contains(statusAnnotations(), key) {
-				t.Errorf("%s says %s, which is no annotation of the status", file, key)
+				t.Errorf("%s contains %s, which is not an annotation for the status", file, key)
 			}
 		}
 		if _, err := New(kindNamed(crd, "It"), kinds.Source{}, nil); err != nil {
-			t.Errorf("%s: %v", file, err)
+			t.Errorf("%s: New() failed: %v", file, err)
 		}
 	}
 	bad := kinds.Source{Annotations: map[string]string{annotationReadyWhen: "{.status"}}
 	if _, err := New(kindNamed("lamps.example.com", "Lamp"), bad, nil); err == nil {
-		t.Error("an expression that is none was read")
+		t.Error("New() returned no error for an invalid expression")
 	}
 }
 
@@ -183,7 +183,7 @@ func TestOnlyCounted(t *testing.T) {
 	rows.Run(t, "testdata/only-counted.yaml", created.Time, func(t *testing.T, row writesRow) {
 		all := append([]metav1.ManagedFieldsEntry{spec}, row.Entries...)
 		if got := onlyCounted(all, ptr.Deref(row.Count, ".spec.replicas"), obj); got != row.OnlyCounted {
-			t.Errorf("only the count was changed: %t, want %t", got, row.OnlyCounted)
+			t.Errorf("onlyCounted() = %t, want %t", got, row.OnlyCounted)
 		}
 	})
 }
@@ -204,7 +204,7 @@ func TestTotal(t *testing.T) {
 		obj := readObject(t, fmt.Sprintf("{apiVersion: x/v1, kind: It, metadata: {name: it}, spec: %s}", row.Spec))
 		o := settled(t, kindNamed("lamps.example.com", "Lamp"), source, row.Path, obj)
 		if !ptr.Equal(o.Total, row.Total) || o.Several != row.Several || o.Unit != row.Unit {
-			t.Errorf("%d of %q (%t), want %d", ptr.Deref(o.Total, -1), o.Unit, o.Several, ptr.Deref(row.Total, -1))
+			t.Errorf("%d of %q, several %t; want %d, %q, %t", ptr.Deref(o.Total, -1), o.Unit, o.Several, ptr.Deref(row.Total, -1), row.Unit, row.Several)
 		}
 	})
 }
@@ -236,7 +236,7 @@ func FuzzRead(f *testing.F) {
 			}
 			facts.Settle(&o, obj, &count)
 			if o.Ready < 0 || o.Current < 0 || o.Desired < 0 {
-				t.Errorf("%s reads as %d ready of %d, %d wanted", text, o.Ready, o.Current, o.Desired)
+				t.Errorf("%s: %d ready, %d current, %d desired pods; want no negative count", text, o.Ready, o.Current, o.Desired)
 			}
 			status.NewReport(status.Snapshot{Object: o}) // must not panic
 		}

@@ -25,7 +25,7 @@ func TestOf(t *testing.T) {
 		"Failed": Failed, "ERROR": Failed, "Cancelled": Failed, "CANCELED": Failed, "Error, because the server answers with a long and winding text": Failed,
 	} {
 		if got := Of(state); got != want {
-			t.Errorf("%q means %d, want %d", state, got, want)
+			t.Errorf("Of(%q) = %d, want %d", state, got, want)
 		}
 	}
 }
@@ -40,7 +40,7 @@ func TestSplit(t *testing.T) {
 		"":                         nil,
 	} {
 		if got := Split(name); !slices.Equal(got, want) {
-			t.Errorf("%s has the words %q, want %q", name, got, want)
+			t.Errorf("Split(%q) = %q, want %q", name, got, want)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestCondition(t *testing.T) {
 	} {
 		c := metav1.Condition{Type: test.kind, Status: test.status, Reason: test.reason, Message: test.message}
 		if got := Condition(c); got != test.want {
-			t.Errorf("%s is %s (%s: %s): it means %d, want %d", test.kind, test.status, test.reason, test.message, got, test.want)
+			t.Errorf("condition %q is %s (%s: %s): meaning = %d, want %d", test.kind, test.status, test.reason, test.message, got, test.want)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestOverall(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]bool{"Ready": true, "Synced": true, "AllReplicasReady": true, "NetworkReady": false, "CronJobAvailable": false} {
 		if Overall(kind) != want {
-			t.Errorf("%s is about the whole: %t", kind, !want)
+			t.Errorf("Overall(%q) = %t, want %t", kind, !want, want)
 		}
 	}
 }
@@ -138,10 +138,10 @@ func TestConditions(t *testing.T) {
 		{Type: "C", Status: metav1.ConditionFalse, Reason: "Error"},
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("the conditions are %+v, want %+v", got, want)
+		t.Errorf("conditions = %+v, want %+v", got, want)
 	}
 	if Conditions("odd") != nil {
-		t.Error("a word is a list of conditions")
+		t.Error("Conditions() of a string is not nil")
 	}
 }
 
@@ -155,13 +155,13 @@ func TestCostOfCounts(t *testing.T) { // not parallel, because it counts allocat
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if all := Read("Set", map[string]any{"status": reported}); len(all) != size {
-			t.Fatalf("%d pairs of counts are %d claims", size, len(all))
+			t.Fatalf("%d pairs of counts result in %d claims, want one for each pair", size, len(all))
 		}
 		runtime.ReadMemStats(&after)
 		return after.Mallocs - before.Mallocs
 	}
 	if half, all := cost(200), cost(400); all > 5*half/2 {
-		t.Errorf("400 pairs of counts allocate %d times, half of them %d", all, half)
+		t.Errorf("400 pairs of counts cost %d allocations, want at most 2.5 times the %d of 200 pairs", all, half)
 	}
 }
 
@@ -174,9 +174,9 @@ func TestHostileStatus(t *testing.T) {
 		many[fmt.Sprint("part", i)] = map[string]any{"state": "failed"}
 	}
 	if all := Read("Set", map[string]any{"status": map[string]any{strings.Repeat("x", 2*longestPath): parts}}); len(all) != 0 {
-		t.Errorf("a long name is part of %d claims", len(all))
+		t.Errorf("fields below a name that is too long result in %d claims, want none", len(all))
 	}
 	if all := Read("Set", map[string]any{"status": many}); len(all) > mostClaims+1 {
-		t.Errorf("there are %d claims", len(all))
+		t.Errorf("%d states result in %d claims, want at most %d", len(many), len(all), mostClaims+1)
 	}
 }

@@ -25,7 +25,7 @@ func TestRefusal(t *testing.T) {
 	} {
 		var f Finding
 		if f.refusal(test.reason, test.message, "ns"); f.Code != test.code || f.Message != test.want || f.Hint != test.hint {
-			t.Errorf("%s is %s: %q (%q), want %s: %q (%q)", test.message, f.Code, f.Message, f.Hint, test.code, test.want, test.hint)
+			t.Errorf("%s: got %s: %q, hint %q; want %s: %q, hint %q", test.message, f.Code, f.Message, f.Hint, test.code, test.want, test.hint)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestReported(t *testing.T) {
 		}
 		fatal := test.code != "" && test.kind != "Degraded"
 		if f := found[0]; len(found) > 1 || f.Code != test.code || f.Message != test.want || f.Fatal != fatal {
-			t.Errorf("%s is %s: found %+v, want %s: %q", test.kind, test.status, found, test.code, test.want)
+			t.Errorf("condition %s=%s of %q: found %+v, want %q: %q, fatal %t", test.kind, test.status, test.whose, found, test.code, test.want, fatal)
 		}
 	}
 }
@@ -87,10 +87,10 @@ func TestReportedInAnEvent(t *testing.T) {
 		events     []corev1.Event
 		want       string
 	}{
-		"the last failed":           {nil, []corev1.Event{created, failed, {Reason: "Other"}}, "cannot create pods: Error creating: no"},
-		"the last did not fail":     {nil, []corev1.Event{failed, created}, ""},
-		"a condition reports it":    {refused, []corev1.Event{failed}, "cannot create pods: refused"},
-		"there is no event of pods": {nil, []corev1.Event{{Reason: "Other"}}, ""},
+		"last creation failed":         {nil, []corev1.Event{created, failed, {Reason: "Other"}}, "cannot create pods: Error creating: no"},
+		"last creation succeeded":      {nil, []corev1.Event{failed, created}, ""},
+		"reported by a condition, too": {refused, []corev1.Event{failed}, "cannot create pods: refused"},
+		"no event about a creation":    {nil, []corev1.Event{{Reason: "Other"}}, ""},
 	} {
 		found := Reported(test.conditions, "", "ns", test.events, nil)
 		if (len(found) == 1) != (test.want != "") || len(found) == 1 && (found[0].Message != test.want || !found[0].Fatal) {

@@ -26,7 +26,7 @@ func TestPullWords(t *testing.T) {
 	} {
 		f := Finding{Events: test.events}
 		if got := f.pullWords(test.message); got != test.want {
-			t.Errorf("%q, and %d events: %q, want %q", test.message, len(test.events), got, test.want)
+			t.Errorf("message %q and %d events: pullWords() = %q, want %q", test.message, len(test.events), got, test.want)
 		}
 	}
 }
@@ -38,11 +38,11 @@ func TestProbeWords(t *testing.T) {
 		"Stopping container a":                                 "Stopping container a",
 	} {
 		if got := probeWords(message); got != want {
-			t.Errorf("%q is %q, want %q", message, got, want)
+			t.Errorf("probeWords(%q) = %q, want %q", message, got, want)
 		}
 	}
 	if probeKills(corev1.Event{Reason: "Killing", Message: "Stopping container a"}) || probeKills(corev1.Event{Reason: "Unhealthy", Message: "a probe, b"}) {
-		t.Error("a container that is stopped for another reason is ended by a probe")
+		t.Error("probeKills() = true for an event that does not report a kill after a failed probe")
 	}
 }
 
@@ -52,7 +52,7 @@ func TestSidecar(t *testing.T) {
 		corev1.ContainerRestartPolicyAlways: true, corev1.ContainerRestartPolicyOnFailure: false, corev1.ContainerRestartPolicyNever: false,
 	} {
 		if got := Sidecar(corev1.Container{RestartPolicy: &policy}); got != want {
-			t.Errorf("an init container that is restarted %s is a sidecar: %t", policy, got)
+			t.Errorf("init container with restart policy %s: Sidecar() = %t, want %t", policy, got, want)
 		}
 	}
 }

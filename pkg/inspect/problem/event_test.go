@@ -32,20 +32,20 @@ func TestEvidence(t *testing.T) {
 	add("Warning", "FailedMount", `MountVolume.SetUp failed for volume "data"`, 1)
 	got := evidence(events)
 	if len(got) != 2 || got[0].Reason != "FailedCreate" || got[0].Count != 10 || got[1].Reason != "FailedMount" {
-		t.Fatalf("the evidence is %+v", got)
+		t.Fatalf("evidence = %+v, want 10 times FailedCreate, then FailedMount", got)
 	}
 	if !got[0].First.Time.Equal(begun.Add(time.Second)) || !got[0].Last.Time.Equal(begun.Add(5*time.Second)) {
-		t.Errorf("it happened from %s to %s", got[0].First, got[0].Last)
+		t.Errorf("first and last FailedCreate at %s and %s, want 1s and 5s after the first event", got[0].First, got[0].Last)
 	}
 	if all := FoldEvents(events); len(all) != 3 || all[0].Reason != "Scheduled" {
-		t.Errorf("all events are %+v", all)
+		t.Errorf("FoldEvents() = %+v, want 3 events, Scheduled first", all)
 	}
 	if got := evidence(events[:1]); len(got) != 0 {
-		t.Errorf("that the pod has a node is evidence: %+v", got)
+		t.Errorf("evidence = %+v, want none for the routine event Scheduled", got)
 	}
 	add("Normal", "Pulling", "Pulling image web:v2", 1)
 	if got := evidence(events[len(events)-1:]); len(got) != 1 {
-		t.Errorf("that an image is being pulled is no evidence: %+v", got)
+		t.Errorf("evidence without warnings = %+v, want the event Pulling", got)
 	}
 }
 
@@ -66,23 +66,23 @@ func TestCostOfEvents(t *testing.T) { // not parallel, because it counts allocat
 		size *= 2
 		allocations := testing.AllocsPerRun(1, func() {
 			if all := FoldEvents(SortEvents(many(size))); len(all) != size || all[0].Count != math.MaxInt32 {
-				t.Errorf("%d different events are %d", size, len(all))
+				t.Errorf("FoldEvents() of %d different events returned %d events, or one with a wrong count", size, len(all))
 			}
 		})
 		if allocations > 2.5*before {
-			t.Errorf("%d events cost %.0f allocations, half of them %.0f", size, allocations, before)
+			t.Errorf("%d events cost %.0f allocations, want at most 2.5 times the %.0f of half as many", size, allocations, before)
 		}
 		before = allocations
 	}
 	alike := append(many(1), many(1)...)
 	if all := FoldEvents(alike); len(all) != 1 || all[0].Count != math.MaxInt32 {
-		t.Errorf("two that are alike are %+v", all)
+		t.Errorf("FoldEvents() of two equal events = %+v, want one event with the maximum count", all)
 	}
 	long := SortEvents([]corev1.Event{{Message: combined + strings.Repeat("é", maxMessage)}, {Message: strings.Repeat("x", maxMessage)}})
 	if got := long[0].Message; len(got) != maxMessage+len("…") || !utf8.ValidString(got) {
-		t.Errorf("a long message has %d bytes", len(got))
+		t.Errorf("a long message is shortened to %d bytes, want %d bytes of valid UTF-8", len(got), maxMessage+len("…"))
 	}
 	if got := long[1].Message; len(got) != maxMessage {
-		t.Errorf("a message that is just short enough has %d bytes", len(got))
+		t.Errorf("a message of the maximum length becomes %d bytes long, want %d", len(got), maxMessage)
 	}
 }

@@ -20,7 +20,7 @@ func TestWithoutJSON(t *testing.T) {
 		`a brace {" that is none`:        `a brace {" that is none`,
 	} {
 		if got := withoutJSON(text); got != want {
-			t.Errorf("%q became %q, want %q", text, got, want)
+			t.Errorf("withoutJSON(%q) = %q, want %q", text, got, want)
 		}
 	}
 }

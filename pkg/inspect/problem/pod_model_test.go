@@ -24,11 +24,11 @@ func TestCostOfContainers(t *testing.T) { // not parallel, because it counts all
 	}
 	allocations := testing.AllocsPerRun(1, func() {
 		if p := NewPod(&pod); p.Restarts != 2*containers || len(containersOf(&pod)) != 2*containers {
-			t.Errorf("the model has %d restarts, want %d", p.Restarts, 2*containers)
+			t.Errorf("%d restarts, %d containers; want %d of each", p.Restarts, len(containersOf(&pod)), 2*containers)
 		}
 	})
 	if allocations > containers {
-		t.Errorf("%d containers cost %.0f allocations", 2*containers, allocations)
+		t.Errorf("%d containers cost %.0f allocations, want at most %d", 2*containers, allocations, containers)
 	}
 }
 
@@ -65,11 +65,11 @@ func TestSoundPods(t *testing.T) {
 		sound++
 		for _, after := range []time.Duration{0, time.Minute, time.Hour} {
 			if f, found := OfPod(pod, "", Context{Now: lookedAt().Add(after)}); found {
-				t.Errorf("after %s it is %s: %s", after, f.Code, f.Message)
+				t.Errorf("sound pod has a problem after %s: %s: %s", after, f.Code, f.Message)
 			}
 		}
 	})
 	if sound == 0 {
-		t.Error("no pod was sound")
+		t.Error("no generated pod is sound")
 	}
 }

@@ -69,10 +69,10 @@ func TestPods(t *testing.T) {
 		p := NewPod(pod)
 		model := fmt.Sprintf("%s, %d of %d ready, %d restarts", p.Status, p.ReadyContainers, p.Containers, p.Restarts)
 		if model != row.Model || p.Reason != row.Reason || row.Ended != "" && p.Ended() != row.Ended {
-			t.Errorf("the model is %q: %q, ended %q; want %q: %q", model, p.Reason, p.Ended(), row.Model, row.Reason)
+			t.Errorf("model %q, reason %q, ended %q; want %q, %q, %q", model, p.Reason, p.Ended(), row.Model, row.Reason, row.Ended)
 		}
 		if p.Ready != row.Ready || p.Probed != row.Probed {
-			t.Errorf("ready: %t, probed: %t", p.Ready, p.Probed)
+			t.Errorf("ready %t, probed %t; want %t, %t", p.Ready, p.Probed, row.Ready, row.Probed)
 		}
 		f, found := OfPod(pod, p.Ended(), Context{Now: lookedAt(), Events: map[types.UID][]corev1.Event{"p": row.Events}})
 		problem := ""
@@ -80,11 +80,11 @@ func TestPods(t *testing.T) {
 			problem = fmt.Sprintf("%s: %s", f.Code, f.Message)
 		}
 		if problem != row.Problem || f.Fatal != row.Fatal {
-			t.Errorf("the problem is %q, fatal: %t; want %q", problem, f.Fatal, row.Problem)
+			t.Errorf("problem %q, fatal %t; want %q, fatal %t", problem, f.Fatal, row.Problem, row.Fatal)
 		}
 		code, message := Lasting(pod)
 		if lasts := code != ""; lasts != f.Fatal || lasts && code != f.Code || lasts == (message == "") {
-			t.Errorf("the problem that lasts is %q: %q", code, message)
+			t.Errorf("Lasting() = %q, %q, but OfPod() found %q, fatal %t", code, message, f.Code, f.Fatal)
 		}
 	})
 }

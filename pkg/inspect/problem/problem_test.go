@@ -17,18 +17,18 @@ func TestFold(t *testing.T) {
 		findings []Finding
 		want     []string
 	}{
-		"names and numbers are no difference": {[]Finding{
+		"same problem except for names and numbers": {[]Finding{
 			{Code: CodeCrashLoop, Pod: "web-ab", Message: "web-ab ends with 1", Since: now},
 			{Code: CodeCrashLoop, Pod: "web-cd", Message: "web-cd ends with 2", Since: now.Add(-1)},
 		}, []string{"2 of 9 pods: web-cd ends with 2"}},
-		"an object is none of its pods": {[]Finding{
+		"same problem of the object and of a pod": {[]Finding{
 			{Code: CodeReportedFailure, Pod: "web-ab", Message: "no disk", Fatal: true},
 			{Code: CodeReportedFailure, Message: "no disk", Fatal: true},
 		}, []string{"no disk", "pod web-ab: no disk"}},
-		"what affects more pods": {[]Finding{
+		"problem of more pods first": {[]Finding{
 			{Code: CodeCrashLoop, Pod: "a", Message: "one"}, {Code: CodeCrashLoop, Pod: "b", Message: "two"}, {Code: CodeCrashLoop, Pod: "c", Message: "two"},
 		}, []string{"2 of 9 pods: two", "pod a: one"}},
-		"what does not end without help, the object's own, and a deadline last": {[]Finding{
+		"fatal first: object, pod, then deadline": {[]Finding{
 			{Code: CodeContainersNotReady, Pod: "a", Message: "starts"},
 			{Code: CodeDeadlineExceeded, Message: "late", Fatal: true},
 			{Code: CodeCrashLoop, Pod: "b", Message: "crashes", Fatal: true},
@@ -40,7 +40,7 @@ func TestFold(t *testing.T) {
 			got = append(got, p.String())
 		}
 		if !slices.Equal(got, test.want) {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
+			t.Errorf("%s: problems = %q, want %q", name, got, test.want)
 		}
 	}
 }
@@ -52,15 +52,15 @@ func TestCrash(t *testing.T) {
 		problem Problem
 		want    bool
 	}{
-		"it crashes":             {Problem{Code: CodeCrashLoop, Pods: []string{"a"}}, true},
-		"its image is missing":   {Problem{Code: CodeImagePullFailed, Pods: []string{"a"}}, false},
-		"an object has no log":   {Problem{Code: CodePodEnded}, false},
-		"it has ended for good":  {Problem{Code: CodePodEnded, Pods: []string{"a"}}, true},
-		"it needs more memory":   {Problem{Code: CodeOutOfMemory, Pods: []string{"a"}}, true},
-		"nothing is known of it": {Problem{}, false},
+		"crash loop":        {Problem{Code: CodeCrashLoop, Pods: []string{"a"}}, true},
+		"image pull failed": {Problem{Code: CodeImagePullFailed, Pods: []string{"a"}}, false},
+		"no pods":           {Problem{Code: CodePodEnded}, false},
+		"pod ended":         {Problem{Code: CodePodEnded, Pods: []string{"a"}}, true},
+		"out of memory":     {Problem{Code: CodeOutOfMemory, Pods: []string{"a"}}, true},
+		"no code":           {Problem{}, false},
 	} {
 		if got := test.problem.Crash(); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
+			t.Errorf("%s: Crash() = %t, want %t", name, got, test.want)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func TestTerminating(t *testing.T) {
 	} {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", DeletionTimestamp: new(metav1.NewTime(lookedAt().Add(-test.over))), Finalizers: test.finalizers}}
 		if f, found := OfPod(&pod, "", Context{Now: lookedAt()}); found != (test.code != "") || f.Code != test.code || f.Fatal != test.fatal || f.Message != test.message {
-			t.Errorf("%s over: %t, %+v, want %s: %q", test.over, found, f, test.code, test.message)
+			t.Errorf("%s over the grace period: found %t, %+v; want %q: %q, fatal %t", test.over, found, f, test.code, test.message, test.fatal)
 		}
 	}
 }
@@ -98,14 +98,14 @@ func TestNotReadySince(t *testing.T) {
 		condition corev1.PodCondition
 		want      time.Time
 	}{
-		"it was ready":           {corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(changed)}, changed},
-		"it is ready":            {corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(changed)}, created},
-		"nobody says since when": {corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse}, created},
-		"another condition":      {corev1.PodCondition{Type: corev1.ContainersReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(changed)}, created},
+		"Ready became False": {corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(changed)}, changed},
+		"Ready is True":      {corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(changed)}, created},
+		"unknown time":       {corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse}, created},
+		"another condition":  {corev1.PodCondition{Type: corev1.ContainersReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(changed)}, created},
 	} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(created)}, Status: corev1.PodStatus{Conditions: []corev1.PodCondition{test.condition}}}
 		if f, _ := OfPod(pod, "", Context{Now: lookedAt()}); !f.Since.Equal(test.want) {
-			t.Errorf("%s: since %s, want %s", name, f.Since, test.want)
+			t.Errorf("%s: Since = %s, want %s", name, f.Since, test.want)
 		}
 	}
 }

@@ -17,17 +17,17 @@ func TestRecovered(t *testing.T) {
 		unready   bool
 		want      bool
 	}{
-		"just started again":                    {runs: 9 * time.Second, restarts: 1},
-		"started again a moment ago":            {runs: 10 * time.Second, restarts: 1, want: true},
-		"not the first time":                    {runs: 59 * time.Second, restarts: 2},
-		"not the first time, and calm":          {runs: time.Minute, restarts: 2, want: true},
-		"ends every minute":                     {ran: time.Minute, runs: 119 * time.Second, restarts: 3},
-		"outlived its last run":                 {ran: time.Minute, runs: 2 * time.Minute, restarts: 3, want: true},
-		"ends every nine minutes":               {ran: 9 * time.Minute, runs: 10 * time.Minute, restarts: 3, want: true},
-		"ended after long":                      {ran: time.Hour, runs: time.Second, restarts: 3, want: true},
-		"ended after as long as it takes":       {ran: 10 * time.Minute, runs: time.Second, restarts: 3, want: true},
-		"not ready":                             {ran: time.Second, runs: 10 * time.Minute, restarts: 1, unready: true},
-		"not ready, but not because it crashed": {ran: time.Second, runs: 11 * time.Minute, restarts: 1, unready: true, want: true},
+		"first restart, up for 9s":            {runs: 9 * time.Second, restarts: 1},
+		"first restart, up for 10s":           {runs: 10 * time.Second, restarts: 1, want: true},
+		"second restart, up for 59s":          {runs: 59 * time.Second, restarts: 2},
+		"second restart, up for 60s":          {runs: time.Minute, restarts: 2, want: true},
+		"up for less than twice the last run": {ran: time.Minute, runs: 119 * time.Second, restarts: 3},
+		"up for twice the last run":           {ran: time.Minute, runs: 2 * time.Minute, restarts: 3, want: true},
+		"last run of 9m, up for 10m":          {ran: 9 * time.Minute, runs: 10 * time.Minute, restarts: 3, want: true},
+		"last run of an hour":                 {ran: time.Hour, runs: time.Second, restarts: 3, want: true},
+		"last run of 10m":                     {ran: 10 * time.Minute, runs: time.Second, restarts: 3, want: true},
+		"not ready, up for 10m":               {ran: time.Second, runs: 10 * time.Minute, restarts: 1, unready: true},
+		"not ready, up for 11m":               {ran: time.Second, runs: 11 * time.Minute, restarts: 1, unready: true, want: true},
 	} {
 		now := lookedAt()
 		begun := now.Add(-test.runs)
@@ -37,7 +37,7 @@ func TestRecovered(t *testing.T) {
 		}}
 		last := &corev1.ContainerStateTerminated{StartedAt: metav1.NewTime(begun.Add(-test.ran)), FinishedAt: metav1.NewTime(begun)}
 		if got := c.recovered(last, now); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
+			t.Errorf("%s: recovered() = %t, want %t", name, got, test.want)
 		}
 	}
 }

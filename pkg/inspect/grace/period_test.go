@@ -32,35 +32,35 @@ func TestPeriod(t *testing.T) {
 	}
 	usual := Period{For: 20 * time.Second}
 	for name, test := range map[string]struct {
-		patience Period
-		looks    []look
+		period Period
+		looks  []look
 	}{
-		"it never fails": {usual, []look{
+		"never fails": {usual, []look{
 			{0, is(status.NotReconciled), false, 0}, {50, is(status.Progressing), false, 0}, {99, is(status.Ready), false, 0},
 		}},
-		"it fails for good": {usual, []look{
+		"keeps failing": {usual, []look{
 			{5, is(status.Progressing), false, 0}, {10, is(status.Failed), false, 20}, {15, is(status.Failed), false, 15},
 			{29, is(status.Failed), false, 1}, {30, is(status.Failed), true, 0},
 		}},
-		"it fails, and nothing was seen for long": {usual, []look{
+		"keeps failing, long gap between reports": {usual, []look{
 			{10, is(status.Failed), false, 20}, {99, is(status.Failed), true, 0},
 		}},
-		"a passing failure": {usual, []look{
+		"stops failing: period restarts": {usual, []look{
 			{0, is(status.Failed), false, 20}, {19, is(status.Failed), false, 1}, {19, is(status.Progressing), false, 0},
 			{21, is(status.Failed), false, 20}, {40, is(status.Failed), false, 1}, {41, is(status.Failed), true, 0},
 		}},
-		"no patience": {Period{}, []look{{0, is(status.Progressing), false, 0}, {1, is(status.Failed), true, 0}}},
-		"endless patience": {Period{Endless: true, For: time.Second}, []look{
+		"zero period": {Period{}, []look{{0, is(status.Progressing), false, 0}, {1, is(status.Failed), true, 0}}},
+		"endless period": {Period{Endless: true, For: time.Second}, []look{
 			{0, is(status.Failed), false, 0}, {99, is(status.Failed), false, 0},
 		}},
-		"it fails, and its pods are replaced": {usual, []look{{0, crashed("a", status.Failed, 1, 1), false, 20}, {3, crashed("", status.Progressing, 1, 1), false, 0}, {15, crashed("b", status.Failed, 1, 1), false, 5}, {21, crashed("b", status.Failed, 1, 1), true, 0}}},
-		"its pods crash once each":            {usual, []look{{0, crashed("a", status.Progressing, 0, 1), false, 0}, {3, crashed("", status.Progressing, 0, 1), false, 0}, {15, crashed("b", status.Progressing, 0, 1), false, 5}, {21, crashed("b", status.Progressing, 0, 1), true, 0}}},
-		"a pod that crashed once":             {usual, []look{{0, crashed("a", status.Progressing, 0, 1), false, 0}, {30, crashed("a", status.Progressing, 0, 1), false, 0}}},
-		"a pod that recovers":                 {usual, []look{{0, crashed("a", status.Failed, 0, 1), false, 20}, {15, recovers, false, 0}, {21, crashed("a", status.Failed, 0, 1), false, 20}}},
-		"more pods become ready":              {usual, []look{{0, crashed("a", status.Failed, 0, 1), false, 20}, {15, crashed("", status.Progressing, 1, 1), false, 0}, {21, crashed("b", status.Failed, 1, 1), false, 20}}},
-		"the template changes":                {usual, []look{{0, crashed("a", status.Failed, 0, 1), false, 20}, {21, crashed("b", status.Failed, 0, 2), false, 20}}},
+		"pods are replaced: period continues": {usual, []look{{0, crashed("a", status.Failed, 1, 1), false, 20}, {3, crashed("", status.Progressing, 1, 1), false, 0}, {15, crashed("b", status.Failed, 1, 1), false, 5}, {21, crashed("b", status.Failed, 1, 1), true, 0}}},
+		"each pod crashes once":               {usual, []look{{0, crashed("a", status.Progressing, 0, 1), false, 0}, {3, crashed("", status.Progressing, 0, 1), false, 0}, {15, crashed("b", status.Progressing, 0, 1), false, 5}, {21, crashed("b", status.Progressing, 0, 1), true, 0}}},
+		"one pod crashed once":                {usual, []look{{0, crashed("a", status.Progressing, 0, 1), false, 0}, {30, crashed("a", status.Progressing, 0, 1), false, 0}}},
+		"pod recovers: period restarts":       {usual, []look{{0, crashed("a", status.Failed, 0, 1), false, 20}, {15, recovers, false, 0}, {21, crashed("a", status.Failed, 0, 1), false, 20}}},
+		"more ready pods: period restarts":    {usual, []look{{0, crashed("a", status.Failed, 0, 1), false, 20}, {15, crashed("", status.Progressing, 1, 1), false, 0}, {21, crashed("b", status.Failed, 1, 1), false, 20}}},
+		"spec changes: period restarts":       {usual, []look{{0, crashed("a", status.Failed, 0, 1), false, 20}, {21, crashed("b", status.Failed, 0, 2), false, 20}}},
 	} {
-		p := test.patience
+		p := test.period
 		for _, l := range test.looks {
 			over, again := p.Look(l.report, time.Unix(int64(l.at), 0))
 			if over != l.over || again != time.Duration(l.again)*time.Second {

@@ -22,7 +22,7 @@ func Run[T any](t *testing.T, pattern string, now time.Time, check func(*testing
 	t.Helper()
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
-		t.Fatalf("%d files: %v", len(files), err)
+		t.Fatalf("%d files match %s (error %v)", len(files), pattern, err)
 	}
 	signed := regexp.MustCompile(`: [-+]\d+[smh]\b`)
 	for _, file := range files {
@@ -50,7 +50,7 @@ func Run[T any](t *testing.T, pattern string, now time.Time, check func(*testing
 			decoder := json.NewDecoder(bytes.NewReader(text))
 			decoder.DisallowUnknownFields()
 			if err := json.Unmarshal(text, &named); err != nil || named.Name == "" {
-				t.Fatalf("%s: a row has no name: %v", file, err)
+				t.Fatalf("%s: row without a name (error %v)", file, err)
 			}
 			if err := decoder.Decode(&row); err != nil {
 				t.Fatalf("%s: %s: %v", file, named.Name, err)

@@ -61,28 +61,28 @@ func deploymentView(desired int32, deployments ...Deployment) View {
 
 // If the server changes the fields that the controller applies, they are applied again only after
 // another change of the Deployment or of the owner.
-func TestDeploymentIsNotWrittenForEver(t *testing.T) {
+func TestDeploymentIsNotRewrittenForever(t *testing.T) {
 	v := deploymentView(3, deployment(3, "docker.io/nginx")) // the image after an admission webhook has changed it
 	a := Deployments(v)
 	if !a.Writes() {
-		t.Fatal("another image is no drift")
+		t.Fatal("a different image is not treated as drift")
 	}
 	v.Memory.Applied = &Applied{Wanted: Wanted{Name: "web", Fields: a.Operations[0].Fields}, UID: "d", Stored: v.Deployments[0].Fields}
 	if a := Deployments(v); a.Writes() || a.Recheck != 0 {
-		t.Errorf("what was just written is written again (%q, recheck %v)", deeds(a), a.Recheck)
+		t.Errorf("the fields that were just applied: planned %q, recheck %v; want neither", deeds(a), a.Recheck)
 	}
 	v.Deployments = []Deployment{deployment(3, "busybox")}
 	if a := Deployments(v); !a.Writes() {
-		t.Error("a change by somebody is no drift")
+		t.Error("a change by another writer is not treated as drift")
 	}
 	v.Deployments = []Deployment{with(deployment(3, "docker.io/nginx"), func(d *Deployment) { d.UID = "new" })}
 	if a := Deployments(v); !a.Writes() {
-		t.Error("a Deployment that was deleted and created again is not written")
+		t.Error("a Deployment that was deleted and recreated is not written")
 	}
 	v = deploymentView(2, deployment(3, "docker.io/nginx"))
 	v.Memory.Applied = &Applied{Wanted: Wanted{Name: "web", Fields: wantedFields(3, "nginx")}, UID: "d", Stored: v.Deployments[0].Fields}
 	if a := Deployments(v); !a.Writes() {
-		t.Error("a change of the owner is not written")
+		t.Error("a change of the owner is not applied to the Deployment")
 	}
 }
 
@@ -93,7 +93,7 @@ func TestNamesOfPods(t *testing.T) {
 		v.Pods = append(v.Pods, Pod{Name: fmt.Sprintf("%s-%d", of, 9-i), UID: types.UID(fmt.Sprint(i)), Deployment: of, Terminating: i == 3, Finished: i == 4})
 	}
 	if got := Deployments(v).Status.PodNames; fmt.Sprint(got) != "[web-8 web-9]" {
-		t.Errorf("the names are %v", got)
+		t.Errorf("status.PodNames = %v, want [web-8 web-9]", got)
 	}
 }
 
@@ -107,7 +107,7 @@ func nested(fields map[string]any, path ...string) map[string]any {
 
 // A Deployment from an earlier version of the program or of the CRD keeps its immutable selector, and
 // its pods keep the labels that match the selector.
-func TestSelectorOfADeploymentStays(t *testing.T) {
+func TestDeploymentKeepsItsSelector(t *testing.T) {
 	v := deploymentView(2, deployment(3, "nginx"))
 	selected := func(d map[string]any) (selector, labels map[string]any) {
 		selector = nested(d, "spec", "selector")
@@ -124,15 +124,15 @@ func TestSelectorOfADeploymentStays(t *testing.T) {
 
 	a := Deployments(v)
 	if !a.Writes() {
-		t.Fatal("the other count is not written")
+		t.Fatal("the changed replica count is not written")
 	}
 	selector, labels := selected(a.Operations[0].Fields)
 	if !reflect.DeepEqual(selector, old) || !reflect.DeepEqual(labels, map[string]any{"owner": "foo", "name": "foo", "app": "foo"}) {
-		t.Errorf("it is written with the selector %v and the labels %v", selector, labels)
+		t.Errorf("existing Deployment: written with selector %v and pod labels %v, want the stored selector, and labels that still match it", selector, labels)
 	}
 	v.Deployments = nil
 	if selector, labels = selected(Deployments(v).Operations[0].Fields); reflect.DeepEqual(selector, old) || len(labels) != 2 {
-		t.Errorf("a new one is written with the selector %v and the labels %v", selector, labels)
+		t.Errorf("new Deployment: written with selector %v and pod labels %v, want those of the owner", selector, labels)
 	}
 }
 
@@ -149,10 +149,10 @@ func TestDrifted(t *testing.T) {
 	rows.Run(t, "testdata/drift/*.yaml", noon, func(t *testing.T, row row) {
 		d, before := Deployment{Fields: spec(row.Exist)}, fmt.Sprint(spec(row.Exist))
 		if got := (Memory{}).drifted(&d, Wanted{Fields: spec(row.Want)}); got != row.Drifted {
-			t.Errorf("drifted %t, want %t", got, row.Drifted)
+			t.Errorf("drifted = %t, want %t", got, row.Drifted)
 		}
 		if fmt.Sprint(d.Fields) != before {
-			t.Errorf("the Deployment was changed to %v", d.Fields)
+			t.Errorf("drifted modified its input; the fields are now %v", d.Fields)
 		}
 	})
 }

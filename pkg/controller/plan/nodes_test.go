@@ -59,7 +59,7 @@ func TestPlansForNodesConverge(t *testing.T) {
 			}
 			for _, o := range operations(a, Create) {
 				if slices.ContainsFunc(v.Pods, func(p Pod) bool { return p.Slot == o.Slot }) {
-					t.Fatalf("a second pod for %s", o.Node)
+					t.Fatalf("created a second pod for node %s", o.Node)
 				}
 				v.Pods = append(v.Pods, Pod{
 					Name: o.Name, UID: types.UID(rapid.StringMatching(`[a-z]{12}`).Draw(t, "uid")),
@@ -93,7 +93,7 @@ func TestPlansForNodesConverge(t *testing.T) {
 			settle()
 		}
 		if a := Nodes(v); a.Writes() {
-			t.Fatalf("still wants %q", deeds(a))
+			t.Fatalf("no convergence: still planned %q", deeds(a))
 		}
 		wanted := perNode(View{Nodes: v.Nodes})
 		for _, n := range v.Nodes {
@@ -102,7 +102,7 @@ func TestPlansForNodesConverge(t *testing.T) {
 			should := wanted.wants(slot)
 			may := should || wanted.kept[slot]
 			if (should && (at < 0 || v.outdated(v.Pods[at]))) || (!may && at >= 0) {
-				t.Fatalf("node %s: should run one %v, may %v; pod %d of %+v", n.Name, should, may, at, v.Pods)
+				t.Fatalf("node %s: must run a pod: %v, may keep one: %v; its pod has index %d (-1 means none) in %+v", n.Name, should, may, at, v.Pods)
 			}
 		}
 	})

@@ -22,7 +22,7 @@ func TestStatusOfAPause(t *testing.T) {
 		v.Owner.Pause, v.Pods = step.pause, pods(step.pods)
 		a := Decide(v, Pods)
 		if a.WriteStatus != step.written || !a.WriteStatus && a.Recheck != 900*time.Millisecond {
-			t.Errorf("step %d: written %t, again after %s", i, a.WriteStatus, a.Recheck)
+			t.Errorf("step %d: status written: %t, recheck after %s; want a write except in step 2, which rechecks after 900ms", i, a.WriteStatus, a.Recheck)
 		}
 		if a.WriteStatus {
 			v.Owner.Status, v.Memory = a.Status, a.Memory

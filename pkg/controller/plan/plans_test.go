@@ -126,7 +126,7 @@ func (row planRow) check(t *testing.T) {
 	}
 	a := Decide(v, rules)
 	if after, _ := json.Marshal(v); !bytes.Equal(after, before) {
-		t.Errorf("the plan changed its view\n%s\nto\n%s", before, after)
+		t.Errorf("the plan modified its view\nfrom %s\nto   %s", before, after)
 	}
 	plan := deeds(a)
 	switch {
@@ -138,7 +138,7 @@ func (row planRow) check(t *testing.T) {
 		plan = strings.Join(words, " ")
 	}
 	if plan != row.Plan || a.Recheck != row.Recheck.Duration {
-		t.Errorf("planned %q, and looks again in %s; want %q and %s", plan, a.Recheck, row.Plan, row.Recheck.Duration)
+		t.Errorf("planned %q, recheck after %s; want %q, recheck after %s", plan, a.Recheck, row.Plan, row.Recheck.Duration)
 	}
 	s := a.Status
 	failure := ""
@@ -146,17 +146,17 @@ func (row planRow) check(t *testing.T) {
 		failure = conditionText(s, apis.ConditionReplicaFailure)
 	}
 	if failure != row.Failure {
-		t.Errorf("failure: %q, want %q", failure, row.Failure)
+		t.Errorf("condition ReplicaFailure = %q, want %q", failure, row.Failure)
 	}
-	for what, said := range map[string][2]string{
+	for field, texts := range map[string][2]string{
 		"counts":      {row.Counts, fmt.Sprintf("%d of %d pods, %d updated, %d ready", s.Current, s.Desired, s.Updated, s.Ready)},
 		"ready":       {row.Ready, conditionText(s, apis.ConditionReady)},
 		"progressing": {row.Progressing, conditionText(s, apis.ConditionProgressing)},
 		"paused":      {row.Paused, conditionText(s, apis.ConditionPaused)},
 		"remembers":   {row.Remembers, fmt.Sprintf("failures %v, refusals %v", sortedSlots(a.Memory.Failures), sortedSlots(a.Memory.Refusals))},
 	} {
-		if want, got := said[0], said[1]; want != "" && got != want {
-			t.Errorf("%s: %q, want %q", what, got, want)
+		if want, got := texts[0], texts[1]; want != "" && got != want {
+			t.Errorf("%s: got %q, want %q", field, got, want)
 		}
 	}
 	row.checkProperties(t, v, a, rules)
@@ -165,18 +165,18 @@ func (row planRow) check(t *testing.T) {
 // checkProperties checks the properties that all plans have in common.
 func (row planRow) checkProperties(t *testing.T, v View, a Actions, rules func(View) Actions) {
 	if want := row.Deleting || !a.Writes() && strings.HasPrefix(conditionText(a.Status, apis.ConditionReady), "True"); a.Ready(v) != want {
-		t.Errorf("the owner is ready: %t, want %t", !want, want)
+		t.Errorf("Actions.Ready = %t, want %t", !want, want)
 	}
 	for _, o := range a.Operations {
 		// If a deletion or the restoring of labels fails, later operations are still executed.
 		if want := o.Verb == Delete || o.Verb == Patch && o.Kind == KindPod; o.Optional != want {
-			t.Errorf("%s is optional: %t, want %t", o, o.Optional, want)
+			t.Errorf("operation %q: Optional = %t, want %t", o, o.Optional, want)
 		}
 	}
 	checkPause(t, v, rules)
 	v.Owner.Status, v.Memory = a.Status, a.Memory
 	if again := Decide(v, rules); again.WriteStatus || again.StatusLater {
-		t.Errorf("after the status %+v was stored, the status %+v is written", a.Status, again.Status)
+		t.Errorf("after the status %+v was stored, the next plan writes the status %+v, want no status write", a.Status, again.Status)
 	}
 }
 
@@ -194,16 +194,16 @@ func checkPause(t *testing.T, v View, rules func(View) Actions) {
 		v.Owner.Pause = pause
 		a, left := Decide(v, rules), pause.Left(v.Now)
 		if a.Writes() || left > 0 && (a.Recheck == 0 || a.Recheck > left) {
-			t.Errorf("%s: plans %q, and looks again in %s", pause, a.Operations, a.Recheck)
+			t.Errorf("pause %q: planned %q, recheck after %s; want no writes, and a recheck no later than the end of the pause", pause, a.Operations, a.Recheck)
 		}
 		paused := meta.IsStatusConditionTrue(a.Status.Conditions, apis.ConditionPaused)
 		if len(plain.Status.Conditions) > 0 && (!paused || meta.IsStatusConditionTrue(a.Status.Conditions, apis.ConditionProgressing)) {
-			t.Errorf("%s: the conditions are %+v", pause, a.Status.Conditions)
+			t.Errorf("pause %q: conditions = %+v, want Paused true and Progressing not true", pause, a.Status.Conditions)
 		}
 	}
 	v.Owner.Pause = apis.Pause{Until: v.Now}
 	if over := Decide(v, rules); deeds(over) != deeds(plain) {
-		t.Errorf("at the end of a pause, plans %q, want %q", deeds(over), deeds(plain))
+		t.Errorf("at the end of a pause: planned %q, want %q as without a pause", deeds(over), deeds(plain))
 	}
 }
 

@@ -126,7 +126,7 @@ func operations(a Actions, verb Verb) []Operation {
 
 // If a replacement is lost, too, another pod with a different name replaces it. The order of the lost
 // pods in the view does not matter.
-func TestLostBypassIsBypassed(t *testing.T) {
+func TestLostReplacementIsReplaced(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
 		v := view(1, "0l 0l 0l")
 		chain := v.Pods
@@ -137,12 +137,12 @@ func TestLostBypassIsBypassed(t *testing.T) {
 		v.Pods = []Pod{chain[order[0]], chain[order[1]], chain[order[2]]}
 		a := Pods(v)
 		if deeds(a) != "+0pod-2" {
-			t.Errorf("order %v: planned %q, want slot 0 to be filled past pod-2", order, deeds(a))
+			t.Errorf("order %v: planned %q, want a new pod in slot 0 that replaces pod-2", order, deeds(a))
 			continue
 		}
 		name := a.Operations[0].Name
 		if slices.ContainsFunc(chain, func(lost Pod) bool { return lost.Name == name }) {
-			t.Errorf("order %v: the new pod's name %s is that of a lost one", order, name)
+			t.Errorf("order %v: the new pod has the name %s, which a lost pod already has", order, name)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestWhichOfTwoPodsFillsTheSlot(t *testing.T) {
 		want             string // the pods that are deleted immediately
 	}{
 		{"both are active", "0", "0", "bypass stray"},
-		{"the bypass is ready and the ordinary pod is not", "0n", "0", "bypass stray"},
+		{"the bypass is ready, the ordinary pod is not", "0n", "0", "bypass stray"},
 		{"the ordinary pod is terminating", "0t", "0", "stray"},
 		{"the bypass is terminating", "0", "0t", "stray"},
 		{"the ordinary pod has finished", "0f", "0", "stray"},
@@ -175,7 +175,7 @@ func TestWhichOfTwoPodsFillsTheSlot(t *testing.T) {
 			}
 			slices.Sort(deleted)
 			if got := strings.Join(deleted, " "); got != test.want {
-				t.Errorf("%s, %s is listed first: deletes %q, want %q", test.name, list[0].UID, got, test.want)
+				t.Errorf("%s, %s listed first: deleted pods = %q, want %q", test.name, list[0].UID, got, test.want)
 			}
 		}
 	}
@@ -201,18 +201,18 @@ func TestFailureBackoff(t *testing.T) {
 		}
 		v.Memory, v.Now = a.Memory, now.Add(a.Recheck)
 		if a = Pods(v); deeds(a) != "-0:finished" {
-			t.Fatalf("failure %d: planned %q after the wait", i+1, deeds(a))
+			t.Fatalf("failure %d: planned %q after the wait, want -0:finished", i+1, deeds(a))
 		}
 		v.Memory, v.Pods = a.Memory, nil
 		if a = Pods(v); deeds(a) != "+0" {
-			t.Fatalf("failure %d: planned %q when the pod was gone", i+1, deeds(a))
+			t.Fatalf("failure %d: planned %q when the pod was gone, want +0", i+1, deeds(a))
 		}
 		m, now = a.Memory, v.Now
 	}
 }
 
 // A pod that was ready for a minute without interruption resets the failures of its slot.
-func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
+func TestSteadyPodResetsFailures(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		looks   string // states of the slot's pod, one per second, in the notation of the function pods
@@ -221,11 +221,11 @@ func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
 		want    time.Duration
 	}{
 		{"ready for a minute", "0", steadyAfter, 0, failureDelay},
-		{"ready for a minute, as seen several times", "0 0", steadyAfter, 0, failureDelay},
-		{"ready for less", "0", steadyAfter - time.Nanosecond, 0, 128 * time.Second},
-		{"ready for less, on a node whose clock is behind", "0", time.Second, -time.Hour, 128 * time.Second},
+		{"ready for a minute, observed twice", "0 0", steadyAfter, 0, failureDelay},
+		{"ready for less than a minute", "0", steadyAfter - time.Nanosecond, 0, 128 * time.Second},
+		{"ready for a second, on a node whose clock is behind", "0", time.Second, -time.Hour, 128 * time.Second},
 		{"ready for a minute, on a node whose clock is ahead", "0", steadyAfter, time.Hour, failureDelay},
-		{"ready, and then no more", "0 0n", 2 * steadyAfter, 0, 128 * time.Second},
+		{"ready, then not ready", "0 0n", 2 * steadyAfter, 0, 128 * time.Second},
 		{"never ready", "0n", 2 * steadyAfter, 0, 128 * time.Second},
 	} {
 		v := view(1, "")
@@ -239,14 +239,14 @@ func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
 		v.Now, v.Pods = noon.Add(test.failsAt), pods("0f")
 		v.Pods[0].UID = "failed"
 		if a := Pods(v); a.Recheck != test.want {
-			t.Errorf("%s: waits %v, want %v", test.name, a.Recheck, test.want)
+			t.Errorf("%s: recheck after %v, want %v", test.name, a.Recheck, test.want)
 		}
 	}
 }
 
 // A new period of readiness begins if the pod was unready between two reconciles, or if the clock
 // was set back.
-func TestSteadyPodIsReadyWithoutABreak(t *testing.T) {
+func TestInterruptedReadinessStartsANewPeriod(t *testing.T) {
 	f := Failure{UID: "earlier", Count: 7, ReadyAt: noon, ReadySince: noon}
 	pod := pods("0")[0]
 	pod.ReadySince = noon
@@ -259,7 +259,7 @@ func TestSteadyPodIsReadyWithoutABreak(t *testing.T) {
 	} {
 		pod.ReadySince = noon.Add(test.since)
 		if got := f.seen(pod, noon.Add(test.now)).ReadyAt; !got.Equal(noon.Add(test.want)) {
-			t.Errorf("%+v: ready since %s", test, got)
+			t.Errorf("offsets from noon %+v: ReadyAt = %s, want noon plus the last offset", test, got)
 		}
 	}
 }
@@ -277,39 +277,39 @@ func TestRefusal(t *testing.T) {
 		}
 		v.Memory, v.Now = a.Memory, v.Now.Add(a.Recheck)
 		if a = Pods(v); deeds(a) != "+1 +2" {
-			t.Fatalf("planned %q after the wait", deeds(a))
+			t.Fatalf("planned %q after the wait, want +1 +2", deeds(a))
 		}
 		if c := meta.FindStatusCondition(a.Status.Conditions, apis.ConditionProgressing); c.Reason != "WaitingAfterRefusal" {
-			t.Fatalf("Progressing is %+v during another attempt", c)
+			t.Fatalf("condition Progressing during a retry = %+v, want reason WaitingAfterRefusal", c)
 		}
 	}
 	refuse(slots.None)
 	v.Owner.Generation++
 	a := Pods(v)
 	if deeds(a) != "+1 +2" {
-		t.Errorf("planned %q for an owner that has changed, want a new attempt at once", deeds(a))
+		t.Errorf("planned %q after a change of the owner, want an immediate retry (+1 +2)", deeds(a))
 	}
 	if c := meta.FindStatusCondition(a.Status.Conditions, apis.ConditionProgressing); c.Reason != "CreatingPods" {
-		t.Errorf("Progressing is %+v for an owner that has changed", c)
+		t.Errorf("condition Progressing after a change of the owner = %+v, want reason CreatingPods", c)
 	}
 }
 
 // Refusals no longer count after the owner changes or a create succeeds.
-func TestRowOfRefusalsEnds(t *testing.T) {
+func TestRefusalCountResets(t *testing.T) {
 	r := Refusal{Reason: "QuotaExceeded", Generation: 1, At: noon}
 	m := Memory{}.Refused(slots.None, r).Refused(slots.None, r).Refused(slots.None, r)
 	if got := m.Refusals[slots.None].Count; got != 3 {
-		t.Errorf("counts %d refusals, want 3", got)
+		t.Errorf("three refusals in a row: count = %d, want 3", got)
 	}
 	if got := m.Accepted().Refused(slots.None, r).Refusals[slots.None].Count; got != 1 {
-		t.Errorf("after a create that went through it counts %d refusals, want 1", got)
+		t.Errorf("a refusal after a successful create: count = %d, want 1", got)
 	}
 	r.Generation = 2
 	if got := m.Refused(slots.None, r).Refusals[slots.None].Count; got != 1 {
-		t.Errorf("of an owner that has changed it counts %d refusals, want 1", got)
+		t.Errorf("a refusal after a change of the owner: count = %d, want 1", got)
 	}
 	if got := m.Refusals[slots.None].Count; got != 3 {
-		t.Errorf("what was remembered before has changed: %d refusals, want 3", got)
+		t.Errorf("the original memory was modified: count = %d, want 3", got)
 	}
 }
 
@@ -322,7 +322,7 @@ func TestFinishedPodIsNotReady(t *testing.T) {
 		v.Now = v.Now.Add(time.Minute)
 		a := Pods(v)
 		if deeds(a) != "-0:finished" {
-			t.Fatalf("planned %q, want the finished pod deleted until it is gone", deeds(a))
+			t.Fatalf("planned %q, want -0:finished in every reconcile until the pod is gone", deeds(a))
 		}
 		v.Memory = a.Memory
 	}
@@ -330,20 +330,20 @@ func TestFinishedPodIsNotReady(t *testing.T) {
 
 // If someone sets the clock back, delays do not become longer by the difference. A terminating pod gets
 // its full delay again, because it might still run.
-func TestClockThatIsSetBack(t *testing.T) {
+func TestClockSetBack(t *testing.T) {
 	v := view(3, "0f 1t")
 	v.Memory = Pods(v).Memory.Refused(2, Refusal{Generation: 1, At: noon})
 	v.Memory.Written = Written{At: noon}
 	v.Now = noon.Add(-time.Hour)
 	a := Pods(v)
 	if got, want := deeds(a), "+2 -0:finished"; got != want || !a.WriteStatus {
-		t.Errorf("planned %q, status: %t; want %q", got, a.WriteStatus, want)
+		t.Errorf("after the clock was set back: planned %q, status written: %t; want %q and a status write", got, a.WriteStatus, want)
 	}
 	if want := stuckTerminatingAfter; a.Recheck != want {
-		t.Errorf("looks again after %s, want %s", a.Recheck, want)
+		t.Errorf("after the clock was set back: recheck after %s, want %s", a.Recheck, want)
 	}
 	v.Memory, v.Now = a.Memory, v.Now.Add(stuckTerminatingAfter)
 	if got := deeds(Pods(v)); !strings.Contains(got, "+1") {
-		t.Errorf("planned %q, want the pod that does not end to be replaced", got)
+		t.Errorf("planned %q, want +1, which replaces the pod that is stuck terminating", got)
 	}
 }

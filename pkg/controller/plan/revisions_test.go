@@ -42,22 +42,22 @@ func history(list []Operation) string {
 	return strings.Join(words, "; ")
 }
 
-func TestRevisionNameLeadsBackToItsTemplate(t *testing.T) {
+func TestRevisionNameRoundTrips(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		owner := rapid.StringMatching(`[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?`).Draw(t, "owner")
 		hash := rapid.StringMatching(`[0-9a-f]{16}`).Draw(t, "hash")
 		name := RevisionName(owner, uid, hash)
 		if len(name) > validation.DNS1123LabelMaxLength || RevisionTemplate(name, owner, uid) != hash {
-			t.Errorf("%q of %q is the name of %q", name, owner, RevisionTemplate(name, owner, uid))
+			t.Errorf("revision name %q, owner %q: parsed as template %q, want the hash, and at most 63 bytes", name, owner, RevisionTemplate(name, owner, uid))
 		}
 		if other := RevisionTemplate(name, owner, "another"); other != "" {
-			t.Errorf("%q is also the name of a revision of another object of the name", name)
+			t.Errorf("revision name %q is also accepted for another owner with the same name", name)
 		}
 	})
 	for _, name := range []string{"foo", "foo-0", slots.PodName("foo", uid, "", 0), ""} {
 		if hash := RevisionTemplate(name, "foo", uid); hash != "" {
-			t.Errorf("%q is taken for the revision of %q", name, hash)
+			t.Errorf("name %q is treated as a revision of template %q, want no revision", name, hash)
 		}
 	}
 }
@@ -130,23 +130,23 @@ func TestHistoryConverges(t *testing.T) {
 				}
 				at := slices.IndexFunc(v.Revisions, func(is Revision) bool { return is.UID == o.UID })
 				if template := v.Revisions[at].Template; template == v.Owner.TemplateHash || slices.ContainsFunc(v.Pods, func(p Pod) bool { return p.Template == template }) {
-					t.Fatalf("deletes %+v, which is in use", o)
+					t.Fatalf("planned to delete %+v, whose template is in use", o)
 				}
 			}
 			write(h, v.Owner.TemplateHash, false)
 			write(h, "", true)
 		}
 		if h := Revisions(view()); len(h) > 0 {
-			t.Fatalf("in the end still wants to %s", history(h))
+			t.Fatalf("history does not converge: still plans to %s", history(h))
 		}
 		newest := slices.MaxFunc(v.Revisions, func(a, b Revision) int { return int(a.Number - b.Number) })
 		if newest.Template != v.Owner.TemplateHash {
-			t.Fatalf("in the end the newest of %+v is not that of %s", v.Revisions, v.Owner.TemplateHash)
+			t.Fatalf("after convergence, the newest of %+v does not have the current template %s", v.Revisions, v.Owner.TemplateHash)
 		}
 		seen := map[string]bool{}
 		for _, r := range v.Revisions {
 			if seen[r.Template] {
-				t.Fatalf("in the end there are two revisions of %s", r.Template)
+				t.Fatalf("after convergence, two revisions have the template %s", r.Template)
 			}
 			seen[r.Template] = true
 		}

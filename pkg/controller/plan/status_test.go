@@ -23,14 +23,14 @@ func TestStatusIsWrittenWhenItChanged(t *testing.T) {
 	v := view(3, "0n 1n 2n")
 	first := Pods(v)
 	if !first.WriteStatus {
-		t.Fatal("the first observation is not written")
+		t.Fatal("the first status is not written")
 	}
 	v.Owner.Status, v.Memory = first.Status, first.Memory
 	v.Memory.Written = Written{At: noon, Status: first.Status, Stored: first.Status}
 
 	v.Now = noon.Add(100 * time.Millisecond)
 	if a := Pods(v); a.WriteStatus || a.Recheck != 0 {
-		t.Errorf("what is stored already is written again (%v) or looked at again in %v", a.WriteStatus, a.Recheck)
+		t.Errorf("unchanged status: written %v, recheck %v; want neither", a.WriteStatus, a.Recheck)
 	}
 	v.Pods = pods("0 1n 2n")
 	if a := Pods(v); a.WriteStatus || a.Recheck != 900*time.Millisecond {
@@ -38,17 +38,17 @@ func TestStatusIsWrittenWhenItChanged(t *testing.T) {
 	}
 	v.Now = noon.Add(time.Second)
 	if a := Pods(v); !a.WriteStatus {
-		t.Error("progress after a second is not written")
+		t.Error("progress after a second: the status is not written")
 	}
 	v.Now = noon.Add(200 * time.Millisecond)
 	v.Pods = pods("0 1 2")
 	if a := Pods(v); !a.WriteStatus {
-		t.Error("convergence is not written at once")
+		t.Error("convergence: the status is not written immediately")
 	}
 	v.Pods = pods("0 1n 2n")
 	v.Owner.Generation++
 	if a := Pods(v); !a.WriteStatus {
-		t.Error("a new generation is not written at once")
+		t.Error("new generation: the status is not written immediately")
 	}
 }
 
@@ -78,15 +78,15 @@ func TestStatusOfAFlappingCount(t *testing.T) {
 	}
 	flap(60)
 	if most := 60 + maxEarly; writes > most {
-		t.Errorf("%d writes in a minute, want at most %d", writes, most)
+		t.Errorf("%d status writes in a minute, want at most %d", writes, most)
 	}
 	a := step()
 	if !a.WriteStatus && (a.Recheck <= 0 || a.Recheck > StatusInterval || !a.StatusLater) {
-		t.Errorf("the status is not right, and looked at again in %s (later: %t)", a.Recheck, a.StatusLater)
+		t.Errorf("the status is not written; recheck after %s, StatusLater %t; want a recheck within a second, and StatusLater", a.Recheck, a.StatusLater)
 	}
 	now = now.Add(a.Recheck)
 	if a = step(); v.Owner.Status.ObservedGeneration != v.Owner.Generation || a.StatusLater {
-		t.Errorf("the status is that of generation %d, want %d", v.Owner.Status.ObservedGeneration, v.Owner.Generation)
+		t.Errorf("last change: ObservedGeneration = %d, want %d, and StatusLater unset", v.Owner.Status.ObservedGeneration, v.Owner.Generation)
 	}
 	// After a quiet period, changes are reported immediately again.
 	now = now.Add(2 * StatusInterval)
@@ -94,25 +94,25 @@ func TestStatusOfAFlappingCount(t *testing.T) {
 		v.Owner.Generation++
 		v.Pods = pods(words)
 		if a := step(); !a.WriteStatus {
-			t.Errorf("pods %q: a single change is not told at once", words)
+			t.Errorf("pods %q: the status is not written immediately after a single change", words)
 		}
 	}
 }
 
 // Writes that come less than a second after the previous write are counted until there is a gap of two
 // seconds.
-func TestWritesWithoutAPause(t *testing.T) {
+func TestEarlyWritesAreCounted(t *testing.T) {
 	for since, want := range map[time.Duration]int{
 		StatusInterval - 1: 4, StatusInterval: 3, 2*StatusInterval - 1: 3, 2 * StatusInterval: 0,
 	} {
 		if got := (Written{At: noon, Early: 3}).Next(noon.Add(since), Status{}, Status{}).Early; got != want {
-			t.Errorf("%s after three writes at once: %d, want %d", since, got, want)
+			t.Errorf("a write %s after three early writes: Early = %d, want %d", since, got, want)
 		}
 	}
 }
 
 // A status write that failed with a conflict still counts as a write.
-func TestRefusedStatusCounts(t *testing.T) {
+func TestConflictingStatusWriteCounts(t *testing.T) {
 	v := view(1, "0")
 	first := Pods(v)
 	v.Owner.Status, v.Memory = first.Status, first.Memory
@@ -121,12 +121,12 @@ func TestRefusedStatusCounts(t *testing.T) {
 		v.Owner.Generation++
 		v.Now = v.Now.Add(50 * time.Millisecond)
 		if a := Pods(v); a.WriteStatus != (i < maxEarly) {
-			t.Errorf("after %d refusals: written %t", i, a.WriteStatus)
+			t.Errorf("after %d conflicts: status written: %t, want the opposite", i, a.WriteStatus)
 		}
 		v.Memory.Written = v.Memory.Written.Refused(v.Now)
 	}
 	if !(Written{}).Refused(noon).At.IsZero() {
-		t.Error("a refused write is taken for one that was stored")
+		t.Error("a first write that failed with a conflict is recorded as stored")
 	}
 }
 
@@ -136,10 +136,10 @@ func TestForeignStatusIsCorrected(t *testing.T) {
 	v := view(1, "0")
 	first := Pods(v)
 	for name, theirs := range map[string]Status{
-		"nothing is left":    {},
-		"an old generation":  {ObservedGeneration: -1, Current: first.Status.Current, Ready: first.Status.Ready, Conditions: first.Status.Conditions},
-		"another count":      {ObservedGeneration: 1, Current: 7, Ready: 1, Conditions: first.Status.Conditions},
-		"without conditions": {ObservedGeneration: 1, Current: 1, Ready: 1},
+		"empty status":   {},
+		"old generation": {ObservedGeneration: -1, Current: first.Status.Current, Ready: first.Status.Ready, Conditions: first.Status.Conditions},
+		"wrong count":    {ObservedGeneration: 1, Current: 7, Ready: 1, Conditions: first.Status.Conditions},
+		"no conditions":  {ObservedGeneration: 1, Current: 1, Ready: 1},
 	} {
 		v.Owner.Status = theirs
 		// In the next second, the plan computes other times for the same conditions.
@@ -150,11 +150,11 @@ func TestForeignStatusIsCorrected(t *testing.T) {
 		}
 		v.Now = noon.Add(time.Minute)
 		if a := Pods(v); !a.WriteStatus {
-			t.Errorf("%s: it stays", name)
+			t.Errorf("%s: the foreign status is not corrected after a minute", name)
 		}
 		v.Memory.Written = Written{} // a controller that has just started
 		if a := Pods(v); !a.WriteStatus {
-			t.Errorf("%s: it stays for a new loop", name)
+			t.Errorf("%s: the foreign status is not corrected by a new controller", name)
 		}
 	}
 }
@@ -167,11 +167,11 @@ func TestStatusSelectorAndGenerations(t *testing.T) {
 	v.Now = noon.Add(300 * time.Millisecond)
 	s := Pods(v).Status
 	if s.Selector != "imoocpod.dev/owner-uid="+string(uid) {
-		t.Errorf("the selector is %s", s.Selector)
+		t.Errorf("status.Selector = %s, want imoocpod.dev/owner-uid=UID", s.Selector)
 	}
 	for _, c := range s.Conditions {
 		if c.ObservedGeneration != 7 || !c.LastTransitionTime.Time.Equal(noon) {
-			t.Errorf("%s is of generation %d, and so since %s", c.Type, c.ObservedGeneration, c.LastTransitionTime)
+			t.Errorf("condition %s: observedGeneration %d, lastTransitionTime %s; want 7 and noon", c.Type, c.ObservedGeneration, c.LastTransitionTime)
 		}
 	}
 	v.Owner.Status, v.Now = s, noon.Add(time.Hour)
@@ -179,11 +179,11 @@ func TestStatusSelectorAndGenerations(t *testing.T) {
 	for _, c := range Pods(v).Status.Conditions {
 		changed := c.Type != apis.ConditionReplicaFailure
 		if c.LastTransitionTime.Time.Equal(noon) == changed {
-			t.Errorf("%s is so since %s", c.Type, c.LastTransitionTime)
+			t.Errorf("condition %s after the pod became unready: lastTransitionTime %s, want noon only for ReplicaFailure", c.Type, c.LastTransitionTime)
 		}
 	}
 	if c := meta.FindStatusCondition(v.Owner.Status.Conditions, apis.ConditionReady); c.Status != metav1.ConditionTrue {
-		t.Errorf("the plan has changed the status that it was given: %+v", c)
+		t.Errorf("the plan modified the owner's status: condition Ready = %+v", c)
 	}
 }
 
@@ -195,13 +195,13 @@ func TestCountedPods(t *testing.T) {
 	v.Pods[0].Template = "old"
 	v.Pods[5].Terminating, v.Memory.Ending = true, map[types.UID]Termination{"pod-5": {Since: noon.Add(-time.Hour)}}
 	if s := Pods(v).Status; len(s.PodNames) > 0 {
-		t.Errorf("it names %s, which its status does not tell", s.PodNames)
+		t.Errorf("status.PodNames = %s for a kind without that field, want none", s.PodNames)
 	}
 	v.Owner.StatusPaths.PodNames = shown
 	s := Pods(v).Status
 	names := fmt.Sprint([]string{slots.PodName("foo", uid, "", 0), slots.PodName("foo", uid, "", 1), slots.PodName("foo", uid, "", 2)})
 	if s.Desired != 3 || s.Current != 3 || s.Updated != 2 || s.Ready != 2 || s.Available != 2 || fmt.Sprint(s.PodNames) != names {
-		t.Errorf("counts %+v", s)
+		t.Errorf("status = %+v, want 3 pods, 2 updated, 2 ready, 2 available, and the names of slots 0, 1, and 2", s)
 	}
 }
 
@@ -216,7 +216,7 @@ func TestMasked(t *testing.T) {
 		masked := reflect.ValueOf(all.Masked(at))
 		for _, part := range reflect.VisibleFields(masked.Type()) {
 			if masked.FieldByIndex(part.Index).IsZero() == (part.Name == one.Name) {
-				t.Errorf("with a place for %s alone, %s is %v", one.Name, part.Name, masked.FieldByIndex(part.Index))
+				t.Errorf("mask with only a path for %s: field %s = %v", one.Name, part.Name, masked.FieldByIndex(part.Index))
 			}
 		}
 	}
@@ -225,32 +225,32 @@ func TestMasked(t *testing.T) {
 // The server accepts the conditions, whatever text a refusal contains.
 func TestConditionsAreStorable(t *testing.T) {
 	for name, test := range map[string]struct{ reason, message, wantReason string }{
-		"as they are":      {"QuotaExceeded", "no", "QuotaExceeded"},
-		"a long message":   {"QuotaExceeded", strings.Repeat("né", 30_000), "QuotaExceeded"},
-		"no word":          {"", "no", "Unknown"},
-		"two words":        {"not allowed", "no", "Unknown"},
-		"the longest word": {strings.Repeat("a", 1024), strings.Repeat("n", 32768), strings.Repeat("a", 1024)},
-		"a word too long":  {strings.Repeat("a", 1025), "no", "Unknown"},
+		"short reason and message":   {"QuotaExceeded", "no", "QuotaExceeded"},
+		"message too long":           {"QuotaExceeded", strings.Repeat("né", 30_000), "QuotaExceeded"},
+		"empty reason":               {"", "no", "Unknown"},
+		"reason of two words":        {"not allowed", "no", "Unknown"},
+		"longest reason and message": {strings.Repeat("a", 1024), strings.Repeat("n", 32768), strings.Repeat("a", 1024)},
+		"reason too long":            {strings.Repeat("a", 1025), "no", "Unknown"},
 	} {
 		v := view(1, "")
 		v.Memory = v.Memory.Refused(slots.None, Refusal{Reason: test.reason, Message: test.message, Generation: 1, At: noon})
 		c := meta.FindStatusCondition(Pods(v).Status.Conditions, apis.ConditionReplicaFailure)
 		if c.Reason != test.wantReason || len(c.Message) > 32768 || !utf8.ValidString(c.Message) {
-			t.Errorf("%s: %d bytes with the reason %q, want at most 32768 and %q", name, len(c.Message), c.Reason, test.wantReason)
+			t.Errorf("%s: message of %d bytes, reason %q; want at most 32768 bytes of valid UTF-8, reason %q", name, len(c.Message), c.Reason, test.wantReason)
 		}
 		if cut := strings.HasSuffix(c.Message, " … (cut)"); cut != (len(test.message) > 32768) {
-			t.Errorf("%s: marked as cut: %v", name, cut)
+			t.Errorf("%s: message marked as cut: %v, want the mark only on a message of more than 32768 bytes", name, cut)
 		}
 	}
 }
 
 // If a second delete shortens the grace period of a pod, the time until the pod counts as stuck starts again.
-func TestLostAfterASecondDelete(t *testing.T) {
+func TestSecondDeleteRestartsTheStuckPeriod(t *testing.T) {
 	v := view(2, "0 1t")
 	v.Memory.Ending = map[types.UID]Termination{v.Pods[1].UID: {Since: noon, Grace: time.Hour}}
 	v.Pods[1].Grace = time.Second
 	v.Now = noon.Add(30 * time.Minute)
 	if a := Pods(v); deeds(a) != "" || a.Recheck != time.Second+stuckTerminatingAfter {
-		t.Errorf("planned %q, and looks again in %v", deeds(a), a.Recheck)
+		t.Errorf("planned %q, recheck after %v; want no plan, and the whole stuck period after the new grace period", deeds(a), a.Recheck)
 	}
 }

@@ -40,7 +40,7 @@ func (w *world) view() View {
 func (w *world) plan() Actions {
 	a := Decide(w.view(), Pods)
 	if w.view().Paused() && a.Writes() {
-		w.t.Fatalf("writes %q for a paused owner", deeds(a))
+		w.t.Fatalf("planned %q for a paused owner, want no writes", deeds(a))
 	}
 	return a
 }
@@ -148,13 +148,13 @@ func (w *world) execute(a Actions, upTo int) {
 			w.t.Fatalf("I2: deleted %s as surplus with %d active of %d wanted", operation.Name, active, w.owner.Desired)
 		}
 		if w.owner.Problem != "" && (operation.Reason == Outdated || operation.Reason == Finished && w.wanted(pod)) {
-			w.t.Fatalf("deleted %s (%s), which cannot be replaced", operation.Name, operation.Reason)
+			w.t.Fatalf("deleted %s (%s), which cannot be replaced, because the template is invalid", operation.Name, operation.Reason)
 		}
 		if w.wanted(pod) && !pod.Finished && (operation.Reason != Outdated || !w.view().outdated(pod)) {
-			w.t.Fatalf("deleted %s, whose slot is wanted and which is up to date", operation.Name)
+			w.t.Fatalf("deleted %s, which is up to date and in a wanted slot", operation.Name)
 		}
 		if w.wanted(pod) && pod.Ready && w.available() <= w.owner.Desired-max(1, w.owner.Desired/4) {
-			w.t.Fatalf("deleted %s, which is ready, with %d of %d slots available", operation.Name, w.available(), w.owner.Desired)
+			w.t.Fatalf("deleted the ready pod %s with only %d of %d slots available", operation.Name, w.available(), w.owner.Desired)
 		}
 		if pod.live() {
 			pod.Terminating, pod.Ready = true, false
@@ -166,7 +166,7 @@ func (w *world) execute(a Actions, upTo int) {
 	for _, l := range operations(a, Patch) {
 		pod := w.pods[l.Name]
 		if slices.ContainsFunc(deletes, func(operation Operation) bool { return operation.UID == l.UID }) || pod.Terminating {
-			w.t.Fatalf("labels %s, which goes", l.Name)
+			w.t.Fatalf("restored the labels of %s, which is being deleted", l.Name)
 		}
 		pod.Unlabeled = false
 		w.pods[l.Name] = pod
@@ -178,10 +178,10 @@ func (w *world) execute(a Actions, upTo int) {
 		}
 	}
 	if misplaced > 1 {
-		w.t.Fatalf("replaces %d misplaced pods at once", misplaced)
+		w.t.Fatalf("replaced %d misplaced pods at once, want at most 1", misplaced)
 	}
 	if w.owner.Problem != "" && len(creates) > 0 {
-		w.t.Fatalf("creates %v from a template that is invalid", creates)
+		w.t.Fatalf("planned to create %v from an invalid template", creates)
 	}
 	for i, o := range creates {
 		slot := o.Slot
@@ -190,10 +190,10 @@ func (w *world) execute(a Actions, upTo int) {
 		}
 		name := o.Name
 		if want := slots.PodName(w.owner.Name, w.owner.UID, o.Replaces, slot); name != want {
-			w.t.Fatalf("created %s in slot %s, want %s", name, slot, want)
+			w.t.Fatalf("created a pod with the name %s in slot %s, want the name %s", name, slot, want)
 		}
 		if _, taken := w.pods[name]; taken {
-			w.t.Fatalf("created %s, whose name is taken", name)
+			w.t.Fatalf("created pod %s, but the name is already taken", name)
 		}
 		w.made++
 		w.pods[name] = Pod{Name: name, UID: types.UID(fmt.Sprint(w.made)), Slot: slot, Replaces: o.Replaces, Template: w.owner.TemplateHash}
@@ -303,7 +303,7 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 func (w *world) planDeletesOnly() {
 	a := w.plan()
 	if creates := operations(a, Create); len(creates) > 0 {
-		w.t.Fatalf("I1: creates %v with %d live pods for %d slots", creates, w.live(), w.owner.Desired)
+		w.t.Fatalf("I1: planned to create %v with %d live pods for %d slots", creates, w.live(), w.owner.Desired)
 	}
 	w.mem = a.Memory
 	w.execute(a, 1<<30)
@@ -324,21 +324,21 @@ func (w *world) mustConverge() {
 			continue
 		}
 		if !w.wanted(p) || filled[p.Slot] {
-			w.t.Fatalf("ends with %s, which fills no slot that was free", p.Name)
+			w.t.Fatalf("converged with pod %s, whose slot is not wanted or is already filled", p.Name)
 		}
 		if p.Unlabeled {
-			w.t.Fatalf("ends with %s, which has no label", p.Name)
+			w.t.Fatalf("converged with pod %s, whose labels are not restored", p.Name)
 		}
 		if w.view().outdated(p) {
-			w.t.Fatalf("ends with %s, which is outdated", p.Name)
+			w.t.Fatalf("converged with pod %s, which is outdated", p.Name)
 		}
 		filled[p.Slot] = true
 	}
 	if len(filled) != int(w.owner.Desired) {
-		w.t.Fatalf("ends with %d of %d slots filled", len(filled), w.owner.Desired)
+		w.t.Fatalf("converged with %d of %d slots filled", len(filled), w.owner.Desired)
 	}
 	if c := w.view().lastWrittenStatus().Conditions; len(c) == 0 || c[0].Type != apis.ConditionReady || c[0].Status != "True" {
-		w.t.Fatalf("ends with conditions %v", c)
+		w.t.Fatalf("converged with conditions %v, want Ready=True first", c)
 	}
 }
 
@@ -359,6 +359,6 @@ func (w *world) mustRest() {
 		a = w.plan()
 	}
 	if a.Writes() || a.WriteStatus || a.Recheck != 0 {
-		w.t.Fatalf("after %d steps still wants %q, status %v, recheck %v", bound, deeds(a), a.WriteStatus, a.Recheck)
+		w.t.Fatalf("no convergence after %d steps: planned %q, status written: %v, recheck after %v", bound, deeds(a), a.WriteStatus, a.Recheck)
 	}
 }

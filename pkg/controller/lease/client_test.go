@@ -36,7 +36,7 @@ func held(t *testing.T, l *Lease) (since <-chan time.Time) {
 	go func() {
 		if err := l.Hold(t.Context(), func(_ context.Context, resumed bool) error {
 			if !resumed {
-				t.Error("it does not resume")
+				t.Error("resumed = false after waiting for the lease")
 			}
 			began <- time.Now()
 			return nil
@@ -56,19 +56,19 @@ func TestForeignLeaseIsBounded(t *testing.T) {
 		seconds     int
 		transitions int32
 	}{
-		"one of ours":              {leaseOf("other", 15, 3), 15, 3},
-		"one that is given up":     {leaseOf("", 1, 3), 1, 3},
-		"one that holds for ever":  {leaseOf("other", math.MaxInt32, 3), 60, 3},
-		"one of negative duration": {leaseOf("other", -1, 3), 15, 3},
-		"one without a duration":   {&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: new("other")}}, 15, 0},
-		"one of many holders":      {leaseOf("other", 15, math.MaxInt32), 15, 0},
-		"one of negative holders":  {leaseOf("other", 15, -1), 15, 0},
+		"ordinary lease":            {leaseOf("other", 15, 3), 15, 3},
+		"released lease":            {leaseOf("", 1, 3), 1, 3},
+		"extremely long duration":   {leaseOf("other", math.MaxInt32, 3), 60, 3},
+		"negative duration":         {leaseOf("other", -1, 3), 15, 3},
+		"no duration":               {&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: new("other")}}, 15, 0},
+		"maximum transition count":  {leaseOf("other", 15, math.MaxInt32), 15, 0},
+		"negative transition count": {leaseOf("other", 15, -1), 15, 0},
 	} {
 		if got := durationOf(test.lease); got != time.Duration(test.seconds)*time.Second {
-			t.Errorf("%s: it counts for %s, want %d seconds", name, got, test.seconds)
+			t.Errorf("%s: durationOf = %s, want %d seconds", name, got, test.seconds)
 		}
 		if got := ptr.Deref(vacated(test.lease).Spec.LeaseTransitions, 0); got != test.transitions {
-			t.Errorf("%s: %d transitions, want %d", name, got, test.transitions)
+			t.Errorf("%s: vacated lease has %d transitions, want %d", name, got, test.transitions)
 		}
 	}
 }
@@ -80,8 +80,8 @@ func TestLeaseIsTakenOverInTime(t *testing.T) {
 		last     func() *coordinationv1.Lease // the lease when the other loop ends
 		from, to time.Duration                // duration until the takeover
 	}{
-		"it gives it up":              {func() *coordinationv1.Lease { return leaseOf("", 1, 0) }, 0, readPeriod + alivePeriod},
-		"it is not heard of any more": {renewedLease, leaseDuration, leaseDuration + readPeriod + alivePeriod},
+		"released":          {func() *coordinationv1.Lease { return leaseOf("", 1, 0) }, 0, readPeriod + alivePeriod},
+		"no longer renewed": {renewedLease, leaseDuration, leaseDuration + readPeriod + alivePeriod},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestLeaseIsTakenOverInTime(t *testing.T) {
 				put(t, s, test.last())
 				end := time.Now()
 				if took := (<-began).Sub(end); took < test.from || took > test.to {
-					t.Errorf("it is taken over after %s, want %s to %s", took, test.from, test.to)
+					t.Errorf("lease taken over after %s, want %s to %s", took, test.from, test.to)
 				}
 			})
 		})
@@ -109,11 +109,11 @@ func TestExitIfHeld(t *testing.T) {
 		clock  time.Duration // of the other machine
 		renews bool
 	}{
-		"it runs":                        {0, true},
-		"it runs, with a clock behind":   {-time.Hour, true},
-		"it runs, with a clock ahead":    {time.Hour, true},
-		"it crashed":                     {0, false},
-		"it crashed, with a clock ahead": {30 * time.Second, false},
+		"running":               {0, true},
+		"running, clock behind": {-time.Hour, true},
+		"running, clock ahead":  {time.Hour, true},
+		"crashed":               {0, false},
+		"crashed, clock ahead":  {30 * time.Second, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
@@ -130,10 +130,10 @@ func TestExitIfHeld(t *testing.T) {
 				l.ExitIfHeld = true
 				err := l.Hold(t.Context(), func(context.Context, bool) error { works = true; return nil })
 				if errors.As(err, new(*HeldError)) != test.renews || works == test.renews {
-					t.Errorf("it works: %t, error: %v", works, err)
+					t.Errorf("work started: %t, Hold returned %v; want a HeldError if the other loop is running, and work if it crashed", works, err)
 				}
 				if took, most := time.Since(begun), 2*renewPeriod; test.renews && took > most {
-					t.Errorf("it exits after %s, want at most %s", took, most)
+					t.Errorf("Hold returned after %s, want at most %s", took, most)
 				}
 			})
 		})
@@ -162,24 +162,24 @@ func TestOverlapsAreReported(t *testing.T) {
 		renew("crashed", 0, leaserecord.Scope{})
 		renewAll()
 		time.AfterFunc(renewPeriod, renewAll)
-		var said []string
+		var names []string
 		l.Log = func(format string, args ...any) {
 			who, _, _ := strings.Cut(strings.TrimPrefix(fmt.Sprintf(format, args...), "another controller is running: "), ",")
-			said = append(said, who)
+			names = append(names, who)
 		}
 		begun := time.Now()
 		l.reportOverlaps(t.Context())
-		if want := []string{"ahead", "behind", "runs"}; !slices.Equal(said, want) {
-			t.Errorf("it names %q, want %q", said, want)
+		if want := []string{"ahead", "behind", "runs"}; !slices.Equal(names, want) {
+			t.Errorf("reported holders = %q, want %q", names, want)
 		}
 		if took := time.Since(begun); took > leaseDuration {
-			t.Errorf("it looks for others for %s", took)
+			t.Errorf("reportOverlaps took %s, want at most the duration of a lease", took)
 		}
 	})
 }
 
 // The lease of a process on this machine is taken over when the process ends.
-func TestLeaseOfAProcessThatEnds(t *testing.T) {
+func TestLeaseOfAnEndedProcessIsTakenOver(t *testing.T) {
 	machine := holder.Machine()
 	child := exec.Command("sleep", "3600")
 	if err := child.Start(); err != nil {
@@ -197,7 +197,7 @@ func TestLeaseOfAProcessThatEnds(t *testing.T) {
 		_ = child.Wait() // the error reports that the process was killed
 		end := time.Now()
 		if took := (<-began).Sub(end); took > 2*alivePeriod {
-			t.Errorf("it is taken over after %s", took)
+			t.Errorf("lease taken over %s after its process ended, want at most two alivePeriods", took)
 		}
 	})
 }

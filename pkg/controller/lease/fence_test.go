@@ -10,9 +10,9 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-type sent func(*http.Request) (*http.Response, error)
+type roundTripper func(*http.Request) (*http.Response, error)
 
-func (s sent) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // The loop writes nothing when another loop may hold the lease, regardless of the clocks.
 func TestFence(t *testing.T) {
@@ -24,14 +24,14 @@ func TestFence(t *testing.T) {
 		never  bool          // the lease was never renewed
 		passes bool
 	}{
-		"a write right after a renewal":         {method: http.MethodPost, passes: true},
-		"a write shortly before it runs out":    {method: http.MethodPatch, since: writesFor - 1, passes: true},
-		"a write after it":                      {method: http.MethodDelete, since: writesFor},
-		"a write after hours of sleep":          {method: http.MethodPost, since: 3 * time.Hour},
-		"a write before there is a lease":       {method: http.MethodPost, never: true},
-		"a read after hours of sleep":           {method: http.MethodGet, since: 3 * time.Hour, passes: true},
-		"a write after the clock was set back":  {method: http.MethodPost, since: -time.Hour, passes: true},
-		"a write that comes with the last tick": {method: http.MethodPut, since: leaseDuration},
+		"a write right after a renewal":               {method: http.MethodPost, passes: true},
+		"a write just before the deadline for writes": {method: http.MethodPatch, since: writesFor - 1, passes: true},
+		"a write at the deadline for writes":          {method: http.MethodDelete, since: writesFor},
+		"a write after hours of suspend":              {method: http.MethodPost, since: 3 * time.Hour},
+		"a write before the first renewal":            {method: http.MethodPost, never: true},
+		"a read after hours of suspend":               {method: http.MethodGet, since: 3 * time.Hour, passes: true},
+		"a write after the clock was set back":        {method: http.MethodPost, since: -time.Hour, passes: true},
+		"a write when the lease expires":              {method: http.MethodPut, since: leaseDuration},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -42,7 +42,7 @@ func TestFence(t *testing.T) {
 				l.renewedAt(start.Round(0))
 			}
 			passed := false
-			fence := l.Fence(sent(func(*http.Request) (*http.Response, error) {
+			fence := l.Fence(roundTripper(func(*http.Request) (*http.Response, error) {
 				passed = true
 				return &http.Response{Body: http.NoBody}, nil
 			}))
@@ -51,7 +51,7 @@ func TestFence(t *testing.T) {
 				_ = resp.Body.Close()
 			}
 			if passed != test.passes || (err == nil) != test.passes || (err != nil && !errors.Is(err, errLeaseNotHeld)) {
-				t.Errorf("passed: %v, error: %v", passed, err)
+				t.Errorf("request passed: %v, error: %v; want the opposite, with errLeaseNotHeld if the request is blocked", passed, err)
 			}
 		})
 	}
@@ -76,24 +76,24 @@ func clocksAfter(t *testing.T, start time.Time, wall, monotonic time.Duration) t
 
 // A lease is held only if the last renewal is recent by both clocks, because the monotonic clock stops
 // while the machine is suspended, and users can set the wall clock back.
-func TestLeaseIsHeldByBothClocks(t *testing.T) {
+func TestLeaseExpiresByEitherClock(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	for name, test := range map[string]struct {
 		wall, monotonic time.Duration // since the last renewal
 		held            bool
 	}{
-		"both just before the end":    {writesFor - 1, writesFor - 1, true},
-		"the machine slept":           {3 * time.Hour, time.Second, false},
-		"the clock was set forward":   {writesFor, time.Second, false},
-		"the clock was set back":      {-time.Hour, writesFor, false},
-		"set back, and just renewed":  {-time.Hour, time.Second, true},
-		"set back a little, and late": {writesFor - 1, writesFor, false},
+		"both clocks just before the deadline":      {writesFor - 1, writesFor - 1, true},
+		"the machine was suspended":                 {3 * time.Hour, time.Second, false},
+		"the clock was set forward":                 {writesFor, time.Second, false},
+		"the clock was set back":                    {-time.Hour, writesFor, false},
+		"the clock was set back, renewal is recent": {-time.Hour, time.Second, true},
+		"the clock was set back a little":           {writesFor - 1, writesFor, false},
 	} {
 		l := &Lease{Clock: clocktesting.NewFakePassiveClock(clocksAfter(t, start, test.wall, test.monotonic))}
 		l.renewedAt(start)
 		if l.held() != test.held {
-			t.Errorf("%s: held is %v, want %v", name, !test.held, test.held)
+			t.Errorf("%s: held = %v, want %v", name, !test.held, test.held)
 		}
 	}
 }

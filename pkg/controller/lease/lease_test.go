@@ -27,23 +27,23 @@ func TestDeadHolder(t *testing.T) {
 	t.Parallel()
 	self := holder.Self("v1", leaserecord.Scope{Namespace: "a"})
 	if self.Machine == "" || self.Holder == "" || self.User == "" || self.Host == "" {
-		t.Fatalf("this process is %+v", self)
+		t.Fatalf("holder.Self = %#v, want a machine, a holder, a user, and a host", self)
 	}
 	l := &Lease{Self: self}
 	for name, test := range map[string]struct {
 		change func(*leaserecord.Loop)
 		dead   bool
 	}{
-		"this loop":               {func(*leaserecord.Loop) {}, false},
-		"its parent, which lives": {func(o *leaserecord.Loop) { o.Holder, o.PID = "x", 1 }, false},
-		"one of its number":       {func(o *leaserecord.Loop) { o.Holder = "x" }, true},
-		"one on another machine":  {func(o *leaserecord.Loop) { o.Holder, o.Machine = "x", "other" }, false},
+		"this loop":                     {func(*leaserecord.Loop) {}, false},
+		"running process, same machine": {func(o *leaserecord.Loop) { o.Holder, o.PID = "x", 1 }, false},
+		"other loop with the same PID":  {func(o *leaserecord.Loop) { o.Holder = "x" }, true},
+		"other machine":                 {func(o *leaserecord.Loop) { o.Holder, o.Machine = "x", "other" }, false},
 	} {
 		other := self
 		test.change(&other)
 		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Annotations: other.Annotations()}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &other.Holder}}
 		if l.ended(holder.LoopOf(lease)) != test.dead {
-			t.Errorf("%s: ended is %v, want %v", name, !test.dead, test.dead)
+			t.Errorf("%s: ended = %v, want %v", name, !test.dead, test.dead)
 		}
 	}
 }
@@ -58,16 +58,16 @@ func leaseOf(holder string, seconds, transitions int32) *coordinationv1.Lease {
 }
 
 // If the lease cannot be read, Hold immediately returns an error that suggests a flag.
-func TestHoldMayNotReadTheLease(t *testing.T) {
+func TestHoldWithoutPermissionToRead(t *testing.T) {
 	t.Parallel()
 	s, l := leaseIn(t, nil)
 	s.Forbid(apiserver.On("get", "leases"))
 	err := l.Hold(t.Context(), func(context.Context, bool) error {
-		t.Error("it works without the lease")
+		t.Error("the work starts without the lease")
 		return nil
 	})
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "--leader-elect=false") {
-		t.Errorf("the error is %v", err)
+		t.Errorf("Hold returned %v, want a Forbidden error that suggests --leader-elect=false", err)
 	}
 }
 
@@ -113,20 +113,20 @@ func TestLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
 		s, l := leaseIn(t, leaseOf("", 1, 0))
 		s.OnWrite(func(c apiserver.Change) {
 			if c.Resource.Resource == "leases" && holderOf(c.Object()) == "" && l.held() {
-				t.Error("the lease is given up, and writes are still let through")
+				t.Error("the lease was released, but writes are still allowed")
 			}
 		})
 		stored := func() *unstructured.Unstructured { return s.Get("leases", "a", leaseName) }
 		ctx, stop := context.WithCancel(t.Context())
 		if err := l.Hold(ctx, func(working context.Context, resumed bool) error {
 			if resumed {
-				t.Error("it resumes with a lease that was given up")
+				t.Error("resumed = true for a lease that had been released")
 			}
 			stop()
 			<-working.Done()
 			<-time.After(2 * leaseDuration) // writes in flight complete
 			if !l.held() || holderOf(stored()) != "self" {
-				t.Errorf("before the work was done: held is %v, and the lease is that of %q", l.held(), holderOf(stored()))
+				t.Errorf("before the work was done: held = %v, lease holder = %q; want true and self", l.held(), holderOf(stored()))
 			}
 			return nil
 		}); err != nil {
@@ -134,19 +134,19 @@ func TestLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
 		}
 		seconds, _, _ := unstructured.NestedInt64(stored().Object, "spec", "leaseDurationSeconds")
 		if l.held() || holderOf(stored()) != "" || seconds != 1 {
-			t.Errorf("after the work: held is %v, and the lease is that of %q for %d seconds", l.held(), holderOf(stored()), seconds)
+			t.Errorf("after the work: held = %v, lease holder = %q for %d seconds; want false and no holder for 1 second", l.held(), holderOf(stored()), seconds)
 		}
 	})
 }
 
 // A loop that cannot renew its lease stops its work. It releases the lease only when the work is done.
-func TestLeaseThatIsNotRenewedIsHeldUntilTheWorkIsDone(t *testing.T) {
+func TestUnrenewedLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s, l := leaseIn(t, nil)
 		ctx, stop := context.WithCancel(t.Context())
 		err := l.Hold(ctx, func(working context.Context, resumed bool) error {
 			if resumed {
-				t.Error("it resumes with a lease that was free")
+				t.Error("resumed = true for a lease that did not exist")
 			}
 			end := s.Fail(apiserver.On("update", "leases"), apiserver.Fault{Err: apierrors.NewInternalError(errors.New("no leader"))})
 			<-working.Done()
@@ -154,15 +154,15 @@ func TestLeaseThatIsNotRenewedIsHeldUntilTheWorkIsDone(t *testing.T) {
 			stop() // otherwise, Hold would wait for the lease again
 			<-time.After(time.Second)
 			if holder := holderOf(s.Get("leases", "a", leaseName)); holder != "self" {
-				t.Errorf("before the work was done, the lease is that of %q", holder)
+				t.Errorf("before the work was done: lease holder = %q, want self", holder)
 			}
 			return nil
 		})
 		if !errors.Is(err, errLeaseLost) {
-			t.Errorf("the work ended with %v, want %v", err, errLeaseLost)
+			t.Errorf("Hold returned %v, want %v", err, errLeaseLost)
 		}
 		if holder := holderOf(s.Get("leases", "a", leaseName)); holder != "" {
-			t.Errorf("after the work, the lease is that of %q", holder)
+			t.Errorf("after the work: lease holder = %q, want none", holder)
 		}
 	})
 }
@@ -178,12 +178,12 @@ func TestRelease(t *testing.T) {
 		writes int
 		holder string // the holder at the end
 	}{
-		"it is ours":                       {"self", nil, "", 1, ""},
-		"another has it":                   {"other", nil, "", 0, "other"},
-		"nobody has it":                    {"", nil, "", 0, ""},
-		"ours, and renewed meanwhile":      {"self", conflict, "self", 2, ""},
-		"another has taken it meanwhile":   {"self", conflict, "other", 1, "other"},
-		"ours, and the server cannot tell": {"self", apierrors.NewInternalError(errors.New("no leader")), "self", 1, "self"},
+		"held by this loop":    {"self", nil, "", 1, ""},
+		"held by another loop": {"other", nil, "", 0, "other"},
+		"not held":             {"", nil, "", 0, ""},
+		"held by this loop, renewed concurrently": {"self", conflict, "self", 2, ""},
+		"taken over concurrently":                 {"self", conflict, "other", 1, "other"},
+		"held by this loop, server error":         {"self", apierrors.NewInternalError(errors.New("no leader")), "self", 1, "self"},
 	} {
 		s, l := leaseIn(t, leaseOf(test.stored, 15, 3))
 		if test.first != nil {
@@ -195,7 +195,7 @@ func TestRelease(t *testing.T) {
 		})
 		writes, holder := len(s.Requests(apiserver.Writes)), holderOf(s.Get("leases", "a", leaseName))
 		if writes != test.writes || holder != test.holder {
-			t.Errorf("%s: %d writes, and the lease is that of %q; want %d and %q", name, writes, holder, test.writes, test.holder)
+			t.Errorf("%s: %d writes, lease holder = %q; want %d and %q", name, writes, holder, test.writes, test.holder)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestZombieIsDead(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = child.Wait() })
 	if !Alive(child.Process.Pid) || !Alive(os.Getpid()) {
-		t.Error("a process that runs is taken for dead")
+		t.Error("Alive = false for a running process")
 	}
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func TestZombieIsDead(t *testing.T) {
 	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		return !Alive(child.Process.Pid), nil
 	}); err != nil {
-		t.Error("a zombie is taken for alive")
+		t.Error("Alive = true for a zombie for a minute, want false")
 	}
 }
 
@@ -48,12 +48,12 @@ func TestLoopOf(t *testing.T) {
 		pid     int
 		lives   bool
 	}{
-		"it runs":             {Machine(), os.Getpid(), true},
-		"it has ended":        {Machine(), child.Process.Pid, false},
+		"running":             {Machine(), os.Getpid(), true},
+		"ended":               {Machine(), child.Process.Pid, false},
 		"on another machine":  {"another", child.Process.Pid, true},
-		"it says no machine":  {"", child.Process.Pid, true},
-		"it says no process":  {Machine(), 0, true},
-		"it says no good one": {Machine(), -1, true},
+		"no machine recorded": {"", child.Process.Pid, true},
+		"no process recorded": {Machine(), 0, true},
+		"invalid process ID":  {Machine(), -1, true},
 	} {
 		seconds := int32(15)
 		lease := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
@@ -61,7 +61,7 @@ func TestLoopOf(t *testing.T) {
 		}}
 		lease.Annotations = leaserecord.Loop{Machine: test.machine, PID: test.pid}.Annotations()
 		if l := LoopOf(lease); l.Live(now) != test.lives {
-			t.Errorf("%s: it lives: %t", name, l.Live(now))
+			t.Errorf("%s: Live = %t, want the opposite", name, l.Live(now))
 		}
 	}
 }

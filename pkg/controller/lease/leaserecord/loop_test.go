@@ -29,7 +29,7 @@ func TestLeaseOfScope(t *testing.T) {
 	one, other := Scope{Kinds: []string{"x.g", "y.g"}}, Scope{Kinds: []string{"y.g", "x.g", "y.g"}}
 	_, a := one.Lease()
 	if _, b := other.Lease(); a != b {
-		t.Errorf("the order of the kinds makes the leases %s and %s", a, b)
+		t.Errorf("the same kinds in a different order have the leases %s and %s, want one lease", a, b)
 	}
 }
 
@@ -40,32 +40,32 @@ func TestScopeCoversAndOverlaps(t *testing.T) {
 	kind := Scope{Namespace: "a", Kinds: []string{imoocpods}}
 	front := Scope{Selector: "tier=front"}
 	for name, test := range map[string]struct{ got, want bool }{
-		"all, any":                        {all.Covers("a", imoocpods, nil), true},
-		"its namespace":                   {a.Covers("a", imoocpods, nil), true},
-		"another namespace":               {b.Covers("a", imoocpods, nil), false},
-		"its kind":                        {kind.Covers("a", imoocpods, nil), true},
-		"another kind":                    {kind.Covers("a", "y.g", nil), false},
-		"its labels, and a long selector": {Scope{Selector: "tier in (front" + strings.Repeat(",a", longestSelector) + ")"}.Covers("a", imoocpods, map[string]string{"tier": "front"}), false},
-		"its labels":                      {front.Covers("a", imoocpods, map[string]string{"tier": "front"}), true},
-		"other labels":                    {front.Covers("a", imoocpods, map[string]string{"tier": "back"}), false},
-		"a selector that cannot be":       {Scope{Selector: "=="}.Covers("a", imoocpods, nil), false},
-		"all overlaps a namespace":        {all.Overlaps(a) && a.Overlaps(all), true},
-		"two namespaces":                  {a.Overlaps(b), false},
+		"unlimited scope, any object":     {all.Covers("a", imoocpods, nil), true},
+		"covers its namespace":            {a.Covers("a", imoocpods, nil), true},
+		"covers another namespace":        {b.Covers("a", imoocpods, nil), false},
+		"covers its kind":                 {kind.Covers("a", imoocpods, nil), true},
+		"covers another kind":             {kind.Covers("a", "y.g", nil), false},
+		"covers labels, long selector":    {Scope{Selector: "tier in (front" + strings.Repeat(",a", longestSelector) + ")"}.Covers("a", imoocpods, map[string]string{"tier": "front"}), false},
+		"covers matching labels":          {front.Covers("a", imoocpods, map[string]string{"tier": "front"}), true},
+		"covers other labels":             {front.Covers("a", imoocpods, map[string]string{"tier": "back"}), false},
+		"covers with invalid selector":    {Scope{Selector: "=="}.Covers("a", imoocpods, nil), false},
+		"all namespaces overlap one":      {all.Overlaps(a) && a.Overlaps(all), true},
+		"two namespaces overlap":          {a.Overlaps(b), false},
 		"all kinds overlap one":           {a.Overlaps(kind) && kind.Overlaps(a), true},
-		"different kinds":                 {kind.Overlaps(Scope{Kinds: []string{"y.g"}}), false},
-		"what ships and what does not":    {all.Overlaps(Scope{Kinds: []string{"y.g"}}) || all.Covers("a", "y.g", nil), false},
-		"declared in a shipped group":     {all.Overlaps(Scope{Kinds: []string{"widgets.batch.tutorial.kubebuilder.io"}}) || all.Covers("a", "widgets.batch.tutorial.kubebuilder.io", nil), false},
-		"what CRDs declare":               {Scope{Declared: true}.Overlaps(Scope{Kinds: []string{"y.g"}}) && Scope{Declared: true}.Covers("a", "y.g", nil), true},
-		"a kind in common":                {kind.Overlaps(Scope{Kinds: []string{"y.g", imoocpods}}), true},
-		"selectors may always overlap":    {front.Overlaps(Scope{Selector: "tier=back"}), true},
+		"different kinds overlap":         {kind.Overlaps(Scope{Kinds: []string{"y.g"}}), false},
+		"shipped kinds, unshipped kind":   {all.Overlaps(Scope{Kinds: []string{"y.g"}}) || all.Covers("a", "y.g", nil), false},
+		"declared kind, shipped group":    {all.Overlaps(Scope{Kinds: []string{"widgets.batch.tutorial.kubebuilder.io"}}) || all.Covers("a", "widgets.batch.tutorial.kubebuilder.io", nil), false},
+		"declared kinds include any kind": {Scope{Declared: true}.Overlaps(Scope{Kinds: []string{"y.g"}}) && Scope{Declared: true}.Covers("a", "y.g", nil), true},
+		"kinds in common overlap":         {kind.Overlaps(Scope{Kinds: []string{"y.g", imoocpods}}), true},
+		"different selectors overlap":     {front.Overlaps(Scope{Selector: "tier=back"}), true},
 	} {
 		if test.got != test.want {
-			t.Errorf("%s: got %v", name, test.got)
+			t.Errorf("%s: got %v, want the opposite", name, test.got)
 		}
 	}
 }
 
-func TestLoopOfItsOwnLease(t *testing.T) {
+func TestLoopFromLease(t *testing.T) {
 	t.Parallel()
 	since := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 	want := Loop{
@@ -75,7 +75,7 @@ func TestLoopOfItsOwnLease(t *testing.T) {
 	}
 	everything := Loop{Scope: Scope{Declared: true}}
 	if read := LoopOf(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Annotations: everything.Annotations()}}); !reflect.DeepEqual(read.Scope, everything.Scope) {
-		t.Errorf("the scope of %s is read as %+v", everything.Scope, read.Scope)
+		t.Errorf("scope %q: read back as %#v", everything.Scope, read.Scope)
 	}
 	lease := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "a", Annotations: want.Annotations()},
@@ -86,32 +86,32 @@ func TestLoopOfItsOwnLease(t *testing.T) {
 	}
 	got := LoopOf(lease)
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("read %+v, want %+v", got, want)
+		t.Errorf("LoopOf = %#v, want %#v", got, want)
 	}
 	if s := got.String(); s != "alice on laptop (process 4711), since 2026-01-02 15:04:05 UTC" {
-		t.Errorf("it is said to be %s", s)
+		t.Errorf("String() of the loop = %q, want alice on laptop (process 4711), since 2026-01-02 15:04:05 UTC", s)
 	}
 	if s := got.Scope.String(); s != "x.g, y.g in namespace a, where tier in (front, back)" {
-		t.Errorf("its scope is said to be %s", s)
+		t.Errorf("String() of the scope = %q, want x.g, y.g in namespace a, where tier in (front, back)", s)
 	}
 	if !got.Live(want.Renewed.Add(Longest-1)) || got.Live(want.Renewed.Add(Longest)) {
-		t.Error("it must be live for a minute from its last renewal, and no longer")
+		t.Error("the loop must be live until a minute after its last renewal, and not after that")
 	}
 	// A lease cannot claim a namespace other than its own.
-	for namespace, said := range map[string]string{"a": "b", "kube-system": "kube-system", "b": ""} {
-		lease.Namespace, lease.Annotations[apis.AnnotationNamespace] = namespace, said
+	for namespace, annotated := range map[string]string{"a": "b", "kube-system": "kube-system", "b": ""} {
+		lease.Namespace, lease.Annotations[apis.AnnotationNamespace] = namespace, annotated
 		if got := LoopOf(lease).Scope.Namespace; got != namespace {
-			t.Errorf("a lease in %s that speaks of %q is taken for one of %q", namespace, said, got)
+			t.Errorf("lease in namespace %q, annotated with %q: the scope has namespace %q, want that of the lease", namespace, annotated, got)
 		}
 	}
 	// An invalid lease is decoded as far as possible.
 	holder := "somebody"
 	foreign := LoopOf(&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder}})
 	if foreign.String() != "somebody" || foreign.Live(since) {
-		t.Errorf("a bare lease is read as %+v", foreign)
+		t.Errorf("lease with only a holder: LoopOf = %#v, want the name of the holder, and not live", foreign)
 	}
 	if LoopOf(&coordinationv1.Lease{}).Live(time.Time{}) {
-		t.Error("a lease that nobody holds is no sign of life")
+		t.Error("a lease without a holder is reported as live")
 	}
 }
 
@@ -122,22 +122,22 @@ func TestLive(t *testing.T) {
 		loop Loop
 		want bool
 	}{
-		"it has renewed":               {Loop{Holder: "h", Renewed: now}, true},
-		"it has given the lease up":    {Loop{Renewed: now}, false},
-		"its process has ended":        {Loop{Holder: "h", Renewed: now, Ended: true}, false},
-		"a clock that is behind":       {Loop{Holder: "h", Renewed: now.Add(-16 * time.Second)}, true},
-		"its last renewal is long ago": {Loop{Holder: "h", Renewed: now.Add(-Longest)}, false},
-		"a clock that is ahead":        {Loop{Holder: "h", Renewed: now.Add(Longest - time.Second)}, true},
-		"a renewal of tomorrow":        {Loop{Holder: "h", Renewed: now.Add(Longest + time.Second)}, false},
+		"just renewed":                  {Loop{Holder: "h", Renewed: now}, true},
+		"lease released":                {Loop{Renewed: now}, false},
+		"process ended":                 {Loop{Holder: "h", Renewed: now, Ended: true}, false},
+		"renewed 16 seconds ago":        {Loop{Holder: "h", Renewed: now.Add(-16 * time.Second)}, true},
+		"renewed too long ago":          {Loop{Holder: "h", Renewed: now.Add(-Longest)}, false},
+		"renewed in the near future":    {Loop{Holder: "h", Renewed: now.Add(Longest - time.Second)}, true},
+		"renewed too far in the future": {Loop{Holder: "h", Renewed: now.Add(Longest + time.Second)}, false},
 	} {
 		if got := test.loop.Live(now); got != test.want {
-			t.Errorf("%s: live is %t", name, got)
+			t.Errorf("%s: Live = %t, want the opposite", name, got)
 		}
 	}
 }
 
 // The text contains the user, the host, and the process only if all three are known.
-func TestWhoRunsALoop(t *testing.T) {
+func TestLoopString(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		loop Loop
@@ -149,7 +149,7 @@ func TestWhoRunsALoop(t *testing.T) {
 		{Loop{Holder: "h", Host: "laptop", PID: 4711}, "h"},
 	} {
 		if got := test.loop.String(); got != test.want {
-			t.Errorf("%+v is %q, want %q", test.loop, got, test.want)
+			t.Errorf("%#v: String() = %q, want %q", test.loop, got, test.want)
 		}
 	}
 }
@@ -167,10 +167,10 @@ func FuzzLoopOf(f *testing.F) {
 		}
 		loop := LoopOf(lease)
 		if loop.Scope.Namespace != namespace && namespace != apis.LeaseNamespaceForAll {
-			t.Errorf("a lease in %q speaks for %q", namespace, loop.Scope.Namespace)
+			t.Errorf("a lease in namespace %q has a scope in namespace %q, want the same namespace", namespace, loop.Scope.Namespace)
 		}
 		if !loop.Scope.Overlaps(loop.Scope) && len(loop.Scope.Kinds) == 0 {
-			t.Errorf("%s does not overlap with itself", loop.Scope)
+			t.Errorf("the scope %q does not overlap with itself", loop.Scope)
 		}
 		_ = loop.Scope.Covers(namespace, "pods", map[string]string{"tier": "front"}) // does not panic
 	})

@@ -29,7 +29,7 @@ func (c *cluster) expect(n int, image string) (pods []corev1.Pod) {
 		pods = append(pods, pod)
 	}
 	if len(pods) != n {
-		c.Fatalf("there are %d pods, want %d; it said\n%s", len(pods), n, c.said.String())
+		c.Fatalf("got %d pods, want %d; log:\n%s", len(pods), n, c.logs.String())
 	}
 	return pods
 }
@@ -52,26 +52,26 @@ func TestAnnotateAKind(t *testing.T) {
 			})
 			c.passes(time.Minute)
 		}
-		says := func(text string) {
+		mustLog := func(text string) {
 			c.Helper()
-			if !strings.Contains(c.said.String(), text) {
-				c.Errorf("it did not say %q, but\n%s", text, c.said.String())
+			if !strings.Contains(c.logs.String(), text) {
+				c.Errorf("the log does not contain %q:\n%s", text, c.logs.String())
 			}
 		}
 		c.start("default", func(o *Options) { o.Kinds.Words = []string{"gizmos.example.com"} })
 		c.passes(time.Minute)
-		says("gizmos.example.com is not reconciled: no CRD of that name has the annotation imoocpod.dev/plan; waiting for it")
+		mustLog("gizmos.example.com is not reconciled: no CRD of that name has the annotation imoocpod.dev/plan; waiting for it")
 		c.CreateYAML("{apiVersion: example.com/v1, kind: Gizmo, metadata: {name: foo}, spec: {size: 3, image: 'web:v1', other: 'web:v9'}}")
 
 		annotate(map[string]string{"imoocpod.dev/plan": "pods", "imoocpod.dev/image-path": ".spec.image", "imoocpod.dev/replicas-path": ".spec.size"})
-		says("reconciling gizmos.example.com (plan: pods)")
+		mustLog("reconciling gizmos.example.com (plan: pods)")
 		c.expect(3, "web:v1")
 		annotate(map[string]string{"imoocpod.dev/image-path": ".spec.other"})
-		says("the annotations or the schema of gizmos.example.com changed; reconciling it again (plan: pods)")
+		mustLog("the annotations or the schema of gizmos.example.com changed; reconciling it again (plan: pods)")
 		c.expect(3, "web:v9")
 
 		annotate(map[string]string{"imoocpod.dev/image-path": ".spec.imgae"})
-		says("gizmos.example.com is not reconciled: the annotations of the CRD gizmos.example.com are invalid: " +
+		mustLog("gizmos.example.com is not reconciled: the annotations of the CRD gizmos.example.com are invalid: " +
 			"imoocpod.dev/image-path: .spec.imgae is not in the schema of version v1")
 		c.set("gizmos", "foo", int64(1), "spec", "size")
 		c.expect(3, "web:v9")
@@ -79,7 +79,7 @@ func TestAnnotateAKind(t *testing.T) {
 		c.expect(1, "web:v1")
 
 		annotate(map[string]string{"imoocpod.dev/plan": ""})
-		says("stopped reconciling gizmos.example.com: its CRD has no annotation imoocpod.dev/plan; objects and pods stay")
+		mustLog("stopped reconciling gizmos.example.com: its CRD has no annotation imoocpod.dev/plan; objects and pods stay")
 		c.set("gizmos", "foo", int64(2), "spec", "size")
 		c.expect(1, "web:v1")
 		annotate(map[string]string{"imoocpod.dev/plan": "pods"})
@@ -94,7 +94,7 @@ func TestAnnotateAKind(t *testing.T) {
 
 		_, err := c.run(c.Context(), "default", func(o *Options) { o.Once, o.Kinds.Words = true, []string{"nothing.example.com"} })
 		if err == nil || !strings.Contains(err.Error(), "nothing.example.com is not reconciled: no CRD of that name has the annotation imoocpod.dev/plan") {
-			t.Errorf("for a kind that nobody declares, it ended with %v", err)
+			t.Errorf("--once with an undeclared kind: error %v, want nothing.example.com to be reported as not reconciled", err)
 		}
 	})
 }

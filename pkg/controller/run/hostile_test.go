@@ -22,7 +22,7 @@ func TestLoopLogEscapes(t *testing.T) {
 		l.line(report.Line{Text: escapetest.Hostile, Namespace: escapetest.Hostile})
 		l.say("%s", escapetest.Hostile)
 		if n := strings.Count(w.String(), "\n"); n != 3 {
-			t.Errorf("3 lines of the format %s are %d", format, n)
+			t.Errorf("format %s: 3 entries were written as %d lines", format, n)
 		}
 		if format != "human" {
 			l.records.Error(escapetest.Hostile, "err", errors.New(escapetest.Hostile), "because", []string{escapetest.Hostile})

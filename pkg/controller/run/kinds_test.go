@@ -34,7 +34,7 @@ func TestKindsToReconcile(t *testing.T) {
 			got = []string{"error"}
 		}
 		if strings.Join(got, " ") != want {
-			t.Errorf("--kinds %s means %v (%v), want %s", words, got, err, want)
+			t.Errorf("--kinds=%s: got %v, error %v; want %s", words, got, err, want)
 		}
 	}
 }

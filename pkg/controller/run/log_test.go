@@ -34,7 +34,7 @@ func TestRecords(t *testing.T) {
 		l.records = slog.New(withoutTime{handler})
 		l.line(report.Line{Kind: "imoocpods.batch", Namespace: "team", Name: "foo", Text: "0 → 3 pods: creating 3", Reconcile: 3})
 		if got := b.String(); got != want {
-			t.Errorf("%s:\n%s\nwant\n%s", format, got, want)
+			t.Errorf("format %s: got\n%s\nwant\n%s", format, got, want)
 		}
 	}
 }

@@ -19,17 +19,17 @@ func TestTriedAgain(t *testing.T) {
 		err          error
 		first, later bool
 	}{
-		"nothing":        {nil, false, false},
-		"missing rights": {apierrors.NewForbidden(pods, "", nil), true, true},
-		"no namespace":   {apierrors.NewNotFound(pods, "a"), true, true},
-		"no credentials": {apierrors.NewUnauthorized("expired"), false, true},
-		"500":            {apierrors.NewInternalError(errors.New("etcd")), false, true},
-		"503":            {apierrors.NewServiceUnavailable("later"), false, true},
-		"no server":      {errors.New("connection refused"), false, true},
-		"the lease":      {fmt.Errorf("%w: held by another", outcome.ErrPrecondition), false, false},
+		"no error":                   {nil, false, false},
+		"missing permission":         {apierrors.NewForbidden(pods, "", nil), true, true},
+		"missing namespace":          {apierrors.NewNotFound(pods, "a"), true, true},
+		"expired credentials":        {apierrors.NewUnauthorized("expired"), false, true},
+		"status 500":                 {apierrors.NewInternalError(errors.New("etcd")), false, true},
+		"status 503":                 {apierrors.NewServiceUnavailable("later"), false, true},
+		"server unreachable":         {errors.New("connection refused"), false, true},
+		"lease held by another loop": {fmt.Errorf("%w: held by another", outcome.ErrPrecondition), false, false},
 	} {
 		if first, later := triedAgain(test.err, true), triedAgain(test.err, false); first != test.first || later != test.later {
-			t.Errorf("%s: at first %v, later %v; want %v and %v", name, first, later, test.first, test.later)
+			t.Errorf("%s: retried at the start: %v, later: %v; want %v and %v", name, first, later, test.first, test.later)
 		}
 	}
 }

@@ -26,11 +26,11 @@ func TestOutputLosesNothing(t *testing.T) {
 	n := 0
 	for scanner := bufio.NewScanner(r); scanner.Scan(); n++ {
 		if want := fmt.Sprintf("line %d", n); scanner.Text() != want {
-			t.Fatalf("%q, want %q", scanner.Text(), want)
+			t.Fatalf("got line %q, want %q", scanner.Text(), want)
 		}
 	}
 	if n != lines {
-		t.Errorf("%d lines of %d", n, lines)
+		t.Errorf("got %d lines, want %d", n, lines)
 	}
 }
 
@@ -50,11 +50,11 @@ func TestOutputNeverBlocks(t *testing.T) {
 	for ; scanner.Scan() && strings.HasPrefix(scanner.Text(), fmt.Sprint(n)+" "); n++ {
 	}
 	if want := fmt.Sprintf("%d dropped", lines-n); scanner.Text() != want || n == 0 {
-		t.Errorf("after %d of %d lines came %q, want %q", n, lines, scanner.Text(), want)
+		t.Errorf("after %d of %d lines: got %q, want %q", n, lines, scanner.Text(), want)
 	}
 	fmt.Fprintln(o, "again") //nolint:errcheck // never fails
 	if !scanner.Scan() || scanner.Text() != "again" {
-		t.Errorf("then came %q", scanner.Text())
+		t.Errorf("after the notice: got %q, want \"again\"", scanner.Text())
 	}
 	fmt.Fprintln(o, "nobody reads this") //nolint:errcheck // never fails
 	o.close()                            // does not block

@@ -62,8 +62,8 @@ func (l *lines) String() string {
 type cluster struct {
 	*testing.T
 	*apiserver.Server
-	// said holds the logs of the controllers and of client-go.
-	said lines
+	// logs holds the logs of the controllers and of client-go.
+	logs lines
 }
 
 func inCluster(t *testing.T, do func(c *cluster)) {
@@ -114,7 +114,7 @@ func (c *cluster) run(ctx context.Context, namespaces string, change func(*Optio
 	c.Helper()
 	var out lines
 	o := &Options{
-		Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}, Log: Log{Format: "human", lines: &c.said}, Version: "v1",
+		Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}, Log: Log{Format: "human", lines: &c.logs}, Version: "v1",
 		Workers: DefaultWorkers, Lease: Lease{Elect: true}, Matches: labels.Everything(),
 	}
 	change(o)
@@ -124,7 +124,7 @@ func (c *cluster) run(ctx context.Context, namespaces string, change func(*Optio
 	clients := kube.New("v1", o.Streams)
 	c.Connect(clients.Flags)
 	*clients.Flags.Namespace = namespaces
-	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Verbosity(3), textlogger.Output(&c.said)))
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Verbosity(3), textlogger.Output(&c.logs)))
 	err = o.Run(klog.NewContext(ctx, logger), clients, io.Discard)
 	return out.String(), err
 }
@@ -142,38 +142,38 @@ func TestOnce(t *testing.T) {
 		namespaces string
 		// err is an error that the run must return. If err is nil, the type of the error is not checked.
 		err   error
-		says  string
+		text  string
 		ready int64
 	}{
-		"ready": {prepare: func(c *cluster) { c.imoocPod("default", "foo", "replicas: 3") }, says: "converged: 1 object", ready: 3},
-		"a status that is outdated": {prepare: func(c *cluster) {
+		"ready": {prepare: func(c *cluster) { c.imoocPod("default", "foo", "replicas: 3") }, text: "converged: 1 object", ready: 3},
+		"outdated status": {prepare: func(c *cluster) {
 			c.imoocPod("default", "foo", "replicas: 3")
 			if _, err := c.run(c.Context(), "default", func(o *Options) { o.Once = true }); err != nil {
 				c.Error(err)
 			}
 			c.Remove("pods", "default", c.List("pods", "default")[0].GetName())
-		}, says: "converged: 1 object", ready: 3},
-		"nothing": {says: "converged: 0 objects"},
+		}, text: "converged: 1 object", ready: 3},
+		"no objects": {text: "converged: 0 objects"},
 		"a timeout": {prepare: broken, limits: observe.Limits{Timeout: 5 * time.Second},
-			err: outcome.ErrTimeout, says: "wait for imoocpod.batch.tutorial.kubebuilder.io/foo to be ready: timed out; last seen: "},
+			err: outcome.ErrTimeout, text: "wait for imoocpod.batch.tutorial.kubebuilder.io/foo to be ready: timed out; last seen: "},
 		"a failure": {prepare: broken, limits: observe.Limits{FailFast: true, FailAfter: time.Second},
-			err: outcome.ErrFailed, says: "imoocpod.batch.tutorial.kubebuilder.io/foo has failed: pod "},
+			err: outcome.ErrFailed, text: "imoocpod.batch.tutorial.kubebuilder.io/foo has failed: pod "},
 		"a pause": {prepare: func(c *cluster) {
 			c.imoocPod("default", "foo", "replicas: 1")
 			c.set("imoocpods", "foo", apis.PausedForever, "metadata", "annotations", apis.AnnotationPausedUntil)
 		}, limits: observe.Limits{FailFast: true},
-			err: outcome.ErrPaused, says: "imoocpod.batch.tutorial.kubebuilder.io/foo is paused: "},
+			err: outcome.ErrPaused, text: "imoocpod.batch.tutorial.kubebuilder.io/foo is paused: "},
 		"a kind that cannot be listed": {prepare: func(c *cluster) {
 			c.imoocPod("default", "foo", "replicas: 2")
 			c.Forbid(apiserver.On("list", "helloworlds"))
-		}, says: "helloworlds.test.jiaozi.com are not reconciled: helloworlds.test.jiaozi.com is forbidden", ready: 2},
+		}, text: "helloworlds.test.jiaozi.com are not reconciled: helloworlds.test.jiaozi.com is forbidden", ready: 2},
 		"an input that cannot be listed": {prepare: func(c *cluster) {
 			c.imoocPod("default", "foo", "replicas: 2")
 			c.CreateYAML("{apiVersion: apps.zhongmingmao.io/v1beta1, kind: MyDaemonSet, metadata: {name: agent}, spec: {image: web}}")
 			c.Forbid(apiserver.On("list", "nodes"))
-		}, says: "mydaemonsets.apps.zhongmingmao.io are not reconciled: nodes is forbidden", ready: 2},
+		}, text: "mydaemonsets.apps.zhongmingmao.io are not reconciled: nodes is forbidden", ready: 2},
 		"a missing namespace": {namespaces: "default,none", prepare: func(c *cluster) { c.imoocPod("default", "foo", "replicas: 1") },
-			says: `namespaces "none" not found`, ready: 1},
+			text: `namespaces "none" not found`, ready: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -184,15 +184,15 @@ func TestOnce(t *testing.T) {
 				_, err := c.run(c.Context(), cmp.Or(test.namespaces, "default"), func(o *Options) {
 					o.Once, o.Limits = true, test.limits
 				})
-				said := c.said.String()
+				text := c.logs.String()
 				if err != nil {
-					said += err.Error()
+					text += err.Error()
 				}
-				if test.err != nil && !errors.Is(err, test.err) || !strings.Contains(said, test.says) {
-					t.Errorf("it ended with %v, and said %s, want %q", err, said, test.says)
+				if test.err != nil && !errors.Is(err, test.err) || !strings.Contains(text, test.text) {
+					t.Errorf("the run ended with error %v; log and error: %s, want %q", err, text, test.text)
 				}
 				if test.ready > 0 && c.ready("default", "foo") != test.ready {
-					t.Errorf("it ended when %d pods were ready, want %d", c.ready("default", "foo"), test.ready)
+					t.Errorf("the run ended with %d ready pods, want %d", c.ready("default", "foo"), test.ready)
 				}
 			})
 		})
@@ -225,7 +225,7 @@ spec:
 			"imoocpod.batch.tutorial.kubebuilder.io/foo (dry run): 0 → 2 pods: create " +
 			slots.PodName("foo", uid, "", 0) + ", " + slots.PodName("foo", uid, "", 1) + "; create revision 1; write the status\n"
 		if printed, err := c.run(c.Context(), "default", func(o *Options) { o.DryRun = true }); err != nil || printed != want {
-			t.Errorf("got %v\n%s\nwant\n%s", err, printed, want)
+			t.Errorf("error %v, output\n%s\nwant\n%s", err, printed, want)
 		}
 		var report planReport
 		printed, err := c.run(c.Context(), "default", func(o *Options) { o.DryRun, o.Output = true, "json" })
@@ -233,7 +233,7 @@ spec:
 			t.Fatal(err)
 		}
 		if len(report.Items) != 3 || len(report.Items[2].Plan.Create) != 2 || report.Items[1].Plan.WriteStatus {
-			t.Errorf("the JSON is %s", printed)
+			t.Errorf("JSON output %s; want 3 items, 2 creates in the last one, and no write of the status in the second", printed)
 		}
 		if writes := c.Requests(apiserver.Writes); len(writes) > 0 {
 			t.Errorf("a dry run wrote %v", writes)
@@ -272,17 +272,17 @@ func TestSeveralNamespaces(t *testing.T) {
 		c.passes(time.Second)
 		c.imoocPod("default", "foo", "replicas: 1")
 		c.passes(time.Minute)
-		for _, says := range []string{"in namespaces a, default, none", "a/foo: 0 → 1 pod: creating 1", "default/foo: 0 → 1 pod: creating 1",
+		for _, want := range []string{"in namespaces a, default, none", "a/foo: 0 → 1 pod: creating 1", "default/foo: 0 → 1 pod: creating 1",
 			`namespace none: namespaces "none" not found; skipping this namespace`} {
-			if !strings.Contains(c.said.String(), says) {
-				t.Errorf("it did not say %q:\n%s", says, c.said.String())
+			if !strings.Contains(c.logs.String(), want) {
+				t.Errorf("the log does not contain %q:\n%s", want, c.logs.String())
 			}
 		}
 		if err := stop(); err != nil {
-			t.Errorf("it ended with %v", err)
+			t.Errorf("the controller stopped with error %v, want none", err)
 		}
 		if _, err := c.run(c.Context(), "none,nor-this", func(*Options) {}); !apierrors.IsNotFound(err) {
-			t.Errorf("without a namespace, it ended with %v", err)
+			t.Errorf("all namespaces missing: error %v, want NotFound", err)
 		}
 	})
 }
@@ -299,7 +299,7 @@ func TestWorkers(t *testing.T) {
 			c.start("default", func(o *Options) { o.Workers = workers })
 			c.passes(8 * time.Second)
 			if n := creating.Load(); n != int64(workers) {
-				t.Errorf("%d workers create %d pods at the same time", workers, n)
+				t.Errorf("%d workers: %d concurrent creates of pods, want one per worker", workers, n)
 			}
 		})
 	}
@@ -319,7 +319,7 @@ func TestRequestLimit(t *testing.T) {
 		})
 		renewals := c.Requests(apiserver.On("update", "leases"))
 		if len(limited) != burst || len(renewals) < 5 {
-			t.Errorf("%d requests were sent, want %d, and the lease was renewed %d times", len(limited), burst, len(renewals))
+			t.Errorf("sent %d limited requests, want %d; renewed the lease %d times, want at least 5", len(limited), burst, len(renewals))
 		}
 		_ = stop()
 		c.passes(24 * time.Hour) // until client-go has sent the events, which the limit delays
@@ -363,22 +363,22 @@ func TestDeclarationRemovedDuringList(t *testing.T) {
 		withdraw := func(crd *unstructured.Unstructured) { crd.SetAnnotations(nil) }
 		c.As("user").Update("customresourcedefinitions", "", "gizmos.example.com", withdraw)
 		c.passes(time.Minute)
-		if !strings.Contains(c.said.String(), "stopped reconciling gizmos.example.com") {
-			t.Errorf("it said %s", c.said.String())
+		if !strings.Contains(c.logs.String(), "stopped reconciling gizmos.example.com") {
+			t.Errorf("log: %s\nwant \"stopped reconciling gizmos.example.com\"", c.logs.String())
 		}
 		c.imoocPod("default", "foo", "replicas: 1")
 		c.passes(time.Minute)
 		if c.ready("default", "foo") != 1 {
-			t.Error("the controller does not reconcile the other kinds")
+			t.Error("after a declaration was removed, the controller does not reconcile the other kinds")
 		}
 	})
 }
 
 // A file can declare additional kinds. A CRD in it must have a valid declaration.
-func TestKindsOfFile(t *testing.T) {
+func TestKindsFromFile(t *testing.T) {
 	t.Parallel()
 	misspelled := strings.Replace(gizmos, "imoocpod.dev/image: nginx", "imoocpod.dev/replicas-path: .spec.sise", 1)
-	for content, says := range map[string]string{
+	for content, want := range map[string]string{
 		"\n---\n" + gizmos:            "",
 		bareGizmos():                  "declares no plan: annotate it with imoocpod.dev/plan",
 		"":                            "the file contains no CRD",
@@ -391,10 +391,10 @@ func TestKindsOfFile(t *testing.T) {
 		}
 		k := Kinds{Files: []string{file}}
 		switch err := k.Complete(nil); {
-		case says == "" && (err != nil || k.String() != "ImoocPods, AppServices, HelloWorlds, MyDaemonSets, Gizmos"):
-			t.Errorf("it declares %s (%v)", &k, err)
-		case says != "" && (err == nil || !strings.Contains(err.Error(), says)):
-			t.Errorf("got %v, want %q", err, says)
+		case want == "" && (err != nil || k.String() != "ImoocPods, AppServices, HelloWorlds, MyDaemonSets, Gizmos"):
+			t.Errorf("valid CRD: kinds %s, error %v; want the shipped kinds and Gizmos", &k, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("error %v, want %q", err, want)
 		}
 	}
 }
@@ -483,7 +483,7 @@ func TestRights(t *testing.T) {
 				c.CreateYAML("{apiVersion: apps.zhongmingmao.io/v1beta1, kind: MyDaemonSet, metadata: {name: agent}, spec: {image: web}}")
 				c.passes(time.Minute)
 				if err := stop(); err != nil {
-					t.Errorf("it ended with %v", err)
+					t.Errorf("the controller stopped with error %v, want none", err)
 				}
 				used := map[string]bool{}
 				for _, r := range c.Requests(func(r apiserver.Request) bool { return r.Resource != "" }) {
@@ -493,7 +493,7 @@ func TestRights(t *testing.T) {
 					delete(used, right)
 				}
 				if !maps.Equal(used, granted) {
-					t.Errorf("it used the permissions %q, and has %q", slices.Sorted(maps.Keys(used)), slices.Sorted(maps.Keys(granted)))
+					t.Errorf("used permissions %q, granted permissions %q; want the same", slices.Sorted(maps.Keys(used)), slices.Sorted(maps.Keys(granted)))
 				}
 			})
 		})
@@ -515,12 +515,12 @@ func TestMissingRights(t *testing.T) {
 				})
 				stop := c.start("default", func(*Options) {})
 				c.everything()
-				said := c.said.String()
+				text := c.logs.String()
 				if err := stop(); err != nil {
-					said += err.Error()
+					text += err.Error()
 				}
-				if says := strings.Replace(right.String(), " ", " resource \"", 1); !strings.Contains(said, "cannot "+says+"\"") {
-					t.Errorf("it did not say that it cannot %s", says)
+				if want := strings.Replace(right.String(), " ", " resource \"", 1); !strings.Contains(text, "cannot "+want+"\"") {
+					t.Errorf("neither the log nor the error contains: cannot %s\"", want)
 				}
 			})
 		})

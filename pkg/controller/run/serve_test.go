@@ -36,7 +36,7 @@ func TestServingIsBounded(t *testing.T) {
 		return string(line)
 	}
 	if conn, err := ask(2 * maxHeaderBytes); err != nil || begin(conn) != "HTTP/1.1 431" {
-		t.Errorf("long headers are accepted: %v", err)
+		t.Errorf("a request with long headers is not rejected with 431; error: %v", err)
 	} else {
 		_ = conn.Close()
 	}
@@ -44,7 +44,7 @@ func TestServingIsBounded(t *testing.T) {
 	for i := range maxConnections {
 		conn, err := ask(0)
 		if err != nil || begin(conn) != "HTTP/1.1 404" {
-			t.Fatalf("connection %d is not served: %v", i, err)
+			t.Fatalf("connection %d is not served with a 404; error: %v", i, err)
 		}
 		open = append(open, conn)
 	}
@@ -56,12 +56,12 @@ func TestServingIsBounded(t *testing.T) {
 	go func() { served <- begin(waiting) }()
 	select {
 	case got := <-served:
-		t.Errorf("one connection too many is served: %s", got)
+		t.Errorf("a connection beyond the limit is served: %s", got)
 	default:
 	}
 	_ = open[0].Close()
 	if got := <-served; got != "HTTP/1.1 404" {
-		t.Errorf("the next connection is not served: %q", got)
+		t.Errorf("after another connection closed, the waiting connection got %q, want HTTP/1.1 404", got)
 	}
 	for _, conn := range append(open[1:], waiting) {
 		_ = conn.Close()
@@ -77,7 +77,7 @@ func TestHealthz(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.pages().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/healthz", nil))
 		if w.Code != code || w.Body.String() != body {
-			t.Errorf("%d %q, want %d %q", w.Code, w.Body, code, body)
+			t.Errorf("GET /healthz: %d %q, want %d %q", w.Code, w.Body, code, body)
 		}
 	}
 	works := func(stuck string) loopHealth {

@@ -23,18 +23,18 @@ func TestHealthWhileWaitingForTheLease(t *testing.T) {
 		var o *Options
 		stop := c.start("team-a", func(opts *Options) { o = opts })
 		c.passes(5 * time.Second)
-		if said := c.said.String(); !strings.Contains(said, "waiting until it stops") {
-			t.Errorf("it said %q", said)
+		if logs := c.logs.String(); !strings.Contains(logs, "waiting until it stops") {
+			t.Errorf("log: %q, want a line that contains \"waiting until it stops\"", logs)
 		}
 		for path, body := range map[string]string{"/readyz": "[+]team-a: waiting for the lease\n", "/healthz": "ok\n"} {
 			w := httptest.NewRecorder()
 			o.health.pages().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 			if w.Code != http.StatusOK || w.Body.String() != body {
-				t.Errorf("%s: %d %q", path, w.Code, w.Body)
+				t.Errorf("GET %s: %d %q, want 200, and the waiting loop only in /readyz", path, w.Code, w.Body)
 			}
 		}
 		if err := stop(); err != nil {
-			t.Errorf("it ends with %v", err)
+			t.Errorf("the controller stopped with error %v, want none", err)
 		}
 	})
 }

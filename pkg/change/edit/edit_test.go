@@ -51,31 +51,31 @@ func TestApply(t *testing.T) {
 		stored  string
 		sent    int
 	}{
-		"a change":             {Options{FieldManager: "tests"}, "5 scaled", 1},
-		"a dry run":            {Options{FieldManager: "tests", DryRun: []string{metav1.DryRunAll}}, "3 ", 1},
-		"a dry run, by client": {Options{Local: true}, "3 ", 0},
+		"a change":              {Options{FieldManager: "tests"}, "5 scaled", 1},
+		"a dry run":             {Options{FieldManager: "tests", DryRun: []string{metav1.DryRunAll}}, "3 ", 1},
+		"a client-side dry run": {Options{Local: true}, "3 ", 0},
 	} {
 		s, objects := serve(t)
 		seen := s.Get("deployments", "ns", "web")
 		w, err := Apply(t.Context(), objects, "web", seen, scale, test.options)
 		if err != nil || shown(w.Object) != "5 scaled" || shown(s.Get("deployments", "ns", "web")) != test.stored || shown(seen) != "3 " {
-			t.Errorf("%s: %+v, %v", what, w, err)
+			t.Errorf("%s: result %+v, error %v; want 5 replicas and a note in the result, and %q stored", what, w, err, test.stored)
 		}
 		if len(w.Fields) != 1 || w.Fields[0].Before != int64(3) || w.Fields[0].After != int64(5) {
-			t.Errorf("%s: the fields are %+v", what, w.Fields)
+			t.Errorf("%s: changed fields = %+v, want replicas 3 → 5", what, w.Fields)
 		}
 		sent := s.Requests(nil)
 		if len(sent) != test.sent {
-			t.Errorf("%s: it sends %v", what, sent)
+			t.Errorf("%s: sent %v, want %d requests", what, sent, test.sent)
 		}
 		for _, r := range sent {
 			if r.Verb != "patch" || r.Query.Get("fieldManager") != "tests" || r.Query.Get("fieldValidation") != metav1.FieldValidationStrict || len(r.Query["dryRun"]) != len(test.options.DryRun) {
-				t.Errorf("%s: it sends %s with %v", what, r, r.Query)
+				t.Errorf("%s: request %s with the query %v, want a strict patch by the field manager tests, dryRun %v", what, r, r.Query, test.options.DryRun)
 			}
 		}
 	}
 	if _, err := Apply(t.Context(), nil, "web", parse(t, "metadata: odd"), scale, Options{Local: true}); err == nil {
-		t.Error("an object whose metadata is a word can be changed")
+		t.Error("Apply accepted an object whose metadata is a string")
 	}
 }
 
@@ -97,16 +97,16 @@ func TestApplyAgain(t *testing.T) {
 		}})
 		_, err := Apply(t.Context(), objects, "web", seen, func(obj *unstructured.Unstructured) (Plan, error) {
 			if planned++; planned > 1 && obj.GetLabels()["others"] != fmt.Sprint(others) {
-				t.Errorf("it is planned for %v", obj)
+				t.Errorf("the retry is planned for an outdated object: %v", obj)
 			}
 			return scale(obj)
 		}, Options{})
 		gets, patches := len(s.Requests(apiserver.On("get", "deployments"))), len(s.Requests(apiserver.On("patch", "deployments")))
 		if apierrors.IsConflict(err) != test.conflict || !test.conflict && err != nil || patches != test.patches || planned != patches || gets != patches-1 {
-			t.Errorf("after %d changes: %d reads, %d patches, %v", test.others, gets, patches, err)
+			t.Errorf("%d concurrent changes: %d reads, %d patches, error %v; want %d patches, conflict %t", test.others, gets, patches, err, test.patches, test.conflict)
 		}
 		if kept := s.Get("deployments", "ns", "web").GetLabels()["others"] != ""; kept != (test.others > 0) {
-			t.Errorf("after %d changes, the label is there: %t", test.others, kept)
+			t.Errorf("%d concurrent changes: label of the other client kept = %t", test.others, kept)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestApplyAfterRemoval(t *testing.T) {
 		return Plan{Edits: []fieldpath.Edit{fieldpath.Annotate("note", "")}}, nil
 	}, Options{})
 	if patches := len(s.Requests(apiserver.On("patch", "deployments"))); err != nil || patches != 2 {
-		t.Errorf("%d patches, %v", patches, err)
+		t.Errorf("%d patches, error %v; want 2 patches and no error", patches, err)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestRecord(t *testing.T) {
 	} {
 		w := Written{Object: parse(t, after)}
 		if err := w.record(parse(t, "{metadata: {uid: a}, spec: {size: 3}}"), edits); !errors.Is(err, want) {
-			t.Errorf("%s: %v", after, err)
+			t.Errorf("record after %s: error %v, want %v", after, err, want)
 		}
 	}
 }

@@ -42,10 +42,10 @@ func TestReverse(t *testing.T) {
 		}
 		edits, err := w.reverse(now)
 		if errors.Is(err, outcome.ErrOverwritten) != (row.Lost != "") || err != nil && !strings.HasPrefix(err.Error(), row.Lost) {
-			t.Errorf("%v, want %q", err, row.Lost)
+			t.Errorf("reverse error = %v, want prefix %q", err, row.Lost)
 		}
 		if checked := w.Check(now); fmt.Sprint(checked) != fmt.Sprint(err) {
-			t.Errorf("%v, and the check says %v", err, checked)
+			t.Errorf("reverse error = %v, but Check error = %v", err, checked)
 		}
 		if err != nil {
 			return
@@ -56,7 +56,7 @@ func TestReverse(t *testing.T) {
 			}
 		}
 		if got := now.Object["spec"]; !reflect.DeepEqual(got, row.Want) {
-			t.Errorf("%v, want %v", got, row.Want)
+			t.Errorf("spec after the revert = %v, want %v", got, row.Want)
 		}
 	})
 }
@@ -95,7 +95,7 @@ func TestReverseWithParents(t *testing.T) {
 			}
 		}
 		if want := parse(t, test.want); !reflect.DeepEqual(now.Object, want.Object) {
-			t.Errorf("%s: %v, want %v", test.before, now.Object, want.Object)
+			t.Errorf("%s: object after the revert = %v, want %v", test.before, now.Object, want.Object)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestCreated(t *testing.T) {
 		"spec: {size: '2', replicas: 1, list: [{a: 1, b: 2}]}": false,
 	} {
 		if err := w.Check(parse(t, now)); (err == nil) != holds {
-			t.Errorf("%s: %v", now, err)
+			t.Errorf("Check(%s) = %v, want no error: %t", now, err, holds)
 		}
 	}
 }

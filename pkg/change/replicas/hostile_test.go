@@ -25,25 +25,25 @@ func TestHostileAnnotations(t *testing.T) {
 		return string(data)
 	}
 	for what, annotation := range map[string]string{
-		"the user":         with("by", escapetest.Hostile),
-		"a long user":      with("by", strings.Repeat("\x1b[2J", 1<<16)),
-		"the time":         with("at", escapetest.Hostile),
-		"a time to come":   with("at", "9999-12-31T23:59:59Z"),
-		"no time":          with("at", nil),
-		"the path":         with("path", ".spec['"+strings.ReplaceAll(escapetest.Hostile, "\xff", "")+"']"),
-		"no path":          with("path", escapetest.Hostile),
-		"a long path":      with("path", ".spec."+strings.Repeat("x", 1<<20)),
-		"a hidden path":    with("path", strings.Repeat("\x1b[2J", 1<<16)),
-		"a path elsewhere": with("path", ".metadata.generation"),
-		"a command":        with("path", ".spec['$(reboot)']"),
-		"the count":        with("replicas", escapetest.Hostile),
-		"below zero":       with("replicas", -2),
-		"too many":         with("replicas", 2147483648),
-		"no JSON":          escapetest.Hostile,
-		"a megabyte":       strings.Repeat(escapetest.Hostile, 1<<15),
-		"deep":             strings.Repeat("[", 1<<18),
-		"a list":           "[]",
-		"nothing":          "",
+		"a hostile user":                  with("by", escapetest.Hostile),
+		"a long user":                     with("by", strings.Repeat("\x1b[2J", 1<<16)),
+		"a hostile time":                  with("at", escapetest.Hostile),
+		"a time in the future":            with("at", "9999-12-31T23:59:59Z"),
+		"a null time":                     with("at", nil),
+		"a path with a hostile field":     with("path", ".spec['"+strings.ReplaceAll(escapetest.Hostile, "\xff", "")+"']"),
+		"hostile text as a path":          with("path", escapetest.Hostile),
+		"a long path":                     with("path", ".spec."+strings.Repeat("x", 1<<20)),
+		"a long path of escape sequences": with("path", strings.Repeat("\x1b[2J", 1<<16)),
+		"a path outside the spec":         with("path", ".metadata.generation"),
+		"a path with a shell command":     with("path", ".spec['$(reboot)']"),
+		"a hostile count":                 with("replicas", escapetest.Hostile),
+		"a negative count":                with("replicas", -2),
+		"a count above the maximum":       with("replicas", 2147483648),
+		"hostile text":                    escapetest.Hostile,
+		"long hostile text":               strings.Repeat(escapetest.Hostile, 1<<15),
+		"deeply nested JSON":              strings.Repeat("[", 1<<18),
+		"a list":                          "[]",
+		"an empty annotation":             "",
 	} {
 		for _, count := range []int64{0, 5} {
 			obj := parse(t, deployment(count))
@@ -55,24 +55,24 @@ func TestHostileAnnotations(t *testing.T) {
 			}
 			_, undoErr := Undone(ofFoo(), obj, specReplicas())
 			if undoErr == nil || undoErr.Error() != escape.Line(undoErr.Error()) {
-				t.Errorf("%s, with a count of %d: the error %.500q", what, count, undoErr)
+				t.Errorf("%s, with a count of %d: undo error %.500q, want an error on one line", what, count, undoErr)
 			}
 			for _, err := range []error{parkErr, backErr, undoErr} {
 				if err == nil {
 					continue
 				}
-				said := escape.Text(told(err)) // like main
-				if len(said) > 16<<10 || strings.Contains(said, "\nFORGED") {
-					t.Errorf("%s, with a count of %d: an error of %d bytes: %.500q", what, count, len(said), said)
+				printed := escape.Text(formatError(err)) // like main
+				if len(printed) > 16<<10 || strings.Contains(printed, "\nFORGED") {
+					t.Errorf("%s, with a count of %d: error of %d bytes, too long or with a forged line: %.500q", what, count, len(printed), printed)
 				}
-				for _, line := range strings.Split(said, "\n")[1:] {
+				for _, line := range strings.Split(printed, "\n")[1:] {
 					if !strings.HasPrefix(line, "hint: ") || strings.Contains(line, " $(reboot)") {
-						t.Errorf("%s, with a count of %d: the line %.500q", what, count, line)
+						t.Errorf("%s, with a count of %d: line %.500q of the error is not a safe hint", what, count, line)
 					}
 				}
 			}
 			if kept := escape.Line(park.Kept); len(kept) > 8<<10 || strings.Contains(kept, "\n") {
-				t.Errorf("%s: %.500q", what, kept)
+				t.Errorf("%s: Kept is too long or has several lines: %.500q", what, kept)
 			}
 		}
 	}

@@ -22,11 +22,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
-func parkIt(obj *unstructured.Unstructured) (ParkPlan, error) {
+func parkWeb(obj *unstructured.Unstructured) (ParkPlan, error) {
 	return Park(ofWeb(), obj, specReplicas(), "pod", "alice", "", time.Unix(1e9, 0))
 }
 
-func unparkIt(obj *unstructured.Unstructured) (ParkPlan, error) {
+func unparkWeb(obj *unstructured.Unstructured) (ParkPlan, error) {
 	return Unpark(ofWeb(), obj, []string{".spec.replicas"})
 }
 
@@ -39,11 +39,11 @@ func TestParkRefuses(t *testing.T) {
 		Object                               objects.Content
 		Annotation, Path, Unit, Park, Unpark string
 	}
-	said := func(p ParkPlan, err error) string {
+	message := func(p ParkPlan, err error) string {
 		if err == nil {
 			return p.Kept
 		}
-		return told(err)
+		return formatError(err)
 	}
 	rows.Run(t, "testdata/parking.yaml", time.Time{}, func(t *testing.T, row row) {
 		obj := &unstructured.Unstructured{Object: row.Object}
@@ -51,11 +51,11 @@ func TestParkRefuses(t *testing.T) {
 			obj.SetAnnotations(map[string]string{apis.AnnotationParked: row.Annotation})
 		}
 		path := fieldpath.Fields("spec", cmp.Or(row.Path, "replicas"))
-		if got := said(Park(ofWeb(), obj, path, cmp.Or(row.Unit, "pod"), "bob", "", time.Now())); got != row.Park {
-			t.Errorf("to park it: %q, want %q", got, row.Park)
+		if got := message(Park(ofWeb(), obj, path, cmp.Or(row.Unit, "pod"), "bob", "", time.Now())); got != row.Park {
+			t.Errorf("Park: %q, want %q", got, row.Park)
 		}
-		if got := said(Unpark(ofWeb(), obj, []string{".spec.replicas"})); got != row.Unpark {
-			t.Errorf("to restore it: %q, want %q", got, row.Unpark)
+		if got := message(Unpark(ofWeb(), obj, []string{".spec.replicas"})); got != row.Unpark {
+			t.Errorf("Unpark: %q, want %q", got, row.Unpark)
 		}
 	})
 }
@@ -69,17 +69,17 @@ func TestSend(t *testing.T) {
 	objects := target.Resource(s.objects)
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "web", nil)
 	s.Fail(apiserver.On("patch", "deployments"), apiserver.Fault{Err: invalid, Times: 1})
-	p, w, err := Send(t.Context(), objects, target, parkIt, edit.Options{})
+	p, w, err := Send(t.Context(), objects, target, parkWeb, edit.Options{})
 	if err == nil || !strings.Contains(err.Error(), "refuses a count of zero") || s.count(target) != 3 {
-		t.Errorf("refused: %+v, %+v, %v", p, w, err)
+		t.Errorf("rejected patch: plan %+v, written %+v, error %v", p, w, err)
 	}
 	s.Forget()
-	p, w, err = Send(t.Context(), objects, target, parkIt, edit.Options{FieldManager: kinds.FieldManager, DryRun: []string{metav1.DryRunAll}})
+	p, w, err = Send(t.Context(), objects, target, parkWeb, edit.Options{FieldManager: kinds.FieldManager, DryRun: []string{metav1.DryRunAll}})
 	if err != nil || p.Before != 3 || w.Object == nil || s.sent() != "patch" {
-		t.Errorf("with what was read: %+v, %v after %q", p, err, s.sent())
+		t.Errorf("dry run with an object that was read before: plan %+v, error %v, requests %q", p, err, s.sent())
 	}
 	if options := s.options(); options != kinds.FieldManager+" All" {
-		t.Errorf("the options are %q", options)
+		t.Errorf("patch options = %q, want %q", options, kinds.FieldManager+" All")
 	}
 }
 
@@ -89,7 +89,7 @@ func TestRefusal(t *testing.T) {
 	invalid := apierrors.NewInvalid(kind, "web", field.ErrorList{field.Invalid(field.NewPath("spec", "replicas"), 0, "should be\x1b[2J 1")})
 	webhook := apierrors.NewForbidden(web, "web", errors.New(`admission webhook "a" denied the request: no`))
 	forbidden, notFound := apierrors.NewForbidden(web, "web", errors.New("no")), apierrors.NewNotFound(web, "web")
-	noAnswer := errors.New("the server denied the request")
+	noStatus := errors.New("the server denied the request")
 	const zero = "deployment/web cannot be parked: the server refuses a count of zero in .spec.replicas: "
 	for _, test := range []struct {
 		what  string
@@ -98,18 +98,18 @@ func TestRefusal(t *testing.T) {
 		want  string
 	}{
 		{"an invalid count", 0, invalid, zero + `Deployment.apps "web" is invalid: spec.replicas: Invalid value: 0: should be`},
-		{"a webhook", 0, webhook, zero},
-		{"no right", 0, forbidden, forbidden.Error()},
-		{"no answer", 0, noAnswer, noAnswer.Error()},
-		{"an invalid count, on the way back", 5, invalid, invalid.Error()},
-		{"an object that is not there", 0, notFound, notFound.Error()},
+		{"a denial by a webhook", 0, webhook, zero},
+		{"no permission", 0, forbidden, forbidden.Error()},
+		{"an error without an API status", 0, noStatus, noStatus.Error()},
+		{"an invalid count while restoring", 5, invalid, invalid.Error()},
+		{"a missing object", 0, notFound, notFound.Error()},
 	} {
 		err := refusal(ofWeb(), ParkPlan{After: test.after, path: specReplicas()}, test.err)
 		if !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "\x1b") && strings.HasPrefix(err.Error(), zero) {
-			t.Errorf("%s: %v, want %s", test.what, err, test.want)
+			t.Errorf("%s: refusal = %v, want prefix %q", test.what, err, test.want)
 		}
 	}
 	if err := refusal(ofWeb(), ParkPlan{}, nil); err != nil {
-		t.Error(err)
+		t.Errorf("refusal(nil) = %v", err)
 	}
 }

@@ -45,9 +45,9 @@ func TestStepNeverOverwrites(t *testing.T) {
 		_, err := Set(t.Context(), ofWeb().Resource(s.objects), ofWeb(), field, Request{Replicas: 20, Current: from})
 		switch {
 		case err == nil && (len(s.writes) != 1 || s.count(ofWeb()) != 20):
-			r.Fatalf("%d writes left %d", len(s.writes), s.count(ofWeb()))
+			r.Fatalf("no error, but %d writes and %d replicas; want 1 write and 20 replicas", len(s.writes), s.count(ofWeb()))
 		case err != nil && (len(s.writes) > 0 || !errors.Is(err, outcome.ErrPrecondition)):
-			r.Fatalf("%d writes, and the error %v", len(s.writes), err)
+			r.Fatalf("%d writes and the error %v, want no writes and ErrPrecondition", len(s.writes), err)
 		}
 		for _, c := range s.writes {
 			if n := countIn(c.Before); n != int64(from) {
@@ -72,7 +72,7 @@ func TestExactBefore(t *testing.T) {
 			r.Fatal(err)
 		}
 		if was := countIn(s.writes[len(s.writes)-1].Before); done.Before == nil || int64(*done.Before) != was {
-			r.Fatalf("the count before the change is %v, the write replaced %d", done, was)
+			r.Fatalf("result %v, want Before = %d, the count that the write replaced", done, was)
 		}
 	})
 }
@@ -86,9 +86,9 @@ func TestParkingNeverOverwrites(t *testing.T) {
 		s.put(deployment(rapid.Int64Range(0, 9).Draw(r, "count")))
 		for range rapid.IntRange(1, 5).Draw(r, "commands") {
 			s.draw(r)
-			plan := parkIt
+			plan := parkWeb
 			if rapid.Bool().Draw(r, "back") {
-				plan = unparkIt
+				plan = unparkWeb
 			}
 			_, _, err := Send(t.Context(), ofWeb().Resource(s.objects), ofWeb(), plan, edit.Options{})
 			if err != nil && !errors.Is(err, outcome.ErrOverwritten) {
@@ -109,7 +109,7 @@ func TestParkingNeverOverwrites(t *testing.T) {
 			parks := was == nil && is != nil && after == 0 && int64(is.Replicas) == before
 			restores := was != nil && is == nil && before == 0 && int64(was.Replicas) == after
 			if !parks && !restores {
-				r.Fatalf("a write made of %d (%v) %d (%v)", before, was, after, is)
+				r.Fatalf("write from %d (parked %v) to %d (parked %v), want one that parks or restores", before, was, after, is)
 			}
 		}
 	})

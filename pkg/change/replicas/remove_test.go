@@ -28,16 +28,16 @@ func TestCheck(t *testing.T) {
 		target := observe.Target{Kind: test.kind, Name: "x"}
 		err := Request{Remove: []string{"x-0"}}.Check(target)
 		if (err == nil) != (test.want == "") || err != nil && !strings.HasSuffix(err.Error(), test.want) {
-			t.Errorf("%s: %v, want %q", test.kind, err, test.want)
+			t.Errorf("--remove for %s: error %v, want %q", test.kind, err, test.want)
 		}
 		if err := (Request{Reuse: true}).Check(target); (err == nil) != (test.kind.Mapping.Strategy == kinds.StrategyPods) {
-			t.Errorf("--reuse for %s: %v", test.kind, err)
+			t.Errorf("--reuse for %s: error %v", test.kind, err)
 		}
 		if err := (Request{Undo: true}).Check(target); (err == nil) != test.kind.Reconciled() {
-			t.Errorf("--undo for %s: %v", test.kind, err)
+			t.Errorf("--undo for %s: error %v", test.kind, err)
 		}
 		if err := (Request{}).Check(target); err != nil {
-			t.Errorf("%s: %v", test.kind, err)
+			t.Errorf("no options for %s: error %v, want none", test.kind, err)
 		}
 	}
 }

@@ -223,25 +223,25 @@ func (row requestRow) interfere(s *shelf) {
 }
 
 // compare checks the requests, and the description or the error.
-func (row requestRow) compare(t *testing.T, s *shelf, says string, err error) {
+func (row requestRow) compare(t *testing.T, s *shelf, description string, err error) {
 	t.Helper()
 	if sent := s.sent(); sent != row.Sent {
-		t.Errorf("it sends %q, want %q", sent, row.Sent)
+		t.Errorf("requests = %q, want %q", sent, row.Sent)
 	}
 	if err == nil {
-		if says != row.Says {
-			t.Errorf("it says %q, want %q (%s)", says, row.Says, row.Error+row.Reason)
+		if description != row.Says {
+			t.Errorf("no error, description %q, want %q (error %q)", description, row.Says, row.Error+row.Reason)
 		}
 		return
 	}
-	if reason := string(apierrors.ReasonForError(err)); row.Says != "" || !strings.HasPrefix(told(err), row.Error) || reason != row.Reason {
-		t.Errorf("the error is %v (%s), want %q %s%s", err, reason, row.Says, row.Error, row.Reason)
+	if reason := string(apierrors.ReasonForError(err)); row.Says != "" || !strings.HasPrefix(formatError(err), row.Error) || reason != row.Reason {
+		t.Errorf("error = %v (reason %q), want the description %q or the error %q (reason %q)", err, reason, row.Says, row.Error, row.Reason)
 	}
-	if !strings.Contains(told(err), row.Hint) {
-		t.Errorf("the error is %q, want the hint %q", told(err), row.Hint)
+	if !strings.Contains(formatError(err), row.Hint) {
+		t.Errorf("error = %q, want the hint %q", formatError(err), row.Hint)
 	}
 	if errors.Is(err, outcome.ErrPrecondition) != strings.HasPrefix(row.Error, outcome.ErrPrecondition.Error()) {
-		t.Errorf("%v is a failed precondition: %t", err, errors.Is(err, outcome.ErrPrecondition))
+		t.Errorf("errors.Is(%v, ErrPrecondition) = %t", err, errors.Is(err, outcome.ErrPrecondition))
 	}
 }
 
@@ -267,7 +267,7 @@ func (row requestRow) check(t *testing.T, s *shelf, dryRun []string) {
 		row.checkEffect(t, s, done, dryRun)
 	}
 	if changes := err == nil && !row.LookOnly && dryRun == nil; !changes && len(s.writes) != row.Writes {
-		t.Errorf("dry run %q, %v: it makes %d changes, want %d", dryRun, err, len(s.writes), row.Writes)
+		t.Errorf("dry run %q, error %v: %d changes, want %d", dryRun, err, len(s.writes), row.Writes)
 	}
 }
 
@@ -329,11 +329,11 @@ func (row requestRow) checkPatches(t *testing.T, patches []apiserver.Request, dr
 	var sent []string
 	for _, r := range patches {
 		if r.Query.Get("fieldManager") != kinds.FieldManager || !slices.Equal(r.Query["dryRun"], dryRun) {
-			t.Errorf("the options are %v", r.Query)
+			t.Errorf("patch options = %v, want the field manager %s and dryRun %v", r.Query, kinds.FieldManager, dryRun)
 		}
 		guard, rest, _ := strings.Cut(string(r.Body), "},")
 		if r.Subresource == "" && !strings.HasPrefix(guard, `[{"op":"replace","path":"/metadata/resourceVersion","value":"`) {
-			t.Errorf("the patch is %s", r.Body)
+			t.Errorf("the patch does not replace the resourceVersion first: %s", r.Body)
 		}
 		sent = append(sent, r.Name+" "+rest)
 	}

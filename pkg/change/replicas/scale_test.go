@@ -39,11 +39,11 @@ func TestBefore(t *testing.T) {
 			got = fmt.Sprint(*n)
 		}
 		if got != want {
-			t.Errorf("of %v it is %s, want %s", value, got, want)
+			t.Errorf("Before with the count %v = %s, want %s", value, got, want)
 		}
 	}
 	if Before(nil, &path) != nil || Before(parse(t, deployment(3)), nil) != nil {
-		t.Error("there is a count of nothing")
+		t.Error("Before returned a count for a nil object or a nil path")
 	}
 }
 
@@ -60,23 +60,23 @@ func TestFrom(t *testing.T) {
 		refused string
 	}{
 		{"a count", Request{Replicas: 5, Current: AnyCount}, false, 3, 5, ""},
-		{"a count on a condition", Request{Replicas: 5, Current: 3}, true, 3, 5, ""},
-		{"a count on a condition of zero", Request{Replicas: 5}, true, 0, 5, ""},
-		{"a count on another condition", Request{Replicas: 5, Current: 4}, true, 3, 0, "expected the replicas of deployment/web to be 4, was 3"},
-		{"more", Request{By: change(t, "+2"), Current: AnyCount}, true, 3, 5, ""},
-		{"fewer than there are", Request{By: change(t, "-4"), Current: AnyCount}, true, 3, 0, "deployment/web: cannot scale by -4"},
-		{"without a pod", Request{Remove: []string{"a"}, Current: AnyCount}, true, 3, 2, ""},
-		{"without all pods", Request{Remove: []string{"a", "b", "c"}, Current: AnyCount}, true, 3, 0, ""},
-		{"without more than there are", Request{Remove: []string{"a", "b"}, Current: AnyCount}, true, 1, 0, "cannot remove 2 pods from deployment/web: its count is 1"},
-		{"of as many as there can be", Request{Remove: []string{"a"}, Current: AnyCount}, true, math.MaxInt32, math.MaxInt32 - 1, ""},
-		{"of more than there can be", Request{Remove: []string{"a"}, Current: AnyCount}, true, math.MaxInt32 + 1, 0, "its count is 2147483648"},
+		{"a count with a precondition", Request{Replicas: 5, Current: 3}, true, 3, 5, ""},
+		{"a count with the precondition 0", Request{Replicas: 5}, true, 0, 5, ""},
+		{"a count with an unmet precondition", Request{Replicas: 5, Current: 4}, true, 3, 0, "expected the replicas of deployment/web to be 4, was 3"},
+		{"an increase", Request{By: change(t, "+2"), Current: AnyCount}, true, 3, 5, ""},
+		{"a decrease by more than the count", Request{By: change(t, "-4"), Current: AnyCount}, true, 3, 0, "deployment/web: cannot scale by -4"},
+		{"one pod removed", Request{Remove: []string{"a"}, Current: AnyCount}, true, 3, 2, ""},
+		{"all pods removed", Request{Remove: []string{"a", "b", "c"}, Current: AnyCount}, true, 3, 0, ""},
+		{"too many pods removed", Request{Remove: []string{"a", "b"}, Current: AnyCount}, true, 1, 0, "cannot remove 2 pods from deployment/web: its count is 1"},
+		{"a pod removed from the maximum count", Request{Remove: []string{"a"}, Current: AnyCount}, true, math.MaxInt32, math.MaxInt32 - 1, ""},
+		{"a pod removed from more than the maximum count", Request{Remove: []string{"a"}, Current: AnyCount}, true, math.MaxInt32 + 1, 0, "its count is 2147483648"},
 	} {
 		n, err := test.request.From(target, test.now)
 		if test.refused == "" && (err != nil || n != test.want) || test.refused != "" && (!errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), test.refused)) {
-			t.Errorf("%s: %d, %v", test.what, n, err)
+			t.Errorf("%s: From = %d, %v, want %d, error %q", test.what, n, err, test.want, test.refused)
 		}
 		if got := test.request.ReadsCount(); got != test.reads {
-			t.Errorf("%s: it reads the count: %t", test.what, got)
+			t.Errorf("%s: ReadsCount() = %t, want %t", test.what, got, test.reads)
 		}
 	}
 }
@@ -86,11 +86,11 @@ func TestNotSet(t *testing.T) {
 	path := specReplicas()
 	for want, request := range map[string]Request{"to be 3": {Current: 3}, "to be 0": {}, "to be set": {Current: AnyCount}, "to be set ": {By: change(t, "+1"), Current: 3}} {
 		err := request.NotSet(ofWeb(), discover.Field{Path: &path})
-		if says := "expected the replicas of deployment/web " + strings.TrimSpace(want) + ", but .spec.replicas is not set"; !errors.Is(err, outcome.ErrPrecondition) || !strings.HasSuffix(err.Error(), says) {
-			t.Errorf("%v, want %s", err, says)
+		if end := "expected the replicas of deployment/web " + strings.TrimSpace(want) + ", but .spec.replicas is not set"; !errors.Is(err, outcome.ErrPrecondition) || !strings.HasSuffix(err.Error(), end) {
+			t.Errorf("NotSet = %v, want suffix %q", err, end)
 		}
 	}
 	if err := (Request{}).NotSet(ofWeb(), discover.Field{Scale: true}); !strings.HasSuffix(err.Error(), "but /scale is not set") {
-		t.Error(err)
+		t.Errorf("NotSet through /scale = %v", err)
 	}
 }

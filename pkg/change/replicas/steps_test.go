@@ -37,11 +37,11 @@ func TestSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := Steps(test.from, test.to, step); err != nil || !slices.Equal(got, test.want) {
-			t.Errorf("from %d to %d by %s: %v, %v, want %v", test.from, test.to, step, got, err, test.want)
+			t.Errorf("Steps(%d, %d, %s) = %v, %v, want %v", test.from, test.to, step, got, err, test.want)
 		}
 	}
 	if _, err := Steps(math.MaxInt32, 3, Step{size: 1}); !errors.Is(err, outcome.ErrRefused) {
-		t.Errorf("2147483644 steps: %v", err)
+		t.Errorf("2147483644 steps: error %v, want ErrRefused", err)
 	}
 }
 
@@ -49,19 +49,19 @@ func TestParseStep(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"", "0", "0%", "101%", "-1", "+1", "1.5", "ten", "2147483648", "99999999999999999999", "%", "1 %"} {
 		if step, err := ParseStep(word); err == nil {
-			t.Errorf("%q is taken for %s", word, step)
+			t.Errorf("ParseStep(%q) = %s, want an error", word, step)
 		}
 	}
 	for _, word := range []string{"1", "10", "2147483647", "1%", "100%"} {
 		if step, err := ParseStep(word); err != nil || step.String() != word {
-			t.Errorf("%q is taken for %s (%v)", word, step, err)
+			t.Errorf("ParseStep(%q) = %s, %v, want a step with the same text", word, step, err)
 		}
 	}
 }
 
 // Steps go in one direction, and all but the last have the same size. They end at the requested count, even
 // if the change is continued from a count in between.
-func TestStepsArrive(t *testing.T) {
+func TestStepsEndAtTheRequestedCount(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		from, to := rapid.Int32Range(0, maxSteps).Draw(t, "from"), rapid.Int32Range(0, maxSteps).Draw(t, "to")
@@ -79,19 +79,19 @@ func TestStepsArrive(t *testing.T) {
 				went = -went
 			}
 			if last := i == len(counts)-1; !last && went != size || last && (went < 0 || went > size) || !last && went == 0 {
-				t.Fatalf("%v goes by %d from %d, and a step is %d", counts, went, before, size)
+				t.Fatalf("counts %v change by %d from %d, want steps of %d", counts, went, before, size)
 			}
 			before = count
 		}
 		if before != to {
-			t.Fatalf("%v ends at %d", counts, before)
+			t.Fatalf("counts %v end at %d, want %d", counts, before, to)
 		}
 		if step.percent && distance > 0 && len(counts) > 100 {
-			t.Fatalf("%d steps of %s", len(counts), step)
+			t.Fatalf("%d steps of %s, want at most 100", len(counts), step)
 		}
 		at := rapid.SampledFrom(counts).Draw(t, "interrupted at")
 		if rest, err := Steps(at, to, step); err != nil || rest[len(rest)-1] != to {
-			t.Fatalf("continued from %d, it ends with %v, %v", at, rest, err)
+			t.Fatalf("continued from %d: counts %v, error %v; want %d as the last count", at, rest, err, to)
 		}
 	})
 }
@@ -107,11 +107,11 @@ func FuzzParseStep(f *testing.F) {
 			return
 		}
 		if again, err := ParseStep(step.String()); err != nil || again != step {
-			t.Errorf("%q reads as %s, which reads as %s (%v)", word, step, again, err)
+			t.Errorf("ParseStep(%q) = %s, which parses as %s (%v)", word, step, again, err)
 		}
 		counts, err := Steps(3, 40, step)
 		if err != nil || len(counts) == 0 || counts[len(counts)-1] != 40 {
-			t.Errorf("from 3 to 40 in steps of %q goes %d", word, counts)
+			t.Errorf("Steps from 3 to 40 by %q = %d, want 40 as the last count", word, counts)
 		}
 	})
 }

@@ -46,12 +46,12 @@ func TestUndone(t *testing.T) {
 			obj.SetManagedFields([]metav1.ManagedFieldsEntry{entry})
 		}
 		n, err := Undone(requestRow{Target: row.Target}.target(), obj, path)
-		if n != row.Restores || (err != nil) != (row.Error != "") || err != nil && !strings.HasPrefix(told(err), row.Error) {
-			t.Errorf("%d, %v, want %d, %s", n, err, row.Restores, row.Error)
+		if n != row.Restores || (err != nil) != (row.Error != "") || err != nil && !strings.HasPrefix(formatError(err), row.Error) {
+			t.Errorf("Undone = %d, %v, want %d, error prefix %q", n, err, row.Restores, row.Error)
 		}
 		for _, is := range []error{outcome.ErrPrecondition, outcome.ErrOverwritten} {
 			if errors.Is(err, is) != strings.HasPrefix(row.Error, is.Error()) {
-				t.Errorf("%v is %v: %t", err, is, errors.Is(err, is))
+				t.Errorf("errors.Is(%v, %v) = %t", err, is, errors.Is(err, is))
 			}
 		}
 	})
@@ -74,12 +74,12 @@ func TestUndoRaces(t *testing.T) {
 	}
 	s.others = []func(){s.noted(ofFoo())} // a change of another field does not prevent an undo
 	if done, err := set(Request{Undo: true}); err != nil || done.String() != "5 → 3" {
-		t.Fatalf("%s, %v", done, err)
+		t.Fatalf("undo = %s, %v, want 5 → 3", done, err)
 	}
 	before := len(s.writes)
 	s.others = []func(){s.scaled(ofFoo(), 9)}
 	if _, err := set(Request{Undo: true}); !errors.Is(err, outcome.ErrOverwritten) || s.count(ofFoo()) != 9 || len(s.writes) != before {
-		t.Errorf("%v, and the count is %d", err, s.count(ofFoo()))
+		t.Errorf("undo after another writer: error %v, count %d; want ErrOverwritten, 9, and no write", err, s.count(ofFoo()))
 	}
 }
 
@@ -88,14 +88,14 @@ func TestRememberWithoutACount(t *testing.T) {
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
 	edits := remember(ofFoo(), obj, specReplicas(), Request{Replicas: 5})
 	if len(edits) != 1 || edits[0].Value != nil {
-		t.Errorf("%+v", edits)
+		t.Errorf("edits for foo = %+v, want one that removes the record", edits)
 	}
 	if edits = remember(ofWeb(), obj, specReplicas(), Request{Replicas: 5}); len(edits) > 0 {
-		t.Errorf("of others: %+v", edits)
+		t.Errorf("edits for a kind that another controller reconciles = %+v, want none", edits)
 	}
 }
 
-// told formats an error with its hints, like main.
-func told(err error) string {
+// formatError formats an error with its hints, like main.
+func formatError(err error) string {
 	return err.Error() + outcome.HintLines(err, commandline.Context{"--context=staging", "--as=alice"})
 }

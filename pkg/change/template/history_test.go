@@ -95,12 +95,12 @@ func TestHistory(t *testing.T) {
 		lists   string
 	}{
 		{"a Deployment", kindOf("apps", "deployments"), replicaSets, "c", "3 image b → c; 2 image a → b; 1 image a", 0, "replicasets app=web"},
-		{"a Deployment that has changed", kindOf("apps", "deployments"), replicaSets, "d", "3 image b → c; 2 image a → b; 1 image a", -1, "replicasets app=web"},
+		{"a changed Deployment", kindOf("apps", "deployments"), replicaSets, "d", "3 image b → c; 2 image a → b; 1 image a", -1, "replicasets app=web"},
 		{"a Rollout", kindOf("argoproj.io", "rollouts"), replicaSets, "b", "3 image b → c; 2 image a → b; 1 image a", 1, "replicasets"},
 		{"a StatefulSet", kindOf("apps", "statefulsets"), revisions, "a", "2 image a → b; 1 image a", 1, "controllerrevisions app=web"},
 		{"an ImoocPod", kinds.ImoocPod(), ours, "b", "2 image a → b; 1 image a", 0, "controllerrevisions " + apis.LabelOwner + "=web"},
 		{"an AppService", kinds.AppService(), ours, "b", "2 image a → b; 1 image a", 0, "controllerrevisions " + apis.LabelOwner + "=web"},
-		{"a kind of others", kindOf("example.com", "sets"), both, "d", "4 image c → d; 3 image b → c; 2 image a → b; 1 image a", 0, "controllerrevisions, replicasets"},
+		{"an unknown kind", kindOf("example.com", "sets"), both, "d", "4 image c → d; 3 image b → c; 2 image a → b; 1 image a", 0, "controllerrevisions, replicasets"},
 	} {
 		s, client := serverOf(t, test.objects...)
 		history, err := History(t.Context(), client, targetOf(t, test.kind, fmt.Sprintf(running, test.image)))
@@ -113,14 +113,14 @@ func TestHistory(t *testing.T) {
 			lists = append(lists, strings.TrimSuffix(r.Resource+" "+r.Query.Get("labelSelector"), " "))
 		}
 		if got := strings.Join(words, "; "); err != nil || got != test.want || history.Current() != test.current || strings.Join(lists, ", ") != test.lists {
-			t.Errorf("%s: %q, the current is %d, after %q, %v", test.what, got, history.Current(), lists, err)
+			t.Errorf("%s: %q, current %d, error %v; want %q, %d; lists %q, want %q", test.what, got, history.Current(), err, test.want, test.current, lists, test.lists)
 		}
 	}
 }
 
 // The newest revision determines which fields belong to the template, because older versions of the
 // controller may have stored other fields.
-func TestHistoryReadsTheFieldsOfTheNewest(t *testing.T) {
+func TestHistoryReadsFieldsOfNewestRevision(t *testing.T) {
 	t.Parallel()
 	older := controllerRevision(t, 1, "a", "")
 	older.Object["data"] = parse(t, "spec: {pods: {$patch: replace, size: 1}}").Object
@@ -130,20 +130,20 @@ func TestHistoryReadsTheFieldsOfTheNewest(t *testing.T) {
 		_, client := serverOf(t, all...)
 		history, err := History(t.Context(), client, targetOf(t, kindOf("apps", "statefulsets"), fmt.Sprintf(running, "b")))
 		if err != nil || len(history.Now) != 1 || history.Now[0].Path.String() != ".spec.template" || history.Current() != 0 {
-			t.Errorf("%+v, %v", history, err)
+			t.Errorf("history %+v, error %v; want only .spec.template, and the newest revision as the current one", history, err)
 		}
 	}
 }
 
 // The author and the cause of the current revision come from the object.
-func TestHistoryNamesWhoMadeIt(t *testing.T) {
+func TestHistoryNamesAuthorAndCause(t *testing.T) {
 	t.Parallel()
 	target := targetOf(t, kindOf("apps", "deployments"), fmt.Sprintf(running, "b"))
 	target.Object.SetAnnotations(map[string]string{apis.AnnotationChangedBy: "alice", apis.AnnotationChangeCause: "faster"})
 	_, client := serverOf(t, replicaSet(t, "1", "a", "web"), replicaSet(t, "2", "b", "web"))
 	history, err := History(t.Context(), client, target)
 	if err != nil || history.By(0) != "alice" || history.Change(0) != "image a → b: faster" || history.By(1) != "" {
-		t.Errorf("%+v, %v", history, err)
+		t.Errorf("history %+v, error %v; want the author and the cause of the object for the current revision only", history, err)
 	}
 	// Another client has patched the template since.
 	at := func(second int64) *metav1.Time { return &metav1.Time{Time: time.Unix(second, 0)} }
@@ -153,7 +153,7 @@ func TestHistoryNamesWhoMadeIt(t *testing.T) {
 	})
 	history, err = History(t.Context(), client, target)
 	if err != nil || history.By(0) != "" || history.Change(0) != "image a → b" {
-		t.Errorf("%s, %s, %v", history.By(0), history.Change(0), err)
+		t.Errorf("after another writer: author %q, change %q, error %v; want no author and only the difference", history.By(0), history.Change(0), err)
 	}
 }
 
@@ -179,29 +179,29 @@ func TestNoHistory(t *testing.T) {
 	} {
 		_, err := History(t.Context(), client, targetOf(t, test.kind, test.object))
 		if err == nil || !strings.HasSuffix(err.Error(), "/web has no history: "+test.want) {
-			t.Errorf("%s, %s: %v, want %s", test.kind, test.object, err, test.want)
+			t.Errorf("%s, %s: error %v, want suffix %q", test.kind, test.object, err, test.want)
 		}
 	}
 	clusterwide := targetOf(t, kindOf("example.com", "sets"), "{}")
 	clusterwide.Namespace = ""
 	s.Forget()
 	if _, err := History(t.Context(), client, clusterwide); err == nil || !strings.Contains(err.Error(), "kept in namespaces") || len(s.Requests(nil)) > 0 {
-		t.Errorf("%v, after %v", err, s.Requests(nil))
+		t.Errorf("cluster-scoped object: error %v after the requests %v, want an error without requests", err, s.Requests(nil))
 	}
 }
 
 // The error names the object if its revisions cannot be listed or its fields cannot be read.
-func TestHistoryThatCannotBeRead(t *testing.T) {
+func TestHistoryReadErrors(t *testing.T) {
 	t.Parallel()
 	s, client := serverOf(t, replicaSet(t, "1", "a", "web"))
 	_, err := History(t.Context(), client, targetOf(t, kindOf("argoproj.io", "rollouts"), "spec: odd"))
 	if err == nil || !strings.HasPrefix(err.Error(), "rollouts/web: ") {
-		t.Error(err)
+		t.Errorf("object with an invalid spec: error %v", err)
 	}
 	s.Fail(apiserver.On("list", "replicasets"), apiserver.Fault{Err: apierrors.NewServiceUnavailable("the server is away")})
 	_, err = History(t.Context(), client, targetOf(t, kindOf("apps", "deployments"), "{}"))
 	if err == nil || err.Error() != "read the replicasets of deployments/web: the server is away" {
-		t.Error(err)
+		t.Errorf("failed list of ReplicaSets: error %v", err)
 	}
 }
 
@@ -223,7 +223,7 @@ func TestSelector(t *testing.T) {
 		{kindOf("example.com", "sets"), "spec: {selector: {matchLabels: {app: web}}}", ""},
 	} {
 		if got := selector(targetOf(t, test.kind, test.object)); got != test.want {
-			t.Errorf("%s, %s: %q, want %q", test.kind, test.object, got, test.want)
+			t.Errorf("selector of %s, %s = %q, want %q", test.kind, test.object, got, test.want)
 		}
 	}
 }

@@ -36,20 +36,20 @@ func TestHas(t *testing.T) {
 		before, after any
 		want          bool
 	}{
-		"the image of the pod":              {whole, template("b", nil), template("a", nil), true},
-		"another image":                     {whole, template("a", nil), template("b", nil), false},
-		"the image alone":                   {image, "b", "a", true},
-		"another image alone":               {image, "a", "b", false},
-		"its variable":                      {whole, template("a", nil), template("a", object{"env": []any{object{"name": "X", "value": "1"}}}), true},
-		"another value":                     {whole, template("a", nil), template("a", object{"env": []any{object{"name": "X", "value": "2"}}}), false},
-		"a variable that is gone":           {whole, template("a", object{"env": []any{object{"name": "X", "value": "1"}}}), template("a", nil), false},
-		"a variable that it never had":      {whole, template("a", object{"env": []any{object{"name": "Y"}}}), template("a", object{"env": []any{object{"name": "X", "value": "1"}}}), true},
-		"a field that is not in a template": {fieldpath.Fields("spec", "image"), "b", "a", false},
-		"nothing":                           {whole, template("a", nil), template("a", nil), false},
+		"template with the pod's image":   {whole, template("b", nil), template("a", nil), true},
+		"template with another image":     {whole, template("a", nil), template("b", nil), false},
+		"only the pod's image":            {image, "b", "a", true},
+		"only another image":              {image, "a", "b", false},
+		"a variable of the pod":           {whole, template("a", nil), template("a", object{"env": []any{object{"name": "X", "value": "1"}}}), true},
+		"another value of a variable":     {whole, template("a", nil), template("a", object{"env": []any{object{"name": "X", "value": "2"}}}), false},
+		"a removal of a present variable": {whole, template("a", object{"env": []any{object{"name": "X", "value": "1"}}}), template("a", nil), false},
+		"a removal of an absent variable": {whole, template("a", object{"env": []any{object{"name": "Y"}}}), template("a", object{"env": []any{object{"name": "X", "value": "1"}}}), true},
+		"a field outside a template":      {fieldpath.Fields("spec", "image"), "b", "a", false},
+		"no change in the template":       {whole, template("a", nil), template("a", nil), false},
 	} {
 		done := Result{Before: []revision.Field{{Path: test.path, Value: test.before}}, After: []revision.Field{{Path: test.path, Value: test.after}}}
 		if got := has(pod, done); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
+			t.Errorf("%s: has = %t, want %t", name, got, test.want)
 		}
 	}
 }
@@ -78,10 +78,10 @@ func TestRolledOut(t *testing.T) {
 		want   string
 	}{
 		"no change":              {kindOf("example.com", "sets"), "{" + sets + "}", Result{}, []types.UID{"old"}, "ready"},
-		"an update in place":     {kindOf("example.com", "sets"), "{" + sets + "spec: {updateStrategy: {type: InPlaceIfPossible}}}", change, []types.UID{"old"}, "ready"},
+		"an in-place update":     {kindOf("example.com", "sets"), "{" + sets + "spec: {updateStrategy: {type: InPlaceIfPossible}}}", change, []types.UID{"old"}, "ready"},
 		"a built-in kind":        {kindOf("apps", "deployments"), "{}", change, []types.UID{"old"}, "ready"},
 		"an old pod":             {kindOf("example.com", "sets"), "{" + sets + "}", change, []types.UID{"old", "new"}, "ready with new pods"},
-		"a pod that matches":     {kindOf("example.com", "sets"), "{" + sets + "}", change, []types.UID{"new"}, "ready"},
+		"a matching pod":         {kindOf("example.com", "sets"), "{" + sets + "}", change, []types.UID{"new"}, "ready"},
 		"a restart of an object": {kinds.ImoocPod(), "{}", restarted, []types.UID{"old"}, "ready with new pods"},
 	} {
 		target := targetOf(t, test.kind, test.object)
@@ -91,7 +91,7 @@ func TestRolledOut(t *testing.T) {
 			before = append(before, problem.Pod{Name: pod.Name, UID: uid, Object: pod})
 		}
 		if got := RolledOut(t.Context(), client, target, before, test.done).Done; got != test.want {
-			t.Errorf("%s: %s, want %s", name, got, test.want)
+			t.Errorf("%s: Done = %q, want %q", name, got, test.want)
 		}
 	}
 }
@@ -105,7 +105,7 @@ func TestMarkFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if marks := MarkFailed(t.Context(), client, target, Result{}); marks != nil {
-		t.Errorf("the edits of an unknown revision are %v", marks)
+		t.Errorf("edits for an unknown revision = %v, want none", marks)
 	}
 	for _, edit := range MarkFailed(t.Context(), client, target, Result{After: history.Now}) {
 		if err := edit.Apply(target.Object.Object); err != nil {
@@ -113,6 +113,6 @@ func TestMarkFailed(t *testing.T) {
 		}
 	}
 	if !MarkedFailed(target, history.Revisions[0]) || MarkedFailed(target, history.Revisions[1]) {
-		t.Errorf("the annotations are %v", target.Object.GetAnnotations())
+		t.Errorf("want only the current revision to be marked as failed, annotations %v", target.Object.GetAnnotations())
 	}
 }

@@ -64,7 +64,7 @@ func TestWrite(t *testing.T) {
 	}{
 		{"another image", "b", "", "alice", nil, map[string]string{apis.AnnotationChangeCause: "image a → b", apis.AnnotationChangedBy: "alice"}, "image a → b", 1},
 		{"with a cause", "b", "faster", "alice", nil, map[string]string{apis.AnnotationChangeCause: "faster", apis.AnnotationChangedBy: "alice"}, "image a → b", 1},
-		{"by somebody who is not known", "b", "", "", map[string]string{"note": "kept", apis.AnnotationChangedBy: "bob", apis.AnnotationChangeCause: "older"},
+		{"another image by an unknown user", "b", "", "", map[string]string{"note": "kept", apis.AnnotationChangedBy: "bob", apis.AnnotationChangeCause: "older"},
 			map[string]string{"note": "kept", apis.AnnotationChangeCause: "image a → b"}, "image a → b", 1},
 		{"the same image", "a", "faster", "alice", map[string]string{apis.AnnotationChangedBy: "bob"}, map[string]string{apis.AnnotationChangedBy: "bob"}, "", 0},
 	} {
@@ -78,22 +78,22 @@ func TestWrite(t *testing.T) {
 			done, err := Write(t.Context(), target.Resource(client), target, wanted(t, test.image), cause, test.by, edit.Options{FieldManager: "tests"})
 			obj := stored(s)
 			if err != nil || done.Change != test.change || imageOf(obj) != test.image || !reflect.DeepEqual(done.Object, obj) {
-				t.Errorf("%s: %+v, %v", test.what, done, err)
+				t.Errorf("%s: result %+v, error %v; want change %q, image %q", test.what, done, err, test.change, test.image)
 			}
 			if got := obj.GetAnnotations(); fmt.Sprint(got) != fmt.Sprint(test.want) {
 				t.Errorf("%s: the annotations are %v, want %v", test.what, got, test.want)
 			}
 			gets, patches := s.Requests(apiserver.On("get", "deployments")), s.Requests(apiserver.On("patch", "deployments"))
 			if n, _, _ := unstructured.NestedInt64(obj.Object, "spec", "replicas"); n != 3 || len(patches) != test.patches || (len(gets) == 0) != read {
-				t.Errorf("%s: %d replicas, after %v and %v", test.what, n, gets, patches)
+				t.Errorf("%s: %d replicas after %v and %v; want 3 replicas, %d patches, object read before %t", test.what, n, gets, patches, test.patches, read)
 			}
 			for _, r := range patches {
 				if r.Query.Get("fieldManager") != "tests" {
-					t.Errorf("%s: the options are %v", test.what, r.Query)
+					t.Errorf("%s: patch options = %v, want the field manager tests", test.what, r.Query)
 				}
 			}
 			if len(done.Before) != 1 || len(done.After) != 1 || revision.Change(done.Before, done.After) != test.change {
-				t.Errorf("%s: it was %v and is %v", test.what, done.Before, done.After)
+				t.Errorf("%s: fields before %v and after %v, want the change %q", test.what, done.Before, done.After, test.change)
 			}
 		}
 	}
@@ -106,14 +106,14 @@ func TestWriteRefuses(t *testing.T) {
 		fields string // fields of the object that differ from the read object
 		fails  string // the request that fails; without a failing get, the object was read before
 		want   error
-		says   string
+		err    string
 	}{
-		{"an object that is being deleted", "metadata: {deletionTimestamp: '2001-01-01T00:00:00Z'}", "", nil, "deployments/web is being deleted and cannot be changed"},
-		{"what cannot be computed", "{}", "", errors.New("it is odd"), "it is odd"},
-		{"an object that cannot be read", "{}", "get", nil, "the server is away"},
-		{"fields that are not there", "spec: odd", "", nil, ".spec"},
-		{"annotations that are none", "metadata: {resourceVersion: '1', annotations: odd}", "", nil, "annotations"},
-		{"what the server refuses", "{}", "patch", nil, "the server is away"},
+		{"the object is being deleted", "metadata: {deletionTimestamp: '2001-01-01T00:00:00Z'}", "", nil, "deployments/web is being deleted and cannot be changed"},
+		{"the new fields cannot be computed", "{}", "", errors.New("it is odd"), "it is odd"},
+		{"the object cannot be read", "{}", "get", nil, "the server is away"},
+		{".spec is a string", "spec: odd", "", nil, ".spec"},
+		{"the annotations are a string", "metadata: {resourceVersion: '1', annotations: odd}", "", nil, "annotations"},
+		{"the server rejects the patch", "{}", "patch", nil, "the server is away"},
 	} {
 		s, client, target := serve(t, "a")
 		maps.Copy(target.Object.Object, parse(t, test.fields).Object)
@@ -126,8 +126,8 @@ func TestWriteRefuses(t *testing.T) {
 			return fields, test.want
 		}
 		cause := func(change string) string { return change }
-		if _, err := Write(t.Context(), target.Resource(client), target, want, cause, "", edit.Options{}); err == nil || !strings.Contains(err.Error(), test.says) || imageOf(stored(s)) != "a" {
-			t.Errorf("%s: %v, want %s", test.what, err, test.says)
+		if _, err := Write(t.Context(), target.Resource(client), target, want, cause, "", edit.Options{}); err == nil || !strings.Contains(err.Error(), test.err) || imageOf(stored(s)) != "a" {
+			t.Errorf("%s: error %v, want %q and an unchanged image", test.what, err, test.err)
 		}
 	}
 }

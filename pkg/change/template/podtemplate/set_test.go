@@ -62,10 +62,10 @@ func TestSet(t *testing.T) {
 		switch {
 		case row.Error != "":
 			if err == nil || !strings.Contains(err.Error(), row.Error) {
-				t.Errorf("%v, want %q", err, row.Error)
+				t.Errorf("error %v, want %q", err, row.Error)
 			}
 		case err != nil || !reflect.DeepEqual(row.Template, row.Want):
-			t.Errorf("%v, %v, want %v", row.Template, err, row.Want)
+			t.Errorf("template %v, error %v; want %v", row.Template, err, row.Want)
 		}
 	})
 }
@@ -79,7 +79,7 @@ func TestCheckImage(t *testing.T) {
 		"": false, "not an image!!": false, "Nginx": false, "nginx:": false, "nginx:1:2": false, "nginx@sha256:0": false, "https://example.com/nginx": false, " nginx": false, "nginx\n": false,
 	} {
 		if err := CheckImage(image); (err == nil) != valid {
-			t.Errorf("%q: %v", image, err)
+			t.Errorf("CheckImage(%q) = %v, want valid: %t", image, err, valid)
 		}
 	}
 }
@@ -97,18 +97,18 @@ func FuzzSettings(f *testing.F) {
 		if image, err := ParseImage(word); err == nil {
 			set := template()
 			if err := SetImages(set, []ImageSetting{image}); err == nil && container(set)["image"] != image.Image {
-				t.Errorf("%q sets the image %v", word, container(set)["image"])
+				t.Errorf("%q sets the image to %v, want %q", word, container(set)["image"], image.Image)
 			}
 		}
 		if env, err := ParseEnv(word); err == nil {
 			set := template()
 			if err := SetEnv(set, AllContainers, []EnvSetting{env}); err != nil || (container(set)["env"] == nil) != env.Remove {
-				t.Errorf("%q sets the environment %v (%v)", word, container(set)["env"], err)
+				t.Errorf("%q sets the environment to %v (%v)", word, container(set)["env"], err)
 			}
 		}
 		if amounts, err := ParseQuantities(word); err == nil {
 			if err := SetResources(template(), AllContainers, amounts, amounts); err != nil || len(amounts) == 0 {
-				t.Errorf("%q sets the resources %v (%v)", word, amounts, err)
+				t.Errorf("%q sets the resources to %v (%v)", word, amounts, err)
 			}
 		}
 	})
@@ -122,7 +122,7 @@ func TestContainerNamesAreEscaped(t *testing.T) {
 	}}}
 	for _, container := range []string{"", "missing"} {
 		if err := SetImages(template, []ImageSetting{{container, "nginx"}}); err == nil {
-			t.Errorf("the container %q is found", container)
+			t.Errorf("SetImages accepted the container name %q", container)
 		} else {
 			escapetest.MustBeHarmless(t, err.Error(), err.Error())
 		}

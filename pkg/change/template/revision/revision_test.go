@@ -42,12 +42,12 @@ func TestRead(t *testing.T) {
 		r, err := Read(&unstructured.Unstructured{Object: row.Object}, paths)
 		if row.Error != "" {
 			if err == nil || !strings.Contains(err.Error(), row.Error) {
-				t.Errorf("%v, want %q", err, row.Error)
+				t.Errorf("error %v, want %q", err, row.Error)
 			}
 			return
 		}
 		if err != nil || r.Number != 3 || !reflect.DeepEqual(Object(r.Fields), map[string]any(row.Want)) {
-			t.Errorf("revision %d has %v, %v; want %v", r.Number, Object(r.Fields), err, row.Want)
+			t.Errorf("revision %d with the fields %v, error %v; want revision 3 with %v", r.Number, Object(r.Fields), err, row.Want)
 		}
 	})
 }
@@ -69,7 +69,7 @@ func TestMade(t *testing.T) {
 		{map[string]string{labelController: "4f"}, false},
 	} {
 		if got := r.Made(row.labels); got != row.want {
-			t.Errorf("%v: %t, want %t", row.labels, got, row.want)
+			t.Errorf("Made(%v) = %t, want %t", row.labels, got, row.want)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestChange(t *testing.T) {
 		}
 	}
 	if got := Summary(fieldsOf(t, of("image: a:1}, "+side[:len(side)-1]))); got != "image a:1, image s:1" {
-		t.Errorf("the images are %q", got)
+		t.Errorf("summary of the images = %q", got)
 	}
 	if got := Change(fieldsOf(t, "image: a"), fieldsOf(t, "image: "+strings.Repeat("b", 200))); len([]rune(got)) > 140 {
 		t.Errorf("a long image is not shortened: %q", got)
@@ -155,7 +155,7 @@ func TestHistory(t *testing.T) {
 		{"the object returned to b, which got a new number",
 			[]Revision{made(image(1, "a", "", ""), 1), made(image(4, "b", "", ""), 2), made(image(3, "c", "", "image b → c"), 3)}, "b", "eve", "image c → b (undo to 2)",
 			[]string{"eve: image c → b (undo to 2)", ": image b → c", ": image a"}, 0, 3},
-		{"the object returned to the first revision, and the oldest came after it",
+		{"the object returned to its first revision, so the lowest number is not the oldest revision",
 			[]Revision{made(image(3, "a", "", ""), 1), made(image(2, "b", "", "INC-7"), 2)}, "a", "", "",
 			[]string{": image b → a", ": image a → b: INC-7"}, 0, 2},
 		{"the controller has not seen the last change, so the newest revision is the previous one",
@@ -174,22 +174,22 @@ func TestHistory(t *testing.T) {
 		for i, r := range h.Revisions {
 			got = append(got, h.By(i)+": "+h.Change(i))
 			if found, is := h.Find(r.Fields); !is || found.Number != r.Number {
-				t.Errorf("%s: the revision with the fields of %d is %d, %t", test.what, r.Number, found.Number, is)
+				t.Errorf("%s: Find(fields of revision %d) = revision %d, %t", test.what, r.Number, found.Number, is)
 			}
 			if picked, err := h.Pick(r.Number); err != nil || picked.Number != r.Number {
-				t.Errorf("%s: %d is %d, %v", test.what, r.Number, picked.Number, err)
+				t.Errorf("%s: Pick(%d) = revision %d, %v", test.what, r.Number, picked.Number, err)
 			}
 		}
 		if !slices.Equal(got, test.want) || h.Current() != test.current {
-			t.Errorf("%s: the history is %q, and %d is current, want %q", test.what, got, h.Current(), test.want)
+			t.Errorf("%s: history %q, current %d, want %q, %d", test.what, got, h.Current(), test.want, test.current)
 		}
 		if r, err := h.Pick(0); r.Number != test.before || (err == nil) != (test.before > 0) || err != nil && err.Error() != "it has no earlier revision" {
-			t.Errorf("%s: the one before is %d, %v; want %d", test.what, r.Number, err, test.before)
+			t.Errorf("%s: Pick(0) = revision %d, %v, want %d", test.what, r.Number, err, test.before)
 		}
 	}
 	h := NewHistory([]Revision{image(4, "a", "", ""), image(2, "b", "", ""), image(3, "c", "", "")}, nil, "", "")
 	if _, err := h.Pick(7); err == nil || err.Error() != "unable to find revision 7 in its history: it has 4, 3, 2" {
-		t.Errorf("7: %v", err)
+		t.Errorf("Pick(7): error %v", err)
 	}
 }
 
@@ -210,7 +210,7 @@ func TestFind(t *testing.T) {
 		{[]Field{field("image", "b"), field("env", "x")}, 2}, {[]Field{field("image", "b"), field("size", nil)}, 0},
 	} {
 		if found, is := h.Find(test.fields); found.Number != test.want || is != (test.want > 0) {
-			t.Errorf("%v is in revision %d, %t, want %d", test.fields, found.Number, is, test.want)
+			t.Errorf("Find(%v) = revision %d, %t, want %d", test.fields, found.Number, is, test.want)
 		}
 	}
 }
@@ -232,7 +232,7 @@ func TestReusedReplicaSet(t *testing.T) {
 		ages = append(ages, r.Created.UTC().Format("5"))
 	}
 	if want := []string{"8", "7", "3"}; !slices.Equal(ages, want) {
-		t.Errorf("4, 3, and 2 were made at second %v, want %v", ages, want)
+		t.Errorf("creation times of the revisions 4, 3, and 2 = %v, want the seconds %v", ages, want)
 	}
 }
 
@@ -246,13 +246,13 @@ func TestOverwriters(t *testing.T) {
 	rows.Run(t, "testdata/overwriters.yaml", time.Time{}, func(t *testing.T, row row) {
 		obj := &unstructured.Unstructured{Object: map[string]any{"metadata": row.Metadata, "spec": map[string]any{"image": "a", "size": "b"}}}
 		if got := strings.Join(Overwriters(obj, []fieldpath.Path{fieldpath.Fields("spec", "image")}), "|"); got != row.Want {
-			t.Errorf("%q, want %q", got, row.Want)
+			t.Errorf("overwriters = %q, want %q", got, row.Want)
 		}
 	})
 }
 
 // An undo restores all fields of the revision, and changes nothing else.
-func TestUndoGivesBack(t *testing.T) {
+func TestUndoRestoresTheRevision(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		paths := []fieldpath.Path{fieldpath.Fields("spec", "template"), fieldpath.Fields("spec", "image"), fieldpath.Fields("metadata", "annotations", "restartedAt")}
@@ -288,7 +288,7 @@ func TestUndoGivesBack(t *testing.T) {
 			all = append(all, fieldpath.Edit{Path: f.Path, Value: f.Value})
 		}
 		if undone, want := apply(obj, Edits(now, was)), apply(obj, all); !reflect.DeepEqual(undone, want) {
-			t.Fatalf("undone to %v, want %v", undone, want)
+			t.Fatalf("object after the undo = %v, want %v", undone, want)
 		}
 	})
 }
@@ -300,6 +300,6 @@ func TestHistoryIsBounded(t *testing.T) {
 		all = append(all, Revision{Number: int64(i)})
 	}
 	if h := NewHistory(all, nil, "", ""); len(h.Revisions) != mostRevisions || h.Revisions[0].Number != 3*mostRevisions-1 {
-		t.Errorf("it has %d revisions", len(h.Revisions))
+		t.Errorf("history has %d revisions, want the newest %d", len(h.Revisions), mostRevisions)
 	}
 }

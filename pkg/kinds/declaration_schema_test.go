@@ -54,56 +54,56 @@ func TestDeclarationsAreDocumented(t *testing.T) {
 		if plan != string(StrategyNodes) {
 			base["replicas-path"] = ".spec.size"
 		}
-		if said := problems(base); said != "" {
-			t.Errorf("plan %q: %s", plan, said)
+		if problem := problems(base); problem != "" {
+			t.Errorf("plan %q with the required annotations: problem %q, want none", plan, problem)
 		}
 		for _, annotation := range all {
 			name := strings.TrimPrefix(annotation, declares)
 			property, has := alternative.Properties[annotation]
 			documented[annotation] = documented[annotation] || has
 			if !strings.Contains(table, "\n| `"+name+"` |") {
-				t.Errorf("the table in your-own-kind.md has no row of %s", annotation)
+				t.Errorf("the table in your-own-kind.md has no row for %s", annotation)
 			}
-			said := maps.Clone(base)
-			if said[name] == "" {
-				said[name] = ".metadata.wrong"
+			annotations := maps.Clone(base)
+			if annotations[name] == "" {
+				annotations[name] = ".metadata.wrong"
 			}
-			told := problems(said)
-			if foreign := strings.Contains(told, annotation+" is not an annotation of the plan"); foreign == has {
-				t.Errorf("plan %s: the schema has %s: %v; Declared says %q", plan, annotation, has, told)
+			problem := problems(annotations)
+			if foreign := strings.Contains(problem, annotation+" is not an annotation of the plan"); foreign == has {
+				t.Errorf("plan %s: annotation %s is in the schema: %t; problem of Declared: %q", plan, annotation, has, problem)
 			}
 			half := map[string]string{"#/$defs/specPath": "not a field of .spec", "#/$defs/statusPath": "not a field of .status"}[property.Ref]
-			if has && half != "" && name != "replicas-path" && !strings.Contains(told, annotation+": .metadata.wrong is "+half) {
-				t.Errorf("plan %s: %s is a %s; Declared says %q", plan, annotation, property.Ref, told)
+			if has && half != "" && name != "replicas-path" && !strings.Contains(problem, annotation+": .metadata.wrong is "+half) {
+				t.Errorf("plan %s: annotation %s is a %s in the schema; problem of Declared: %q", plan, annotation, property.Ref, problem)
 			}
 		}
 		for unknown := range alternative.Properties {
 			if !slices.Contains(all, unknown) {
-				t.Errorf("plan %s: nobody reads %s", plan, unknown)
+				t.Errorf("plan %s: the schema has the unknown annotation %s", plan, unknown)
 			}
 		}
 		template, container := alternative.OneOf[0], alternative.OneOf[1]
 		delete(base, "image")
-		if said := problems(base); !strings.Contains(said, "the pod template is missing") {
-			t.Errorf("plan %s without anything to make pods of: %q", plan, said)
+		if problem := problems(base); !strings.Contains(problem, "the pod template is missing") {
+			t.Errorf("plan %s with neither a pod template nor an image: problem %q", plan, problem)
 		}
 		for _, one := range container.AnyOf {
-			said := maps.Clone(base)
-			said[strings.TrimPrefix(one.Required[0], declares)] = ".spec.image"
-			if told := problems(said); told != "" {
-				t.Errorf("plan %s with %s alone: %q", plan, one.Required[0], told)
+			annotations := maps.Clone(base)
+			annotations[strings.TrimPrefix(one.Required[0], declares)] = ".spec.image"
+			if problem := problems(annotations); problem != "" {
+				t.Errorf("plan %s with only %s: problem %q, want none", plan, one.Required[0], problem)
 			}
 		}
-		said := maps.Clone(base)
-		said[strings.TrimPrefix(template.Required[0], declares)] = ".spec.template"
-		if told := problems(said); told != "" {
-			t.Errorf("plan %s with %s alone: %q", plan, template.Required[0], told)
+		annotations := maps.Clone(base)
+		annotations[strings.TrimPrefix(template.Required[0], declares)] = ".spec.template"
+		if problem := problems(annotations); problem != "" {
+			t.Errorf("plan %s with only %s: problem %q, want none", plan, template.Required[0], problem)
 		}
 		for _, one := range template.Not.AnyOf {
-			both := maps.Clone(said)
+			both := maps.Clone(annotations)
 			both[strings.TrimPrefix(one.Required[0], declares)] = ".spec.image"
-			if told := problems(both); !strings.Contains(told, one.Required[0]+" is not an annotation of") {
-				t.Errorf("plan %s with a template and %s: %q", plan, one.Required[0], told)
+			if problem := problems(both); !strings.Contains(problem, one.Required[0]+" is not an annotation of") {
+				t.Errorf("plan %s with a template and %s: problem %q, want that the annotation is not allowed", plan, one.Required[0], problem)
 			}
 		}
 	}
@@ -113,7 +113,7 @@ func TestDeclarationsAreDocumented(t *testing.T) {
 		}
 	}
 	if len(all) < 10 || len(schema.OneOf) != 3 {
-		t.Errorf("there are the annotations %q, and %d plans", all, len(schema.OneOf))
+		t.Errorf("found the annotations %q and %d plans, want at least 10 and 3", all, len(schema.OneOf))
 	}
 }
 

@@ -85,17 +85,17 @@ func TestDeclared(t *testing.T) {
 		if row.Problem != "" {
 			var declaration *DeclarationError
 			if !errors.As(err, &declaration) || declaration.CRD != "widgets.example.com" || !strings.Contains(err.Error(), row.Problem) || kind.Reconciled() {
-				t.Errorf("it is %+v, %v, want the problem %q", kind, err, row.Problem)
+				t.Errorf("kind %+v, error %v; want the problem %q", kind, err, row.Problem)
 			}
 			return
 		}
 		if err != nil || kind.CRD() != "widgets.example.com" || kind.Resource.Version != "v1" || kind.Kind != "Widget" || kind.Singular != "widget" {
-			t.Errorf("it is %+v, %v", kind, err)
+			t.Errorf("kind %+v, error %v; want the kind Widget", kind, err)
 		}
 		want := row.Mapping
 		want.Status.Empty = row.Empty
 		if !slices.Equal(kind.ReplicasPath, row.Replicas) || !equality.Semantic.DeepEqual(kind.Mapping, want) {
-			t.Errorf("it has the count at %v and the mapping\n%+v\nwant\n%+v", kind.ReplicasPath, kind.Mapping, want)
+			t.Errorf("replicas path %v, mapping\n%+v\nwant %v\n%+v", kind.ReplicasPath, kind.Mapping, row.Replicas, want)
 		}
 	})
 }
@@ -109,10 +109,10 @@ func FuzzDeclared(f *testing.F) {
 		crd := crdWith(t, map[string]string{"plan": plan, "replicas-path": replicas, "template-path": template, "ready-path": ready})
 		kind, err := Declared(crd)
 		if problems := (*DeclarationError)(nil); err != nil && (!errors.As(err, &problems) || len(problems.Problems) == 0) {
-			t.Errorf("%q is refused without a problem: %v", plan, err)
+			t.Errorf("plan %q is rejected without a problem: %v", plan, err)
 		}
 		if err == nil && kind.Kind == "" {
-			t.Errorf("%q declares no kind", plan)
+			t.Errorf("plan %q is accepted, but the kind has no name", plan)
 		}
 	})
 }
@@ -124,7 +124,7 @@ func TestEstablished(t *testing.T) {
 		crd := crdWith(t, nil)
 		crd.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": kind, "status": status}}}
 		if got := Established(crd); got != want {
-			t.Errorf("with the condition %s: %t, want %t", words, got, want)
+			t.Errorf("Established with the condition %s = %t, want %t", words, got, want)
 		}
 	}
 }

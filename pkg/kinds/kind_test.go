@@ -16,7 +16,7 @@ func TestShips(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Shipped() {
 		if !leaserecord.Ships(kind.CRD()) || leaserecord.Ships("widgets."+kind.Resource.Group) {
-			t.Errorf("%s ships: %t, and another kind of its group: %t", kind.CRD(), leaserecord.Ships(kind.CRD()), leaserecord.Ships("widgets."+kind.Resource.Group))
+			t.Errorf("Ships(%s) = %t, another kind of its group: %t", kind.CRD(), leaserecord.Ships(kind.CRD()), leaserecord.Ships("widgets."+kind.Resource.Group))
 		}
 	}
 }
@@ -42,26 +42,26 @@ func TestDesired(t *testing.T) {
 		want   int32
 		err    string
 	}{
-		"a count":             {ImoocPod(), "spec: {replicas: 3}", 3, ""},
-		"none":                {ImoocPod(), "spec: {replicas: 0}", 0, ""},
-		"no count":            {ImoocPod(), "spec: {}", 1, ""},
-		"no spec":             {ImoocPod(), "{}", 1, ""},
-		"null":                {ImoocPod(), "spec: {replicas: null}", 1, ""},
-		"the most there is":   {ImoocPod(), "spec: {replicas: 2147483647}", 2147483647, ""},
-		"another field":       {sized, "spec: {size: 3, replicas: 5}", 3, ""},
-		"an unknown field":    {Kind{}, "spec: {size: 3, replicas: 5}", 5, ""},
-		"no number (old CRD)": {ImoocPod(), "spec: {replicas: '5'}", 0, `.spec.replicas is the string "5", not an integer`},
-		"a long text":         {ImoocPod(), "spec: {replicas: " + strings.Repeat("x", 1000) + "}", 0, `xxx", not an integer`},
-		"less than none":      {ImoocPod(), "spec: {replicas: -1}", 0, ".spec.replicas is -1: it must be a whole number from 0 to 2147483647"},
-		"one too many":        {ImoocPod(), "spec: {replicas: 2147483648}", 0, ".spec.replicas is 2147483648: "},
-		"none in 32 bits":     {ImoocPod(), "spec: {replicas: 4294967296}", 0, ".spec.replicas is 4294967296: "},
+		"a count":            {ImoocPod(), "spec: {replicas: 3}", 3, ""},
+		"zero":               {ImoocPod(), "spec: {replicas: 0}", 0, ""},
+		"no count":           {ImoocPod(), "spec: {}", 1, ""},
+		"no spec":            {ImoocPod(), "{}", 1, ""},
+		"null count":         {ImoocPod(), "spec: {replicas: null}", 1, ""},
+		"the maximum":        {ImoocPod(), "spec: {replicas: 2147483647}", 2147483647, ""},
+		"another field":      {sized, "spec: {size: 3, replicas: 5}", 3, ""},
+		"no known field":     {Kind{}, "spec: {size: 3, replicas: 5}", 5, ""},
+		"a string (old CRD)": {ImoocPod(), "spec: {replicas: '5'}", 0, `.spec.replicas is the string "5", not an integer`},
+		"a long string":      {ImoocPod(), "spec: {replicas: " + strings.Repeat("x", 1000) + "}", 0, `xxx", not an integer`},
+		"negative count":     {ImoocPod(), "spec: {replicas: -1}", 0, ".spec.replicas is -1: it must be a whole number from 0 to 2147483647"},
+		"above the maximum":  {ImoocPod(), "spec: {replicas: 2147483648}", 0, ".spec.replicas is 2147483648: "},
+		"zero in 32 bits":    {ImoocPod(), "spec: {replicas: 4294967296}", 0, ".spec.replicas is 4294967296: "},
 	} {
 		got, err := test.kind.Desired(object(t, test.object))
 		if got != test.want || (err == nil) != (test.err == "") {
-			t.Errorf("%s: %d replicas are wanted (%v), want %d", name, got, err, test.want)
+			t.Errorf("%s: Desired = %d, %v, want %d", name, got, err, test.want)
 		}
 		if err != nil && (!strings.Contains(err.Error(), test.err) || len(err.Error()) > 200) {
-			t.Errorf("%s: the error is %v, want one with %q", name, err, test.err)
+			t.Errorf("%s: error %v, want one with %q and at most 200 bytes", name, err, test.err)
 		}
 	}
 }
@@ -87,10 +87,10 @@ func TestKindOf(t *testing.T) {
 		}
 		kind := KindOf(version.WithResource(test.resource), test.kind, test.clusterwide)
 		if kind.String() != test.name || kind.Clusterwide != test.clusterwide || kind.GroupVersionKind() != version.WithKind(test.kind) {
-			t.Errorf("%s.%s is %+v", test.resource, test.group, kind)
+			t.Errorf("KindOf(%s.%s) = %+v", test.resource, test.group, kind)
 		}
 		if kind.Shipped() != test.shipped || kind.BuiltIn() != test.builtIn || kind.IsPod() != test.pod || kind.Reconciled() != test.shipped {
-			t.Errorf("%s: shipped %t, built in %t, a pod %t", kind, kind.Shipped(), kind.BuiltIn(), kind.IsPod())
+			t.Errorf("%s: shipped %t, built in %t, pod %t, reconciled %t; want %+v", kind, kind.Shipped(), kind.BuiltIn(), kind.IsPod(), kind.Reconciled(), test)
 		}
 	}
 }

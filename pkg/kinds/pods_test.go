@@ -17,19 +17,19 @@ func TestPodSelector(t *testing.T) {
 		object string
 		want   string
 	}{
-		{"ours", ImoocPod(), "metadata: {uid: u}", apis.LabelOwner + "=u"},
-		{"a workload", other, "spec: {selector: {matchLabels: {app: web}}, " + template + "}", "app=web"},
-		{"expressions", other, "spec: {selector: {matchExpressions: [{key: app, operator: In, values: [web, shop]}]}, " + template + "}", "app in (shop,web)"},
-		{"of something else", other, "spec: {selector: {matchLabels: {app: db}}, " + template + "}", ""},
-		{"of nodes", other, "spec: {selector: {disk: fast}, " + template + "}", ""},
-		{"everything", other, "spec: {selector: {}, " + template + "}", ""},
-		{"text", other, "spec: {selector: app=web, " + template + "}", ""},
-		{"not valid", other, "spec: {selector: {matchExpressions: [{key: app, operator: Near}]}, " + template + "}", ""},
-		{"without a template", other, "spec: {selector: {matchLabels: {app: web}}}", ""},
-		{"nothing", other, "spec: {replicas: 3}", ""},
+		{"ImoocPod", ImoocPod(), "metadata: {uid: u}", apis.LabelOwner + "=u"},
+		{"matchLabels", other, "spec: {selector: {matchLabels: {app: web}}, " + template + "}", "app=web"},
+		{"matchExpressions", other, "spec: {selector: {matchExpressions: [{key: app, operator: In, values: [web, shop]}]}, " + template + "}", "app in (shop,web)"},
+		{"selector that does not match the template", other, "spec: {selector: {matchLabels: {app: db}}, " + template + "}", ""},
+		{"node selector", other, "spec: {selector: {disk: fast}, " + template + "}", ""},
+		{"empty selector", other, "spec: {selector: {}, " + template + "}", ""},
+		{"selector as text", other, "spec: {selector: app=web, " + template + "}", ""},
+		{"invalid operator", other, "spec: {selector: {matchExpressions: [{key: app, operator: Near}]}, " + template + "}", ""},
+		{"selector without a template", other, "spec: {selector: {matchLabels: {app: web}}}", ""},
+		{"no selector", other, "spec: {replicas: 3}", ""},
 	} {
 		if got := test.kind.PodSelector(object(t, test.object)); got != test.want {
-			t.Errorf("%s: %q, want %q", test.what, got, test.want)
+			t.Errorf("%s: PodSelector = %q, want %q", test.what, got, test.want)
 		}
 	}
 }
@@ -43,7 +43,7 @@ func TestLabelsPods(t *testing.T) {
 		want bool
 	}{{ImoocPod(), true}, {MyDaemonSet(), true}, {AppService(), false}, {declared, false}, {kindNamed(Deployments), false}} {
 		if got := test.kind.LabelsPods(); got != test.want {
-			t.Errorf("%s: %t", test.kind, got)
+			t.Errorf("LabelsPods of %s = %t, want %t", test.kind, got, test.want)
 		}
 	}
 }

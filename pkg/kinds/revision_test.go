@@ -30,11 +30,11 @@ func TestRevisionData(t *testing.T) {
 		"no image":       {AppService(), "{spec: {replicas: 3}}", "{}", false},
 		"image, restarted": {MyDaemonSet(), "{spec: {image: web}, " + restarted + "}",
 			"{spec: {image: web}, metadata: {annotations: {kubectl.kubernetes.io/restartedAt: now}}}", false},
-		"nothing but the restart": {HelloWorld(), "{spec: {size: 3}, " + restarted + "}", "{metadata: {annotations: {kubectl.kubernetes.io/restartedAt: now}}}", false},
+		"only the restart": {HelloWorld(), "{spec: {size: 3}, " + restarted + "}", "{metadata: {annotations: {kubectl.kubernetes.io/restartedAt: now}}}", false},
 		"all fields": {whole, "{spec: {run: {image: web, command: [a, b], user: me}, env: [{name: A, value: b}], size: 1}}",
 			"{spec: {run: {image: web, command: [a, b]}, env: [{name: A, value: b}]}}", false},
-		"a later field alone":  {whole, "{spec: {env: [{name: A, value: b}]}}", "{spec: {env: [{name: A, value: b}]}}", false},
-		"the way is no object": {whole, "{spec: {run: web}}", "", true},
+		"a later field alone":                 {whole, "{spec: {env: [{name: A, value: b}]}}", "{spec: {env: [{name: A, value: b}]}}", false},
+		"a step of the path is not an object": {whole, "{spec: {run: web}}", "", true},
 	} {
 		obj := object(t, test.obj)
 		if test.wrong {
@@ -46,14 +46,14 @@ func TestRevisionData(t *testing.T) {
 		before := obj.DeepCopy()
 		got := RevisionData(test.kind, obj)
 		if !reflect.DeepEqual(got, objects.Parse(t, test.want)) {
-			t.Errorf("%s: keeps %v, want %s", name, got, test.want)
+			t.Errorf("%s: RevisionData = %v, want %s", name, got, test.want)
 		}
 		if !reflect.DeepEqual(obj, before) {
-			t.Errorf("%s: the object was changed", name)
+			t.Errorf("%s: RevisionData changed the object", name)
 		}
 		kept := &unstructured.Unstructured{Object: got}
 		if TemplateHash(test.kind, kept) != TemplateHash(test.kind, obj) {
-			t.Errorf("%s: the template is another one by its hash", name)
+			t.Errorf("%s: the revision data and the object have different template hashes", name)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestRevisionHistoryLimit(t *testing.T) {
 		{declared, "{spec: {revisionHistoryLimit: 5}}", 5},
 	} {
 		if got := RevisionHistoryLimit(test.kind, object(t, test.obj)); got != test.want {
-			t.Errorf("%s: %d, want %d", test.obj, got, test.want)
+			t.Errorf("limit of %s = %d, want %d", test.obj, got, test.want)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestScaffold(t *testing.T) {
 		s := Scaffold{Kind: test.kind, Group: "apps.example.com", Plan: test.plan, Image: "busybox:1", ReplicasPath: replicasAt(t, test.path)}
 		crd, err := s.CRD()
 		if err != nil {
-			t.Errorf("%+v: %v", s, err)
+			t.Errorf("CRD of %+v: error %v", s, err)
 			continue
 		}
 		got, err := Declared(crd)
@@ -71,13 +71,13 @@ func TestScaffold(t *testing.T) {
 			},
 		}
 		if err != nil || !equality.Semantic.DeepEqual(got, want) {
-			t.Errorf("%s declares\n%+v (%v)\nwant\n%+v", crd.GetName(), got, err, want)
+			t.Errorf("Declared of %s =\n%+v (%v)\nwant\n%+v", crd.GetName(), got, err, want)
 		}
 		_ = crd.DeepCopy() // panics if a value has a non-JSON type
 	}
 }
 
-func TestScaffoldsThatCannotBe(t *testing.T) {
+func TestInvalidScaffolds(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", 63)
 	for _, test := range []struct {
@@ -105,7 +105,7 @@ func TestScaffoldsThatCannotBe(t *testing.T) {
 	} {
 		s := Scaffold{Kind: test.kind, Group: test.group, Plan: test.plan, Image: "nginx", ReplicasPath: replicasAt(t, test.path)}
 		if crd, err := s.CRD(); crd != nil || err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v: the error is %v, want one with %q", test, err, test.want)
+			t.Errorf("%+v: error %v, want one with %q", test, err, test.want)
 		}
 	}
 }

@@ -16,12 +16,12 @@ func TestEveryStrategyCanBeDeclared(t *testing.T) {
 	for _, name := range Strategies() {
 		crd, err := Scaffold{Kind: "Foo", Group: "example.com", Plan: name, Image: "nginx"}.CRD()
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("scaffold of %s: %v", name, err)
 			continue
 		}
 		kind, err := Declared(crd)
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("declaration of %s: %v", name, err)
 			continue
 		}
 		if kind.Mapping.Strategy != name || kind.Mapping.NameLabel != apis.LabelApp || name.WithoutReplicas() != (kind.ReplicasPath == nil) {
@@ -43,14 +43,14 @@ func TestEveryStrategyCanBeDeclared(t *testing.T) {
 func TestUnknownStrategy(t *testing.T) {
 	for _, name := range []Strategy{"", "jobs"} {
 		if rules, known := name.rules(); known || !reflect.DeepEqual(rules, strategyRules{}) || name.WithoutReplicas() || name.OwnsPods() {
-			t.Errorf("the strategy %q is known", name)
+			t.Errorf("the unknown strategy %q is treated as known", name)
 		}
 	}
 	if StrategyDeployment.OwnsPods() || !StrategyPods.OwnsPods() {
-		t.Error("a Deployment stands between an object and its pods in the strategy deployment alone")
+		t.Error("OwnsPods must be true for pods, and false for deployment")
 	}
 	if _, err := (Scaffold{Kind: "Foo", Group: "example.com", Plan: "jobs", Image: "nginx"}).CRD(); err == nil ||
 		!strings.HasPrefix(err.Error(), `invalid plan "jobs": it must be pods, `) {
-		t.Errorf("a CRD of an unknown plan: %v", err)
+		t.Errorf("scaffold with an unknown plan: error %v", err)
 	}
 }

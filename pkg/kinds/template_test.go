@@ -34,12 +34,12 @@ func TestTemplate(t *testing.T) {
 		template, err := Template(test.kind, obj)
 		if test.want == "" {
 			if err == nil {
-				t.Errorf("%s %s has the template %+v", test.kind.Kind, test.object, template)
+				t.Errorf("%s %s: template %+v, want an error", test.kind.Kind, test.object, template)
 			}
 			continue
 		}
 		if err != nil || len(template.Spec.Containers) != 1 || template.Spec.Containers[0].Image != test.want {
-			t.Errorf("%s %s has %+v, %v; want the image %s", test.kind.Kind, test.object, template, err, test.want)
+			t.Errorf("%s %s: template %+v, error %v; want the image %s", test.kind.Kind, test.object, template, err, test.want)
 			continue
 		}
 		want := map[string]string{apis.AnnotationRestartedAt: "noon"}
@@ -65,35 +65,35 @@ func TestTemplateHash(t *testing.T) {
 		want   string
 	}{
 		{"a template", ImoocPod(), template, "", "368ea137f1e715e0"},
-		{"another", ImoocPod(), another, "", "7cab0317d5ed5a27"},
-		{"none", ImoocPod(), "spec: {}", "", "d37febed92a19fa6"},
-		{"an invalid one", ImoocPod(), "spec: {template: small}", "", ""},
-		{"restarted, which a kind with a template has in there", ImoocPod(), template, "noon", "368ea137f1e715e0"},
+		{"another template", ImoocPod(), another, "", "7cab0317d5ed5a27"},
+		{"no template", ImoocPod(), "spec: {}", "", "d37febed92a19fa6"},
+		{"an invalid template", ImoocPod(), "spec: {template: small}", "", ""},
+		{"restarted, with a template", ImoocPod(), template, "noon", "368ea137f1e715e0"},
 		{"an image", MyDaemonSet(), "spec: {image: a}", "", "374d583938eb1b16"},
-		{"restarted", MyDaemonSet(), "spec: {image: a}", "noon", "81a520a73860a6e8"},
-		{"an image that is the default", AppService(), "spec: {deploymentName: a}", "", "3042addb4df3eeeb"},
-		{"the same in words", AppService(), "spec: {deploymentName: b, image: nginx}", "", "3042addb4df3eeeb"},
+		{"restarted, without a template", MyDaemonSet(), "spec: {image: a}", "noon", "81a520a73860a6e8"},
+		{"the default image", AppService(), "spec: {deploymentName: a}", "", "3042addb4df3eeeb"},
+		{"the default image, set in the object", AppService(), "spec: {deploymentName: b, image: nginx}", "", "3042addb4df3eeeb"},
 	} {
 		obj := object(t, test.object)
 		if test.at != "" {
 			obj.SetAnnotations(map[string]string{apis.AnnotationRestartedAt: test.at})
 		}
 		if got := TemplateHash(test.kind, obj); got != test.want {
-			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+			t.Errorf("%s: TemplateHash = %s, want %s", test.name, got, test.want)
 		}
 	}
 }
 
 // Template removes labels and annotations of the controller, because they link a pod to its object. It
 // also removes nulls, so that labels can be added.
-func TestTemplateHasNothingOfTheControllersOwn(t *testing.T) {
+func TestTemplateDropsControllerMetadata(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		metadata string
 		labels   int
 	}{
 		"labels and annotations": {"{labels: {app: mine, imoocpod.dev/bypasses: x, imoocpod.dev/slot: '7', imoocpod.dev/owner-uid: y}, annotations: {note: mine, imoocpod.dev/anything: z}}", 1},
-		"labels alone":           {"{labels: {app: mine, imoocpod.dev/template-hash: x}, annotations: null}", 1},
+		"only labels":            {"{labels: {app: mine, imoocpod.dev/template-hash: x}, annotations: null}", 1},
 		"null":                   {"null", 0},
 		"null labels":            {"{labels: null}", 0},
 	} {
@@ -135,15 +135,15 @@ func TestTemplateOfADeclaredKind(t *testing.T) {
 		obj := object(t, test.object)
 		hash := TemplateHash(kind, obj)
 		if other, again := seen[hash]; again {
-			t.Errorf("%s has the hash of %s", name, other)
+			t.Errorf("%s has the same template hash as %s", name, other)
 		}
 		seen[hash] = name
 		template, err := Template(kind, obj)
 		if err != nil || len(template.Spec.Containers) != 1 {
-			t.Fatalf("%s: %+v (%v)", name, template, err)
+			t.Fatalf("%s: template %+v (%v), want one container", name, template, err)
 		}
 		if c := template.Spec.Containers[0]; len(c.Command) != test.command || len(c.Env) != test.env {
-			t.Errorf("%s: the container runs %v with the environment %v", name, c.Command, c.Env)
+			t.Errorf("%s: command %v, environment %v; want %d and %d entries", name, c.Command, c.Env, test.command, test.env)
 		}
 	}
 }

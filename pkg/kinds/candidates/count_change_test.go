@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestStep(t *testing.T) {
+func TestCountChange(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		word    string
@@ -38,20 +38,20 @@ func TestStep(t *testing.T) {
 	} {
 		c, err := ParseCountChange(test.word)
 		if err != nil {
-			t.Errorf("%s: %v", test.word, err)
+			t.Errorf("ParseCountChange(%s): %v", test.word, err)
 			continue
 		}
 		got, err := c.From(test.from)
 		if test.refused == "" && err != nil || test.refused != "" && (err == nil || err.Error() != test.refused) {
-			t.Errorf("%s from %d: %v, want %q", test.word, test.from, err, test.refused)
+			t.Errorf("%s from %d: error %v, want %q", test.word, test.from, err, test.refused)
 		}
 		if got != test.want {
-			t.Errorf("%s from %d is %d, want %d", test.word, test.from, got, test.want)
+			t.Errorf("%s from %d = %d, want %d", test.word, test.from, got, test.want)
 		}
 	}
 	for _, word := range []string{"", "+", "-", "%", "+%", "two", "1.5", "50 %", " 1", "1 ", "--1", "+-1", "1%%", "0x1", "1e3", "1_000", "-101%", "2147483648", "-2147483649", "99999999999999999999%"} {
 		if c, err := ParseCountChange(word); err == nil {
-			t.Errorf("%q was read as %s", word, c)
+			t.Errorf("ParseCountChange(%q) = %s, want an error", word, c)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func FuzzParseCountChange(f *testing.F) {
 			return
 		}
 		if again, err := ParseCountChange(c.String()); err != nil || again != c {
-			t.Fatalf("%q is written as %q, which is read as %v, %v", word, c, again, err)
+			t.Fatalf("ParseCountChange(%q) = %q, which parses as %v, %v", word, c, again, err)
 		}
 		to, err := c.From(from)
 		if err != nil {
@@ -75,7 +75,7 @@ func FuzzParseCountChange(f *testing.F) {
 		}
 		n := int64(to)
 		if n < 0 || c.by >= 0 && n < from || c.by <= 0 && n > from || c.by != 0 && from != 0 && n == from {
-			t.Errorf("%s from %d is %d", c, from, n)
+			t.Errorf("%s from %d = %d: negative, unchanged, or in the wrong direction", c, from, n)
 		}
 	})
 }

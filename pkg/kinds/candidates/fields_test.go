@@ -61,25 +61,25 @@ func TestCandidatesAreBounded(t *testing.T) {
 	self["properties"] = properties
 	got := Fields(self, nil)
 	if len(got) != maxFields || got[0].Path.String() != ".spec.size" || got[1].Path.String() != ".spec.a.size" {
-		t.Errorf("got %d candidates, %v first", len(got), got[:2])
+		t.Errorf("got %d candidates, %v first; want %d, .spec.size and .spec.a.size first", len(got), got[:2], maxFields)
 	}
 	delete(properties, "size")
 	if got := Fields(self, nil); got != nil {
-		t.Errorf("got %v", got)
+		t.Errorf("candidates without an integer field = %v, want none", got)
 	}
 	chain := map[string]any{"replicas": int64(1)}
 	for range 50 {
 		chain = map[string]any{"replicas": int64(1), "x": chain}
 	}
 	if got := Fields(nil, map[string]any{"spec": chain}); len(got) != MaxDepth {
-		t.Errorf("got %d candidates, down to %s", len(got), got[len(got)-1].Path)
+		t.Errorf("got %d candidates of nested objects, down to %s, want %d", len(got), got[len(got)-1].Path, MaxDepth)
 	}
 	long := make([]any, 20_000)
 	for i := range long {
 		long[i] = map[string]any{"name": "same", "count": int64(1)}
 	}
 	if got := Fields(nil, map[string]any{"spec": map[string]any{"list": long}}); len(got) != maxFields {
-		t.Errorf("got %d candidates of a long list", len(got))
+		t.Errorf("got %d candidates of a long list, want %d", len(got), maxFields)
 	}
 }
 
@@ -92,11 +92,11 @@ func TestCandidatesCanBeWritten(t *testing.T) {
 		for _, f := range Fields(nil, obj) {
 			p, err := fieldpath.ParsePath(f.Path.String())
 			if err != nil || !reflect.DeepEqual(p, f.Path) {
-				t.Fatalf("%s reads as %s, %v", f.Path, p, err)
+				t.Fatalf("ParsePath(%s) = %s, %v", f.Path, p, err)
 			}
 			n, found, err := p.Get(obj)
 			if err != nil || !found || f.Value == nil || *f.Value != n || f.Pattern {
-				t.Fatalf("%s is %d, %t, %v", f.text(), n, found, err)
+				t.Fatalf("Get of %s = %d, %t, %v, want the value of the candidate", f.text(), n, found, err)
 			}
 			if _, err := fieldpath.Patch(obj, fieldpath.Edit{Path: p, Value: int64(1)}); err != nil {
 				t.Fatal(err)
@@ -111,19 +111,19 @@ func TestLooksLikeCount(t *testing.T) {
 		numberOfInstances number_of_nodes replicaCount replicasCount shardCount shardsCount nodeCount clusterSize replicacount clustersize
 		workerReplicas readReplicas dataNodes numWorkers workerNum nodePoolSize replicasPerShard desiredReplicas scale replica`) {
 		if !looksLikeCount(name, "spec") {
-			t.Errorf("%s does not look like a count", name)
+			t.Errorf("looksLikeCount(%s) = false", name)
 		}
 	}
 	for name := range strings.FieldsSeq(`minReplicas maxReplicas minreplicas maxreplicas parallelism port ports portCount backupCount poolSize queueSize
 		blockSize readIOThreadCount revisionHistoryLimit revisionHistoryLimitCount minReadySeconds tasksMax partitions percent priority weight
 		maxUnavailableNodes imagePreDownloadMinUpdatedReadyPods replicationFactor nodeName nodePort sized discount accounts … _`) {
 		if looksLikeCount(name, "spec") {
-			t.Errorf("%s looks like a count", name)
+			t.Errorf("looksLikeCount(%s) = true", name)
 		}
 	}
 	for _, within := range []string{"storage", "dataVolume", "gpu", "connectionPool"} {
 		if looksLikeCount("size", within) || looksLikeCount("count", within) || !looksLikeCount("replicas", within) {
-			t.Errorf("the size of %s looks like a count", within)
+			t.Errorf("within %s, size or count looks like a count, or replicas does not", within)
 		}
 	}
 }

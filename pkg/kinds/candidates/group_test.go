@@ -22,24 +22,24 @@ func TestGroup(t *testing.T) {
 	fields := []Field{{Path: pathOf(t, ".spec.vmselect.replicaCount")}, {Path: pathOf(t, ".spec.vminsert.replicaCount")}, {Path: pathOf(t, ".spec.replicas")}}
 	several := []Field{{Path: pathOf(t, `.spec.clusters[?(@.name=="a")].layout.shardsCount`)}, {Path: pathOf(t, `.spec.clusters[?(@.name=="a")].layout.replicasCount`)}}
 	for name, test := range map[string]struct {
-		candidates      []Field
-		group, want, no string
+		candidates       []Field
+		group, want, err string
 	}{
-		"an element":          {sets, "hot", `.spec.nodeSets[?(@.name=="hot")].count`, ""},
-		"a field":             {fields, "vminsert", ".spec.vminsert.replicaCount", ""},
-		"no such element":     {sets, "warm", "", `no group "warm": the groups are cold, hot`},
-		"the name of a list":  {sets, "nodeSets", "", `no group "nodeSets"`},
-		"no group at all":     {fields[2:], "spec", "", "the spec has no groups"},
-		"two counts of one":   {several, "a", "", "has several counts"},
-		"what holds a count":  {several[:1], "layout", `.spec.clusters[?(@.name=="a")].layout.shardsCount`, ""},
-		"a pattern is no one": {[]Field{{Path: pathOf(t, `.spec.nodeSets[?(@.name=="<NAME>")].count`), Pattern: true}}, "<NAME>", "", "no groups"},
+		"an element":              {sets, "hot", `.spec.nodeSets[?(@.name=="hot")].count`, ""},
+		"a field":                 {fields, "vminsert", ".spec.vminsert.replicaCount", ""},
+		"no such element":         {sets, "warm", "", `no group "warm": the groups are cold, hot`},
+		"the name of a list":      {sets, "nodeSets", "", `no group "nodeSets"`},
+		"a spec without groups":   {fields[2:], "spec", "", "the spec has no groups"},
+		"a group with two counts": {several, "a", "", "has several counts"},
+		"an inner group":          {several[:1], "layout", `.spec.clusters[?(@.name=="a")].layout.shardsCount`, ""},
+		"only a pattern":          {[]Field{{Path: pathOf(t, `.spec.nodeSets[?(@.name=="<NAME>")].count`), Pattern: true}}, "<NAME>", "", "no groups"},
 	} {
 		path, err := Group(test.candidates, test.group)
 		switch {
-		case test.no == "" && (err != nil || path.String() != test.want):
-			t.Errorf("%s: %s (%v), want %s", name, path, err, test.want)
-		case test.no != "" && (err == nil || !strings.Contains(err.Error(), test.no)):
-			t.Errorf("%s: %s (%v), want an error with %q", name, path, err, test.no)
+		case test.err == "" && (err != nil || path.String() != test.want):
+			t.Errorf("%s: Group = %s, %v, want %s", name, path, err, test.want)
+		case test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)):
+			t.Errorf("%s: Group = %s, %v, want an error with %q", name, path, err, test.err)
 		}
 	}
 }
@@ -52,28 +52,28 @@ func TestTotal(t *testing.T) {
 		candidates []Field
 		want       int32 // -1 if it is unknown
 	}{
-		"none":                     {nil, -1},
-		"none with a value":        {[]Field{{Path: pathOf(t, ".spec.replicas")}}, -1},
-		"one":                      {[]Field{of(".spec.replicas", 3)}, 3},
-		"zero":                     {[]Field{of(".spec.replicas", 0)}, 0},
-		"groups":                   {[]Field{of(".spec.a.replicas", 3), of(".spec.b.replicas", 2)}, 5},
-		"shards of replicas":       {[]Field{of(".spec.shards", 3), of(".spec.replicas", 2)}, 6},
-		"shards alone":             {[]Field{of(".spec.shards", 3)}, 3},
-		"shards of another group":  {[]Field{of(".spec.a.shards", 3), of(".spec.b.replicas", 2)}, 5},
-		"no shards, as not shared": {[]Field{of(".spec.shards", 0), of(".spec.replicas", 2)}, 2},
-		"clusters of a list": {[]Field{
+		"no candidates":           {nil, -1},
+		"no value":                {[]Field{{Path: pathOf(t, ".spec.replicas")}}, -1},
+		"one count":               {[]Field{of(".spec.replicas", 3)}, 3},
+		"a count of zero":         {[]Field{of(".spec.replicas", 0)}, 0},
+		"groups":                  {[]Field{of(".spec.a.replicas", 3), of(".spec.b.replicas", 2)}, 5},
+		"shards and replicas":     {[]Field{of(".spec.shards", 3), of(".spec.replicas", 2)}, 6},
+		"only shards":             {[]Field{of(".spec.shards", 3)}, 3},
+		"shards of another group": {[]Field{of(".spec.a.shards", 3), of(".spec.b.replicas", 2)}, 5},
+		"zero shards":             {[]Field{of(".spec.shards", 0), of(".spec.replicas", 2)}, 2},
+		"clusters in a list": {[]Field{
 			of(`.spec.clusters[?(@.name=="a")].layout.replicasCount`, 2), of(`.spec.clusters[?(@.name=="a")].layout.shardsCount`, 3),
 			of(`.spec.clusters[?(@.name=="b")].layout.replicasCount`, 1),
 		}, 7},
-		"less than none":   {[]Field{of(".spec.replicas", -1)}, -1},
-		"more than can be": {[]Field{of(".spec.shards", 1<<30), of(".spec.replicas", 1<<30)}, -1},
+		"negative count": {[]Field{of(".spec.replicas", -1)}, -1},
+		"too high":       {[]Field{of(".spec.shards", 1<<30), of(".spec.replicas", 1<<30)}, -1},
 	} {
 		got := int32(-1)
 		if total := Total(test.candidates); total != nil {
 			got = *total
 		}
 		if got != test.want {
-			t.Errorf("%s: %d, want %d", name, got, test.want)
+			t.Errorf("%s: Total = %d, want %d", name, got, test.want)
 		}
 	}
 }

@@ -10,10 +10,10 @@ func TestPathWithPlaceholder(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{`.spec.pools[?(@.name=="KEY")].size`, `.spec.pools["KEY"].size`} {
 		if _, err := ParsePath(strings.ReplaceAll(path, "KEY", Unknown)); err == nil || !strings.Contains(err.Error(), "replace "+Unknown+" with the key") {
-			t.Errorf("%s with the placeholder: %v", path, err)
+			t.Errorf("%s with the placeholder: error %v, want one that names it", path, err)
 		}
 		if _, err := ParsePath(path); err != nil {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("ParsePath(%s): %v", path, err)
 		}
 	}
 }
@@ -27,7 +27,7 @@ func TestRemarks(t *testing.T) {
 		" (new list element: replace " + Unknown + " with its key, at most 9)": {Pattern: true, Maximum: new(int64(9))},
 	} {
 		if got := f.Remarks(); got != want {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("Remarks() = %q, want %q", got, want)
 		}
 	}
 }

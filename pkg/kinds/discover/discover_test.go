@@ -33,7 +33,7 @@ func TestKinds(t *testing.T) {
 	for _, kind := range found {
 		names = append(names, kind.CRD())
 		if kind.Clusterwide != (kind.Kind == "Zoo") {
-			t.Errorf("%s is in no namespace: %t", kind, kind.Clusterwide)
+			t.Errorf("%s: Clusterwide = %t", kind, kind.Clusterwide)
 		}
 	}
 	want := []string{
@@ -41,12 +41,12 @@ func TestKinds(t *testing.T) {
 		"daemonsets.apps", "deployments.apps", "replicasets.apps", "statefulsets.apps", "sets.example.com",
 	}
 	if !errors.Is(err, s.partial) || !slices.Equal(names, want) {
-		t.Errorf("it finds %v, %v, want %v", names, err, want)
+		t.Errorf("Kinds = %v, %v, want %v and the error of the group", names, err, want)
 	}
 	s.more = nil
 	s.Fail(apiserver.Path("/api"), apiserver.Fault{Err: down()})
 	if found, err := s.finder().Kinds(); len(found) > 0 || err == nil {
-		t.Errorf("where nothing answers, it finds %v, %v", found, err)
+		t.Errorf("server that does not respond: Kinds = %v, %v, want an error", found, err)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestCostOfKinds(t *testing.T) {
 			}
 		}
 		if lists := s.count(apiserver.Path("/apis/example.com/")); err != nil || scaled != size || lists != 1 {
-			t.Errorf("%d kinds after %d lists, %v", scaled, lists, err)
+			t.Errorf("%d kinds with /scale after %d lists, error %v; want %d kinds after 1 list", scaled, lists, err, size)
 		}
 	}
 }

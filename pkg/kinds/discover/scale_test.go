@@ -19,7 +19,7 @@ func TestScale(t *testing.T) {
 	sets := s.dynamic.Resource(set().Resource).Namespace("ns")
 	scale, err := GetScale(t.Context(), sets, "x")
 	if err != nil || scale.Spec.Replicas != 3 || scale.Status.Replicas != 2 {
-		t.Errorf("read: %+v, %v", scale, err)
+		t.Errorf("GetScale = %+v, %v", scale, err)
 	}
 	for version, want := range map[string]string{
 		"":                     `{"spec":{"replicas":4}}`,
@@ -29,14 +29,14 @@ func TestScale(t *testing.T) {
 		scale, err := SetScale(t.Context(), sets, "x", 4, version, []string{metav1.DryRunAll})
 		patches := s.Requests(apiserver.On("patch", "sets/scale"))
 		if err != nil || scale.Spec.Replicas != 4 || len(patches) != 1 || string(patches[0].Body) != want {
-			t.Fatalf("set at version %q: %+v by %+v, %v", version, scale, patches, err)
+			t.Fatalf("SetScale at version %q = %+v, %v by the patches %+v, want the patch %s", version, scale, err, patches, want)
 		}
 		query := patches[0].Query
 		if query.Get("fieldManager") != kinds.FieldManager || !slices.Equal(query["dryRun"], []string{metav1.DryRunAll}) {
-			t.Errorf("the options are %v", query)
+			t.Errorf("patch options = %v, want the field manager and a dry run", query)
 		}
 	}
 	if _, err := toScale(parse(t, "spec: {replicas: many}").Object); err == nil {
-		t.Error("a count that is a word can be read")
+		t.Error("toScale accepted a count that is a string")
 	}
 }

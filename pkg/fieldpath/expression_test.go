@@ -52,15 +52,15 @@ func TestExpressionHolds(t *testing.T) {
 	} {
 		e, err := ParseExpression(word)
 		if err != nil {
-			t.Errorf("%s: %v", word, err)
+			t.Errorf("ParseExpression(%s): %v", word, err)
 			continue
 		}
 		if text, err := e.MarshalText(); err != nil || string(text) != word || e.String() != word {
-			t.Errorf("%s is shown as %s, and in JSON as %s", word, e, text)
+			t.Errorf("%s is formatted as %s, and in JSON as %s", word, e, text)
 		}
 		holds, err := e.Holds(objects.Parse(t, rollout))
 		if holds != want.holds || (err == nil) != (want.err == "") || err != nil && !strings.Contains(err.Error(), want.err) {
-			t.Errorf("%s holds: %t (%v), want %+v", word, holds, err, want)
+			t.Errorf("Holds of %s = %t, %v, want %+v", word, holds, err, want)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func TestParseExpressionRefuses(t *testing.T) {
 		"{.status.pools[a}=3": `read "{.status.pools[a}"`,
 	} {
 		if e, err := ParseExpression(word); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q reads as %+v (%v), want %q", word, e, err, want)
+			t.Errorf("ParseExpression(%q) = %+v, %v, want an error with %q", word, e, err, want)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func FuzzParseExpression(f *testing.F) {
 			return
 		}
 		if e.String() != word || !strings.HasPrefix(word, e.Path) {
-			t.Errorf("%q reads as %q", word, e.Path)
+			t.Errorf("ParseExpression(%q) has the path %q", word, e.Path)
 		}
 		_, _ = e.Holds(obj)
 	})

@@ -63,7 +63,7 @@ func TestManager(t *testing.T) {
 			at = time.Date(2026, 1, 1, 10, 0, want.second, 0, time.UTC)
 		}
 		if manager, since := path.Manager(obj); manager != want.manager || !since.Equal(at) {
-			t.Errorf("%s was set by %q at %s, want %q at %s", word, manager, since, want.manager, at)
+			t.Errorf("Manager of %s = %q at %s, want %q at %s", word, manager, since, want.manager, at)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestRecorded(t *testing.T) {
 		`{".": {}, "f:a": {".": {}, "f:b": {}, "f:c": {}}, "f:d": {"f:e": {}, "f:f": {"f:g": {}}}}`: 4, "{}": 0, "[": 0,
 	} {
 		if got := Recorded(metav1.ManagedFieldsEntry{FieldsV1: metav1.NewFieldsV1(fields)}).Size(); got != want {
-			t.Errorf("%s has %d fields, want %d", fields, got, want)
+			t.Errorf("Recorded(%s) has %d fields, want %d", fields, got, want)
 		}
 	}
 }

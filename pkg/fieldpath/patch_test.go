@@ -70,7 +70,7 @@ func TestPatchRefuses(t *testing.T) {
 		}
 	}
 	if patch, err := Patch(nil, Edit{parse(t, ".spec.replicas"), int64(9)}); err == nil {
-		t.Errorf("the patch for nothing is %s", patch)
+		t.Errorf("patch for a nil object = %s, want an error", patch)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestPatchOfEdits(t *testing.T) {
 			want += "," + row.want
 		}
 		if want += "]"; err != nil || string(patch) != want {
-			t.Errorf("%v in %s is\n%s, %v, want\n%s", row.edits, row.obj, patch, err, want)
+			t.Errorf("patch for the edits %v of %s is\n%s, %v, want\n%s", row.edits, row.obj, patch, err, want)
 			continue
 		}
 		after, err := apply(patch, obj)
@@ -114,16 +114,16 @@ func TestPatchOfEdits(t *testing.T) {
 			}
 		}
 		if !reflect.DeepEqual(obj, after) {
-			t.Errorf("%v in %s makes %v, and the patch %v", row.edits, row.obj, obj, after)
+			t.Errorf("the edits %v of %s result in %v, but the patch results in %v", row.edits, row.obj, obj, after)
 		}
 	}
 	for _, value := range []any{"1", nil} {
 		edit := Edit{parse(t, ".spec.sets[0].count.a.b"), value}
 		if patch, err := Patch(objects.Parse(t, cluster), edit); err == nil {
-			t.Errorf("through a number the patch is %s", patch)
+			t.Errorf("patch through a number = %s, want an error", patch)
 		}
 		if err := edit.Apply(objects.Parse(t, cluster)); err == nil {
-			t.Errorf("%v was set through a number", value)
+			t.Errorf("Apply set %v through a number", value)
 		}
 	}
 }
@@ -204,7 +204,7 @@ func container(value any) bool {
 }
 
 // A patch changes only the value at its path, like Apply. Formatting and parsing do not change a path.
-func TestPatchChangesThatValueAndNothingElse(t *testing.T) {
+func TestPatchChangesOnlyItsValue(t *testing.T) {
 	t.Parallel()
 	patched := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -215,13 +215,13 @@ func TestPatchChangesThatValueAndNothingElse(t *testing.T) {
 		steps := descend(t, spec, []Step{{Name: "spec"}})
 		p, err := ParsePath(Path{steps}.String())
 		if err != nil || !reflect.DeepEqual(p.Steps, steps) {
-			t.Fatalf("%s reads as %s, %v", Path{steps}, p, err)
+			t.Fatalf("ParsePath(%s) = %s, %v", Path{steps}, p, err)
 		}
 		n := rapid.Int64Range(-1<<53, 1<<53).Draw(t, "count")
 		before := runtime.DeepCopyJSON(obj)
 		patch, err := Patch(obj, Edit{p, n})
 		if !reflect.DeepEqual(obj, before) {
-			t.Fatalf("making the patch changed the object from\n%v to\n%v", before, obj)
+			t.Fatalf("Patch changed the object from\n%v to\n%v", before, obj)
 		}
 		if err != nil {
 			return
@@ -229,16 +229,16 @@ func TestPatchChangesThatValueAndNothingElse(t *testing.T) {
 		patched++
 		got, err := apply(patch, obj)
 		if err != nil {
-			t.Fatalf("%s does not apply: %v", patch, err)
+			t.Fatalf("patch %s does not apply: %v", patch, err)
 		}
 		if is, found, err := p.Get(got); err != nil || !found || is != n {
-			t.Fatalf("%s is %d, %t, %v after %s, want %d", p, is, found, err, patch, n)
+			t.Fatalf("Get of %s = %d, %t, %v after the patch %s, want %d", p, is, found, err, patch, n)
 		}
 		if err := (Edit{p, n}).Apply(before); err != nil || !reflect.DeepEqual(got, before) {
-			t.Fatalf("%s for %s gives\n%v, want\n%v (%v)", patch, p, got, before, err)
+			t.Fatalf("patch %s for %s results in\n%v, want\n%v (%v)", patch, p, got, before, err)
 		}
 	})
 	if patched == 0 {
-		t.Error("there was no patch")
+		t.Error("no random edit resulted in a patch")
 	}
 }

@@ -49,14 +49,14 @@ func TestParsePath(t *testing.T) {
 	} {
 		p, err := ParsePath(s)
 		if err != nil {
-			t.Errorf("%v", err)
+			t.Errorf("ParsePath(%s): %v", s, err)
 			continue
 		}
 		if p.String() != want {
-			t.Errorf("%s reads as %s, want %s", s, p, want)
+			t.Errorf("ParsePath(%s) = %s, want %s", s, p, want)
 		}
 		if again, err := ParsePath(p.String()); err != nil || !reflect.DeepEqual(again.Steps, p.Steps) {
-			t.Errorf("%s reads as %v, %v", p, again, err)
+			t.Errorf("ParsePath(%s) = %v, %v, want the same steps", p, again, err)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func TestParsePathRefuses(t *testing.T) {
 		".spec.a\xff":                            "UTF-8",
 	} {
 		if p, err := ParsePath(s); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s reads as %v with the error %v, want %q", s, p, err, want)
+			t.Errorf("ParsePath(%s) = %v, %v, want an error with %q", s, p, err, want)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func FuzzParsePath(f *testing.F) {
 		}
 		again, err := ParsePath(p.String())
 		if err != nil || !reflect.DeepEqual(again.Steps, p.Steps) || again.String() != p.String() {
-			t.Errorf("%q reads as %q, which reads as %q, %v", s, p, again, err)
+			t.Errorf("ParsePath(%q) = %q, which parses as %q, %v", s, p, again, err)
 		}
 		if _, _, err := p.Get(obj); err == nil {
 			_, _ = Patch(obj, Edit{p, int64(1)}) // must not panic
@@ -214,25 +214,25 @@ func TestGet(t *testing.T) {
 	} {
 		n, found, err := parse(t, path).Get(objects.Parse(t, cluster))
 		if n != want.n || found != want.found || (err == nil) != (want.err == "") || err != nil && !strings.Contains(err.Error(), want.err) {
-			t.Errorf("%s is %d, %t, %v, want %+v", path, n, found, err, want)
+			t.Errorf("Get of %s = %d, %t, %v, want %+v", path, n, found, err, want)
 		}
 	}
 	for _, obj := range []map[string]any{nil, {}, {"spec": nil}, {"spec": map[string]any{}}} {
 		if n, found, err := parse(t, ".spec.replicas").Get(obj); n != 0 || found || err != nil {
-			t.Errorf("got %d, %t, %v from %v", n, found, err, obj)
+			t.Errorf("Get = %d, %t, %v from %v, want no value", n, found, err, obj)
 		}
 	}
 	for value, want := range map[float64]int64{4: 4, -2: -2, math.MinInt64: math.MinInt64, 1 << 62: 1 << 62} {
 		if n, found, err := parse(t, ".spec.n").Get(map[string]any{"spec": map[string]any{"n": value}}); n != want || !found || err != nil {
-			t.Errorf("%g is %d, %t, %v", value, n, found, err)
+			t.Errorf("Get of %g = %d, %t, %v, want %d", value, n, found, err, want)
 		}
 	}
 	for _, value := range []float64{0.5, math.NaN(), math.Inf(1), math.Inf(-1), 1 << 63, -1 << 64} {
 		if n, _, err := parse(t, ".spec.n").Get(map[string]any{"spec": map[string]any{"n": value}}); err == nil {
-			t.Errorf("%g is %d", value, n)
+			t.Errorf("Get of %g = %d, want an error", value, n)
 		}
 	}
 	if _, _, err := (Path{}).Get(objects.Parse(t, cluster)); err == nil {
-		t.Error("a path that is none led to something")
+		t.Error("Get of an empty path returned no error")
 	}
 }

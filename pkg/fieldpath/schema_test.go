@@ -21,13 +21,13 @@ func TestSchemaOf(t *testing.T) {
   "lamp":{"description":"it","x-kubernetes-group-version-kind":[{"group":"example.com","version":"v1","kind":"Lamp"}]}}}}`
 	found, err := SchemaOf([]byte(document), lamp)
 	if err != nil || found["description"] != "it" {
-		t.Errorf("got %v, %v", found, err)
+		t.Errorf("schema of Lamp = %v, %v", found, err)
 	}
 	if _, err := SchemaOf([]byte(document), schema.GroupVersionKind{Version: "v1", Kind: "Lamp"}); !errors.Is(err, errNoSchema) {
-		t.Errorf("a kind that is not there: %v", err)
+		t.Errorf("missing kind: error %v, want errNoSchema", err)
 	}
 	if _, err := SchemaOf([]byte("<html>"), lamp); err == nil || errors.Is(err, errNoSchema) {
-		t.Errorf("what is no JSON: %v", err)
+		t.Errorf("invalid JSON: error %v, want an error other than errNoSchema", err)
 	}
 }
 
@@ -45,7 +45,7 @@ func TestTypedThroughReferences(t *testing.T) {
 	}
 	for path, want := range map[string]any{".spec.selector.matchLabels.version": "1", ".spec.size": "1", ".spec.gone.a": int64(1)} {
 		if got, err := parse(t, path).Typed(found, "1"); err != nil || got != want {
-			t.Errorf("%s: got %#v, %v; want %#v", path, got, err, want)
+			t.Errorf("Typed of %s = %#v, %v, want %#v", path, got, err, want)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func TestObject(t *testing.T) {
 		{nil, []string{"a"}, nil},
 	} {
 		if got := Object(row.of, row.names...); !reflect.DeepEqual(got, row.want) {
-			t.Errorf("%v in %v is %v, want %v", row.names, row.of, got, row.want)
+			t.Errorf("fields %v of %v = %v, want %v", row.names, row.of, got, row.want)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func TestStrings(t *testing.T) {
 		{nil, nil},
 	} {
 		if got := Strings(row.value); !reflect.DeepEqual(got, row.want) {
-			t.Errorf("%v is %q, want %q", row.value, got, row.want)
+			t.Errorf("Strings(%v) = %q, want %q", row.value, got, row.want)
 		}
 	}
 }

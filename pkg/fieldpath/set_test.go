@@ -8,7 +8,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 )
 
-func TestPut(t *testing.T) {
+func TestSet(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ object, path, want, err string }{
 		{`{}`, ".spec.replicas", `{"spec":{"replicas":5}}`, ""},
@@ -36,9 +36,9 @@ func TestPut(t *testing.T) {
 		obj := objects.Parse(t, test.object)
 		switch err := path.Set(obj, int64(5)); {
 		case fmt.Sprint(err) != test.err && (err != nil || test.err != ""):
-			t.Errorf("%s in %s: %v, want %q", test.path, test.object, err, test.err)
+			t.Errorf("Set %s in %s: error %v, want %q", test.path, test.object, err, test.err)
 		case err == nil && !reflect.DeepEqual(obj, objects.Parse(t, test.want)):
-			t.Errorf("%s in %s: %v, want %s", test.path, test.object, obj, test.want)
+			t.Errorf("Set %s in %s: object %v, want %s", test.path, test.object, obj, test.want)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func TestTyped(t *testing.T) {
 		path := parse(t, test.path)
 		got, err := path.Typed(schema, test.word)
 		if !reflect.DeepEqual(got, test.want) || (err != nil || test.err != "") && fmt.Sprint(err) != test.err {
-			t.Errorf("%s=%s is %#v (%v), want %#v (%s)", test.path, test.word, got, err, test.want, test.err)
+			t.Errorf("Typed of %s=%s = %#v, %v, want %#v, %s", test.path, test.word, got, err, test.want, test.err)
 		}
 	}
 }
@@ -106,12 +106,12 @@ func TestParseSetting(t *testing.T) {
 	} {
 		path, word, err := ParseSetting(pair)
 		if err != nil || path.String() != want[0] || word != want[1] {
-			t.Errorf("%s is %s and %q (%v), want %q", pair, path, word, err, want)
+			t.Errorf("ParseSetting(%s) = %s, %q, %v, want %q", pair, path, word, err, want)
 		}
 	}
 	for _, pair := range []string{"", ".spec.a", "=b", ".status.a=b", ".spec=b", `.spec["a=b"]`, ".spec[=b", ".spec.sets[*].a=b"} {
 		if path, word, err := ParseSetting(pair); err == nil {
-			t.Errorf("%s is %s and %q", pair, path, word)
+			t.Errorf("ParseSetting(%s) = %s, %q, want an error", pair, path, word)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func FuzzParseSetting(f *testing.F) {
 		}
 		again, sameValue, err := ParseSetting(path.String() + "=" + value)
 		if err != nil || again.String() != path.String() || sameValue != value {
-			t.Errorf("%q reads as %s and %q, which reads as %s and %q (%v)", pair, path, value, again, sameValue, err)
+			t.Errorf("ParseSetting(%q) = %s, %q, which parses as %s, %q, %v", pair, path, value, again, sameValue, err)
 		}
 	})
 }

@@ -12,21 +12,21 @@ func TestWrites(t *testing.T) {
 		subresource, fields string
 		spec, status        bool
 	}{
-		"the status":           {"status", "{}", false, true},
-		"the count":            {"scale", "{}", true, false},
-		"another subresource":  {"ephemeralcontainers", `{"f:spec":{}}`, false, false},
-		"nothing is recorded":  {"", "", true, false},
-		"nonsense is recorded": {"", "[", true, false},
-		"labels":               {"", `{"f:metadata":{},"f:apiVersion":{},"f:kind":{}}`, false, false},
-		"the spec":             {"", `{"f:metadata":{},"f:spec":{}}`, true, false},
-		"both":                 {"", `{"f:spec":{},"f:status":{}}`, true, true},
+		"status subresource":  {"status", "{}", false, true},
+		"scale subresource":   {"scale", "{}", true, false},
+		"another subresource": {"ephemeralcontainers", `{"f:spec":{}}`, false, false},
+		"no recorded fields":  {"", "", true, false},
+		"invalid JSON":        {"", "[", true, false},
+		"only metadata":       {"", `{"f:metadata":{},"f:apiVersion":{},"f:kind":{}}`, false, false},
+		"spec":                {"", `{"f:metadata":{},"f:spec":{}}`, true, false},
+		"spec and status":     {"", `{"f:spec":{},"f:status":{}}`, true, true},
 	} {
 		entry := metav1.ManagedFieldsEntry{Subresource: test.subresource}
 		if test.fields != "" {
 			entry.FieldsV1 = metav1.NewFieldsV1(test.fields)
 		}
 		if spec, status := Writes(entry); spec != test.spec || status != test.status {
-			t.Errorf("%s: the spec %t, the status %t", name, spec, status)
+			t.Errorf("%s: Writes = %t, %t, want spec %t, status %t", name, spec, status, test.spec, test.status)
 		}
 	}
 }
@@ -41,6 +41,6 @@ func TestLastWrites(t *testing.T) {
 		{Manager: "earlier", Time: at(10)}, {Manager: "latest", Subresource: "status", Time: at(35)},
 	})
 	if spec == nil || status == nil || spec.Manager != "user" || !spec.Time.Equal(at(20)) || status.Manager != "latest" || !status.Time.Equal(at(35)) {
-		t.Errorf("the last writes are %+v and %+v", spec, status)
+		t.Errorf("last write of the spec %+v and of the status %+v, want user and latest", spec, status)
 	}
 }

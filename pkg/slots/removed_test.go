@@ -23,7 +23,7 @@ func TestParseRemoved(t *testing.T) {
 		strings.Repeat(" ", MaxRemovedText-1) + "1": "1",
 	} {
 		if got, err := ParseRemoved(text); err != nil || got.String() != want {
-			t.Errorf("%.40q is %.40q (%v), want %.40q", text, got, err, want)
+			t.Errorf("ParseRemoved(%.40q) = %.40q, %v, want %.40q", text, got, err, want)
 		}
 	}
 	for text, want := range map[string]string{
@@ -32,7 +32,7 @@ func TestParseRemoved(t *testing.T) {
 		many(MaxRemoved + 1): "it lists 1001 slots", strings.Repeat(" ", MaxRemovedText) + "1": "it is longer than 11000 bytes",
 	} {
 		if got, err := ParseRemoved(text); err == nil || !strings.Contains(err.Error(), want) || got != nil {
-			t.Errorf("%.40q is %.40q (%v), want an error with %q", text, got, err, want)
+			t.Errorf("ParseRemoved(%.40q) = %.40q, %v, want an error with %q", text, got, err, want)
 		}
 	}
 }
@@ -40,17 +40,17 @@ func TestParseRemoved(t *testing.T) {
 func TestRemovedWith(t *testing.T) {
 	r, err := Removed{1, 4}.With(0, 9, 4)
 	if err != nil || r.String() != "0,1,4,9" {
-		t.Errorf("got %s (%v)", r, err)
+		t.Errorf("With(0, 9, 4) = %s, %v, want 0,1,4,9", r, err)
 	}
 	full := make(Removed, MaxRemoved)
 	for i := range full {
 		full[i] = Slot(i)
 	}
 	if _, err := full.With(5); err != nil {
-		t.Errorf("a slot that is removed already: %v", err)
+		t.Errorf("With a slot that is already removed: error %v", err)
 	}
 	if _, err := full.With(MaxRemoved); err == nil || err.Error() != "1001 slots would be removed, and at most 1000 can be" {
-		t.Errorf("one too many: %v", err)
+		t.Errorf("With one slot too many: error %v", err)
 	}
 }
 
@@ -65,15 +65,15 @@ func TestWantedSlots(t *testing.T) {
 		n := rapid.Int32Range(0, 8).Draw(t, "n")
 		wanted := lowest(n, removed)
 		if got := slices.Collect(removed.Wanted(n)); !slices.Equal(got, wanted) {
-			t.Fatalf("%d slots without %s are %v, want %v", n, removed, got, wanted)
+			t.Fatalf("Wanted slots of %d pods without %s = %v, want %v", n, removed, got, wanted)
 		}
 		for s := range Slot(20) {
 			if removed.Wants(n, s) != slices.Contains(wanted, s) {
-				t.Fatalf("%d slots without %s: slot %s is wanted: %t", n, removed, s, removed.Wants(n, s))
+				t.Fatalf("%d pods without %s: Wants(%s) = %t", n, removed, s, removed.Wants(n, s))
 			}
 		}
 		if removed.Wants(n, None) {
-			t.Fatal("no slot is wanted")
+			t.Fatal("None is a wanted slot")
 		}
 		for _, s := range wanted {
 			less, err := removed.With(s)
@@ -82,28 +82,28 @@ func TestWantedSlots(t *testing.T) {
 			}
 			left := slices.DeleteFunc(slices.Clone(wanted), func(o Slot) bool { return o == s })
 			if got := lowest(n-1, less); !slices.Equal(got, left) {
-				t.Fatalf("of %v slot %s was removed, and %v are left", wanted, s, got)
+				t.Fatalf("wanted slots %v after the removal of %s = %v, want %v", wanted, s, got, left)
 			}
 		}
 		after := rapid.Int32Range(0, 12).Draw(t, "after")
 		left, reused := removed.Reuse(n, after)
 		if back, err := left.With(reused...); err != nil || !slices.Equal(back, removed) {
-			t.Fatalf("of %s %s is left and %s reused", removed, left, reused)
+			t.Fatalf("Reuse of %s = %s left and %s reused, which do not add up", removed, left, reused)
 		}
 		then := lowest(after, left)
 		for _, s := range slices.Concat(wanted, reused) {
 			if after >= n && !slices.Contains(then, s) {
-				t.Fatalf("%d → %d without %s: %v → %v reuses %s", n, after, removed, wanted, then, reused)
+				t.Fatalf("%d → %d without %s: wanted slots %v → %v must include the earlier slots and the reused slots %s", n, after, removed, wanted, then, reused)
 			}
 		}
 		if after <= n && len(reused) > 0 {
-			t.Fatalf("%d → %d reuses %s", n, after, reused)
+			t.Fatalf("%d → %d reuses %s, want none", n, after, reused)
 		}
 		// If some new pods do not reuse a slot, there is no removed slot below the highest wanted slot.
 		if len(reused) < int(after-n) {
 			for _, s := range left {
 				if len(then) > 0 && s < slices.Max(then) {
-					t.Fatalf("%d → %d without %s: slot %s could be reused beside %s", n, after, removed, s, reused)
+					t.Fatalf("%d → %d without %s: slot %s is not reused, only %s", n, after, removed, s, reused)
 				}
 			}
 		}
@@ -131,10 +131,10 @@ func TestSlotsAboveTheHighestCount(t *testing.T) {
 	last := Slot(1<<31 - 1 + 2 - 1)
 	const n = 1<<31 - 1
 	if !removed.Wants(n, last) || removed.Wants(n, last+1) {
-		t.Errorf("slot %s is wanted: %t, the next one: %t", last, removed.Wants(n, last), removed.Wants(n, last+1))
+		t.Errorf("last slot %s is wanted: %t, the next slot: %t", last, removed.Wants(n, last), removed.Wants(n, last+1))
 	}
 	if got := FromName(PodName("foo", uid, "", last), "foo", uid, ""); got != last {
-		t.Errorf("the name of slot %s stands for %s", last, got)
+		t.Errorf("FromName of the pod in slot %s = %s", last, got)
 	}
 }
 
@@ -150,7 +150,7 @@ func FuzzParseRemoved(f *testing.F) {
 		}
 		again, err := ParseRemoved(slots.String())
 		if err != nil || !slices.Equal(again, slots) || !slices.IsSorted(slots) {
-			t.Errorf("%q reads as %q, which reads as %q (%v)", text, slots, again, err)
+			t.Errorf("ParseRemoved(%q) = %q, which parses as %q, %v", text, slots, again, err)
 		}
 	})
 }

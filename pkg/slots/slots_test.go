@@ -12,7 +12,7 @@ import (
 
 const uid = types.UID("0d3f7c1e-0000-4000-8000-000000000001")
 
-func TestPodNameIsALabelAndLeadsBackToItsSlot(t *testing.T) {
+func TestPodNameRoundTrips(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		owner := rapid.StringMatching(`[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`).Draw(t, "owner")
 		uid := types.UID(rapid.StringMatching(`[0-9a-f]{8}-[0-9a-f]{4}`).Draw(t, "uid"))
@@ -22,19 +22,19 @@ func TestPodNameIsALabelAndLeadsBackToItsSlot(t *testing.T) {
 		}
 		name := PodName(owner, uid, "", slot)
 		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
-			t.Fatalf("%q is no host name: %v", name, problems)
+			t.Fatalf("pod name %q is not a valid label: %v", name, problems)
 		}
 		if got := FromName(name, owner, uid, ""); got != slot {
-			t.Fatalf("FromName(%q) is %d, want %d", name, got, slot)
+			t.Fatalf("FromName(%q) = %d, want %d", name, got, slot)
 		}
 		if other := PodName(owner, uid, "x", slot); other == name {
-			t.Fatalf("%q is the name for two owners", name)
+			t.Fatalf("pod name %q does not depend on the replaced pod", name)
 		}
 	})
 }
 
 // Pod names must not change, so that other versions of this program find the pods of this version.
-func TestPodNamesStayAsTheyAre(t *testing.T) {
+func TestPodNamesAreStable(t *testing.T) {
 	for _, test := range []struct {
 		owner string
 		slot  Slot
@@ -59,11 +59,11 @@ func TestForeignNames(t *testing.T) {
 			continue
 		}
 		if got := FromName(foreign, "foo", uid, ""); got != None && foreign != PodName("foo", uid, "", got) {
-			t.Errorf("FromName(%q) is %d, want none", foreign, got)
+			t.Errorf("FromName(%q) = %d, want none", foreign, got)
 		}
 	}
 	if PodName("a.b", uid, "", 0) == "" || strings.Contains(PodName(strings.Repeat("a", 42)+".b", uid, "", 0), ".-") {
-		t.Error("a cut name ends in a dot")
+		t.Error("a truncated owner name ends in a dot")
 	}
 }
 
@@ -72,7 +72,7 @@ func FuzzFromName(f *testing.F) {
 	f.Add("-", "")
 	f.Fuzz(func(t *testing.T, pod, owner string) {
 		if slot := FromName(pod, owner, uid, ""); slot != None && PodName(owner, uid, "", slot) != pod {
-			t.Errorf("FromName(%q, %q) is %d, whose name is another", pod, owner, slot)
+			t.Errorf("FromName(%q, %q) = %d, but PodName of this slot differs", pod, owner, slot)
 		}
 	})
 }

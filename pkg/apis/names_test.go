@@ -9,7 +9,7 @@ func TestNameProblem(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a", "foo", "foo-1", "a.b", "1", strings.Repeat("a", 253)} {
 		if problem := NameProblem(name); problem != "" {
-			t.Errorf("%q was refused: %s", name, problem)
+			t.Errorf("NameProblem(%q) = %q, want none", name, problem)
 		}
 	}
 	for name, want := range map[string]string{
@@ -17,7 +17,7 @@ func TestNameProblem(t *testing.T) {
 		"a/b": "lowercase", "ä": "lowercase", " ": "lowercase", strings.Repeat("a", 254): "no longer than 253",
 	} {
 		if problem := NameProblem(name); !strings.Contains(problem, want) {
-			t.Errorf("of %q it says %q, want %q", name, problem, want)
+			t.Errorf("NameProblem(%q) = %q, want one with %q", name, problem, want)
 		}
 	}
 }
@@ -26,7 +26,7 @@ func TestCheckLength(t *testing.T) {
 	t.Parallel()
 	for length, valid := range map[int]bool{1: true, 63: true, 64: false} {
 		if err := CheckLength(strings.Repeat("a", length)); (err == nil) != valid {
-			t.Errorf("%d characters: %v", length, err)
+			t.Errorf("CheckLength of %d characters = %v, want valid: %t", length, err, valid)
 		}
 	}
 }

@@ -15,9 +15,9 @@ func TestPause(t *testing.T) {
 		text, plain       string
 	}{
 		"with an end":        {"2026-11-22T13:05:00Z", "alice", "INC-7", true, 2 * time.Hour, "paused until 14:05 by alice: INC-7", "paused until 2026-11-22T13:05:00Z by alice: INC-7"},
-		"of another zone":    {"2026-11-22T15:05:00+02:00", "", "", true, 2 * time.Hour, "paused until 14:05", "paused until 2026-11-22T13:05:00Z"},
+		"in another zone":    {"2026-11-22T15:05:00+02:00", "", "", true, 2 * time.Hour, "paused until 14:05", "paused until 2026-11-22T13:05:00Z"},
 		"until tomorrow":     {"2026-11-23T07:00:00Z", "", "INC-7", true, 19*time.Hour + 55*time.Minute, "paused until 2026-11-23 08:00: INC-7", "paused until 2026-11-23T07:00:00Z: INC-7"},
-		"over":               {"2026-11-22T11:05:00Z", "alice", "", false, 0, "paused until 12:05 by alice", "paused until 2026-11-22T11:05:00Z by alice"},
+		"expired":            {"2026-11-22T11:05:00Z", "alice", "", false, 0, "paused until 12:05 by alice", "paused until 2026-11-22T11:05:00Z by alice"},
 		"forever":            {"forever", "alice", "", true, 0, "paused forever by alice", "paused forever by alice"},
 		"with several lines": {"forever", "a\nb", "one\n two", true, 0, "paused forever by a b: one two", "paused forever by a b: one two"},
 	} {
@@ -26,27 +26,27 @@ func TestPause(t *testing.T) {
 			p := ReadPause(annotations)
 			// Equal annotations result in equal pauses, although time.Parse creates a new time zone each time.
 			if again := ReadPause(annotations); again != p {
-				t.Errorf("%+v is not equal to %+v", again, p)
+				t.Errorf("ReadPause of the same annotations = %+v, then %+v", again, p)
 			}
 			if p.Active(now) != c.active || p.Left(now) != c.left || p.Invalid != "" {
 				t.Errorf("active %t, left %s, invalid %q, want %t, %s", p.Active(now), p.Left(now), p.Invalid, c.active, c.left)
 			}
 			if p.Text(now) != c.text || p.String() != c.plain {
-				t.Errorf("%q and %q, want %q and %q", p.Text(now), p.String(), c.text, c.plain)
+				t.Errorf("Text = %q and String = %q, want %q and %q", p.Text(now), p.String(), c.text, c.plain)
 			}
 		})
 	}
 }
 
-func TestPauseWhoseEndCannotBeRead(t *testing.T) {
+func TestInvalidPause(t *testing.T) {
 	for _, until := range []string{"", "14:05", "2h", "Forever", "2026-11-22", "2026-11-22 13:05", "1763816700", strings.Repeat("x", 1000)} {
 		p := ReadPause(map[string]string{AnnotationPausedUntil: until})
 		if p.Active(time.Unix(0, 0)) || p.Active(time.Now()) || !strings.Contains(p.Invalid, AnnotationPausedUntil) || len(p.Invalid) > 200 {
-			t.Errorf("%q is read as %+v", until, p)
+			t.Errorf("ReadPause(%q) = %+v, want an invalid pause", until, p)
 		}
 	}
 	if p := ReadPause(map[string]string{AnnotationPausedBy: "alice", AnnotationPausedReason: "INC-7"}); p != (Pause{}) {
-		t.Errorf("without an end it is read as %+v", p)
+		t.Errorf("ReadPause without an end = %+v, want no pause", p)
 	}
 }
 
@@ -58,10 +58,10 @@ func FuzzReadPause(f *testing.F) {
 	f.Fuzz(func(t *testing.T, until, by, reason string) {
 		p := ReadPause(map[string]string{AnnotationPausedUntil: until, AnnotationPausedBy: by, AnnotationPausedReason: reason})
 		if p.Invalid != "" && (p.Forever || !p.Until.IsZero()) {
-			t.Errorf("%q reads as %+v", until, p)
+			t.Errorf("ReadPause(%q) = %+v: invalid, but with an end", until, p)
 		}
 		if text := p.String() + p.Text(p.Until) + p.Invalid; strings.Contains(text, "\n") {
-			t.Errorf("%q, %q and %q take several lines: %q", until, by, reason, text)
+			t.Errorf("text of the pause until %q by %q with the reason %q has several lines: %q", until, by, reason, text)
 		}
 	})
 }

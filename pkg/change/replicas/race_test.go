@@ -59,7 +59,7 @@ func TestStepNeverOverwrites(t *testing.T) {
 
 // The count before an exact change is the count that the write replaced, even if other clients write between the
 // read and the write.
-func TestExactBefore(t *testing.T) {
+func TestExactChangeReportsReplacedCount(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		s := newShelf(t)

@@ -100,7 +100,7 @@ func TestTemplateDropsControllerMetadata(t *testing.T) {
 		obj := object(t, "spec: {template: {metadata: "+test.metadata+"}}")
 		template, err := Template(ImoocPod(), obj)
 		if err != nil || len(template.Labels) != test.labels || test.labels > 0 && template.Labels["app"] != "mine" || len(template.Annotations) > 1 {
-			t.Errorf("%s: the template is %+v (%v)", name, template, err)
+			t.Errorf("%s: template %+v (%v), want %d labels and no metadata of the controller", name, template, err, test.labels)
 		}
 		fields, err := TemplateFields(ImoocPod(), obj)
 		if err == nil {

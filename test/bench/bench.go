@@ -80,7 +80,7 @@ func (b *bench) close() { _ = os.RemoveAll(b.scratch) }
 func (b *bench) prepare(ctx context.Context, plugin string) {
 	b.audit.path = os.Getenv("IMOOCPOD_CLUSTER_AUDIT_LOG")
 	if b.audit.path == "" {
-		check(errors.New(`no audit log: run it by "make bench"`))
+		check(errors.New(`no audit log: run the benchmark with "make bench"`))
 	}
 	admin := os.Getenv("KUBECONFIG")
 	b.kubeconfig, b.witness = admin, newClient(admin)

@@ -32,18 +32,18 @@ const timeVerb = "time-command"
 // timeCommand runs a command line and prints its timing. It returns the exit code: 0, or 1 on failure.
 func timeCommand(line []string) int {
 	cmd := exec.Command(line[0], line[1:]...)
-	var said strings.Builder
-	cmd.Stderr = &said
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	start := time.Now()
 	err := cmd.Run()
 	t := timing{Wall: time.Since(start)}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n%s", strings.Join(line, " "), err, said.String())
+		fmt.Fprintf(os.Stderr, "%s: %v\n%s", strings.Join(line, " "), err, stderr.String())
 		return 1
 	}
 	used, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
-		fmt.Fprintln(os.Stderr, "the kernel reports no usage of the process")
+		fmt.Fprintln(os.Stderr, "cannot read the resource usage of the process")
 		return 1
 	}
 	t.CPU, t.Peak = cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), used.Maxrss*1024

@@ -38,8 +38,8 @@ func (b *bench) measureFailover(ctx context.Context) (goals []goal) {
 			changes++
 			failed := leader
 			leader = b.launch(ctx, s)
-			await(ctx, 50*time.Millisecond, "the loop is a standby", func() bool {
-				return strings.Contains(leader.words(), "waiting until it stops")
+			await(ctx, 50*time.Millisecond, "the second loop waits as a standby", func() bool {
+				return strings.Contains(leader.output(), "waiting until it stops")
 			})
 			// The lease is renewed every two seconds. Vary the time of the failure within this period.
 			pause(ctx, time.Second+time.Duration(round)*370*time.Millisecond)

@@ -154,7 +154,7 @@ func (b *bench) followOne(ctx context.Context, s subject, size followedSize, by 
 			check(err)
 			return f
 		}
-		say("%5d pods of a %s: %s ended before all were ready", size.pods, s.kind, by)
+		say("%5d pods of a %s: %s exited before all pods were ready", size.pods, s.kind, by)
 	}
 }
 
@@ -216,9 +216,9 @@ func (b *bench) fill(ctx context.Context, s subject, run string, pods int, w *wi
 func (m *meter) still(ctx context.Context, p *process) {
 	const while = time.Second
 	last, since := m.received.Load(), time.Now()
-	await(ctx, 20*time.Millisecond, "the server sends nothing", func() bool {
+	await(ctx, 20*time.Millisecond, "the server stops sending data", func() bool {
 		if p.exited() {
-			check(fmt.Errorf("%w: %s", errEnded, p.words()))
+			check(fmt.Errorf("%w: %s", errEnded, p.output()))
 		}
 		if now := m.received.Load(); now != last {
 			last, since = now, time.Now()
@@ -244,7 +244,7 @@ func (b *bench) measureEndings(ctx context.Context) []goal {
 		<-p.done
 		delays = append(delays, max(0, p.ended.Sub(ready)).Seconds()*1000)
 		if state := p.cmd.ProcessState; !state.Success() {
-			check(fmt.Errorf("scale: %s: %s", state, p.words()))
+			check(fmt.Errorf("scale: %s: %s", state, p.output()))
 		}
 	}
 	b.delete(ctx, s, run)

@@ -25,8 +25,8 @@ func TestQuick(t *testing.T) {
 				t.Fatal(err)
 			}
 			cmd := exec.Command("make", "-C", "../..", "bench", "PART="+part, "ARGS=-quick -document "+document)
-			if said, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, said)
+			if output, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("make bench PART=%s: %v\n%s", part, err, output)
 			}
 			content, err := os.ReadFile(document)
 			if err != nil {

@@ -46,14 +46,14 @@ func (b *bench) start(cmd *exec.Cmd) *process {
 	return p
 }
 
-// lastWords returns the beginning of the output of the last two started programs: two loops, or a loop
+// lastOutput returns the beginning of the output of the last two started programs: two loops, or a loop
 // and a command that follows its object.
-func (b *bench) lastWords() string {
-	var said strings.Builder
+func (b *bench) lastOutput() string {
+	var text strings.Builder
 	for _, log := range b.logs[max(0, len(b.logs)-2):] {
-		fmt.Fprintf(&said, "output in %s: %s\n", filepath.Base(log), wordsIn(log))
+		fmt.Fprintf(&text, "output in %s: %s\n", filepath.Base(log), outputIn(log))
 	}
-	return said.String()
+	return text.String()
 }
 
 func (p *process) usage() usage {
@@ -91,13 +91,13 @@ func (p *process) exited() bool {
 	}
 }
 
-// words returns the beginning of the output, for error messages.
-func (p *process) words() string { return wordsIn(p.log) }
+// output returns the beginning of the output, for error messages.
+func (p *process) output() string { return outputIn(p.log) }
 
-func wordsIn(log string) string {
-	said, err := os.ReadFile(log)
+func outputIn(log string) string {
+	text, err := os.ReadFile(log)
 	if err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("%.4000s", said)
+	return fmt.Sprintf("%.4000s", text)
 }

@@ -60,7 +60,7 @@ func (b *bench) questions(part string) []question {
 			{name: "Neighbors", measure: b.measureNeighbors, place: 3, limit: short},
 		}
 	}
-	check(fmt.Errorf("no part is called %q", part))
+	check(fmt.Errorf("unknown part %q", part))
 	return nil
 }
 
@@ -89,12 +89,12 @@ func (b *bench) answer(ctx context.Context, part string, only []string, document
 // measurement fails, the answer is a missed goal.
 func (b *bench) ask(ctx context.Context, q question) (goals []goal) {
 	began := time.Now()
-	limited, cancel := context.WithTimeoutCause(ctx, q.limit, fmt.Errorf("not done after %s", q.limit))
+	limited, cancel := context.WithTimeoutCause(ctx, q.limit, fmt.Errorf("timed out after %s", q.limit))
 	defer cancel()
 	err := attempt(func() { goals = q.measure(limited) })
 	check(context.Cause(ctx))
 	if err != nil {
-		say("%s failed: %v\n%s", q.name, err, b.lastWords())
+		say("%s failed: %v\n%s", q.name, err, b.lastOutput())
 		line, _, _ := strings.Cut(err.Error(), "\n")
 		goals = []goal{{
 			what: fmt.Sprintf("all measurements of %q", q.name), wanted: "done",
@@ -103,7 +103,7 @@ func (b *bench) ask(ctx context.Context, q question) (goals []goal) {
 	}
 	if q.emptied != "" {
 		if err := attempt(func() { b.empty(ctx, q.emptied) }); err != nil {
-			say("what %s leaves behind stays: %v", q.name, err)
+			say("cannot clean up after %s: %v", q.name, err)
 		}
 	}
 	for _, g := range goals {

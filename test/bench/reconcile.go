@@ -31,12 +31,12 @@ func (b *bench) measureReconcile(ctx context.Context) []goal {
 func (b *bench) changeOne(ctx context.Context, s subject, l *loop, name string) reconcileCost {
 	w := b.watchRun(ctx, s, "few")
 	b.watchOwner(ctx, w, s, name)
-	w.untilSaid(ctx, 0)
+	w.untilReported(ctx, 0)
 	before := b.stateOf(s, l)
 	for change := range sized(b, 30, 2) {
 		n := (change + 1) % 2
 		b.setReplicas(ctx, s, name, n)
-		w.untilSaid(ctx, n)
+		w.untilReported(ctx, n)
 	}
 	after := b.settle(ctx, s, l, before.place, quiet)
 	reconciles := after.reconciles - before.reconciles

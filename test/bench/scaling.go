@@ -100,7 +100,7 @@ func (b *bench) scale(ctx context.Context, s subject, run string, pods int) samp
 		create = func() { b.createPods(ctx, s.concurrency, run, owner, pods) }
 		remove = func() { b.deletePods(ctx, s, run) }
 	} else {
-		w.untilSaid(ctx, 0)
+		w.untilReported(ctx, 0)
 	}
 	one := sample{subject: s.name, concurrency: s.concurrency, pods: pods}
 	one.up = b.change(ctx, s, w, l, create, pods)
@@ -117,7 +117,7 @@ func (b *bench) change(ctx context.Context, s subject, w *witness, l *loop, star
 	start()
 	done := w.untilReady(ctx, pods)
 	if s.program != nil {
-		one.status = w.untilSaid(ctx, pods).Sub(began)
+		one.status = w.untilReported(ctx, pods).Sub(began)
 	}
 	if pods > 0 {
 		w.note(func(time.Time) { done = w.created[pods-1] })

@@ -77,7 +77,7 @@ const patience = 30 * time.Minute
 
 // patiently returns a context that expires after patience, with an error that names the awaited condition.
 func patiently(ctx context.Context, what string) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, patience, fmt.Errorf("waited in vain until %s", what))
+	return context.WithTimeoutCause(ctx, patience, fmt.Errorf("timed out waiting until %s", what))
 }
 
 // await waits until condition is true. It calls condition at each interval.

@@ -46,7 +46,7 @@ func (b *bench) watch(ctx context.Context, namespace, selector string) *witness 
 	pods := b.witness.core.Pods(namespace)
 	list := must(pods.List(ctx, metav1.ListOptions{LabelSelector: selector}))
 	if len(list.Items) > 0 {
-		check(fmt.Errorf("the run %s starts with %d pods", selector, len(list.Items)))
+		check(fmt.Errorf("the run %s already has %d pods, want none", selector, len(list.Items)))
 	}
 	w.start(ctx, list.ResourceVersion, func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 		opts.LabelSelector = selector
@@ -78,7 +78,7 @@ func (w *witness) follow(ctx context.Context, events watch.Interface) {
 		select {
 		case event, more := <-events.ResultChan():
 			if !more || event.Type == watch.Error {
-				w.note(func(time.Time) { w.lost = fmt.Errorf("the watch of a run ended: %v", event.Object) })
+				w.note(func(time.Time) { w.lost = fmt.Errorf("the watch of a run or its owner ended: %v", event.Object) })
 				return
 			}
 			w.note(func(now time.Time) { w.take(event, now) })
@@ -132,8 +132,8 @@ func isReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// says reports whether the status of the owner is current and shows n pods, all ready.
-func (w *witness) says(n int) bool {
+// reports returns whether the status of the owner is current and shows n pods, all ready.
+func (w *witness) reports(n int) bool {
 	if w.owner == nil {
 		return false
 	}
@@ -184,6 +184,6 @@ func (w *witness) untilCreated(ctx context.Context, n int) time.Time {
 	return w.until(ctx, fmt.Sprintf("%d pods have been created", n), func() bool { return len(w.created) >= n })
 }
 
-func (w *witness) untilSaid(ctx context.Context, n int) time.Time {
-	return w.until(ctx, fmt.Sprintf("the status says that %d pods are ready", n), func() bool { return w.says(n) })
+func (w *witness) untilReported(ctx context.Context, n int) time.Time {
+	return w.until(ctx, fmt.Sprintf("the status reports %d ready pods", n), func() bool { return w.reports(n) })
 }

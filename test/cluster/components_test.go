@@ -28,16 +28,16 @@ func TestComponentsHaveTheirExtraArgumentsLast(t *testing.T) {
 	}
 	for name := range all {
 		if !isComponent(name) {
-			t.Errorf("%s cannot be named in a command", name)
+			t.Errorf("isComponent(%q) = false, want true", name)
 		}
 	}
 }
 
-func TestArgForUnknownComponentIsAnError(t *testing.T) {
+func TestInvalidArgIsAnError(t *testing.T) {
 	for _, value := range []string{"kubelet:--v=1", "etcd", "etcd:"} {
 		var o options
 		if err := parseAll(o.flagSet("test"), []string{"--arg", value}); err == nil {
-			t.Errorf("--arg %s is accepted", value)
+			t.Errorf("--arg %s: got no error, want one", value)
 		}
 	}
 }
@@ -50,6 +50,6 @@ func TestFreePortsDiffer(t *testing.T) {
 	all := append([]int{p.etcdClient, p.etcdPeer, p.apiServer}, p.kubelets...)
 	slices.Sort(all)
 	if len(slices.Compact(all)) != 4 {
-		t.Errorf("ports %+v are not four", p)
+		t.Errorf("ports %+v are not four different ports", p)
 	}
 }

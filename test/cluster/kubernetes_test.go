@@ -18,7 +18,7 @@ func TestFindKubernetes(t *testing.T) {
 	}
 	for _, wanted := range []string{"1", "1.3", "1.2", "latest", oldest + ".1", "v"} {
 		if got, err := findKubernetes(wanted); err == nil {
-			t.Errorf("findKubernetes(%q) = %q", wanted, got)
+			t.Errorf("findKubernetes(%q) = %q, want an error", wanted, got)
 		}
 	}
 }
@@ -27,7 +27,7 @@ func TestVersionsIn(t *testing.T) {
 	const mod = "require k8s.io/klog v1.0.0\n\nrequire (\n\tk8s.io/kubernetes v1.36.3 // indirect\n)\n\nreplace k8s.io/kubernetes => k8s.io/other v1.0.0\n"
 	const sum = "k8s.io/kubernetes v1.30.14 h1:a\nk8s.io/kubernetes v1.30.14/go.mod h1:b\nk8s.io/kubernetes v1.33.13 h1:c\n"
 	if got, want := versionsIn(mod+sum), []string{"v1.36.3", "v1.30.14", "v1.33.13"}; !slices.Equal(got, want) {
-		t.Errorf("the versions are %q, want %q", got, want)
+		t.Errorf("versionsIn = %q, want %q", got, want)
 	}
 }
 
@@ -35,7 +35,7 @@ func TestRequireKubernetes(t *testing.T) {
 	const upstream = "module k8s.io/kubernetes\n\ngo 1.22.0\n\nrequire k8s.io/api v0.0.0\n\nreplace (\n\tk8s.io/api => ./staging/src/k8s.io/api\n)\n"
 	const want = "module programs\n\nrequire k8s.io/kubernetes v1.30.14\n\ngo 1.22.0\n\nrequire k8s.io/api v0.0.0\n\nreplace (\n\tk8s.io/api => k8s.io/api v0.30.14\n)\n"
 	if got := requireKubernetes(upstream, "v1.30.14"); got != want {
-		t.Errorf("the go.mod is\n%s\nwant\n%s", got, want)
+		t.Errorf("requireKubernetes returned the go.mod\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -43,6 +43,6 @@ func TestChecksumsOfAVersion(t *testing.T) {
 	const ours = "k8s.io/api v0.30.14 h1:a\nk8s.io/api v0.30.14/go.mod h1:b\nk8s.io/kubernetes v1.30.14 h1:c\n"
 	const others = "k8s.io/api v0.30.1 h1:d\nk8s.io/klog/v2 v2.130.1 h1:e\ngithub.com/a/b v0.30.14 h1:f\nk8s.io/kubernetes v1.33.13 h1:g\n"
 	if got := checksums(others+ours, "v1.30.14"); got != ours {
-		t.Errorf("the checksums are\n%s\nwant\n%s", got, ours)
+		t.Errorf("checksums of v1.30.14 =\n%s\nwant\n%s", got, ours)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestKeyChangesWithWhateverTheProgramsDependOn(t *testing.T) {
+func TestKeyDependsOnModules(t *testing.T) {
 	keys := map[string]int{}
 	sources := map[string][]byte{"main.go": []byte("package main")}
 	for i, m := range []module{
@@ -23,7 +23,7 @@ func TestKeyChangesWithWhateverTheProgramsDependOn(t *testing.T) {
 	} {
 		key := programSet{modules: []module{m}}.key()
 		if !keyPattern.MatchString(key) {
-			t.Errorf("key %q does not look like one, so it would never be removed", key)
+			t.Errorf("key %q does not match keyPattern, so old programs with this key would never be removed", key)
 		}
 		if other, taken := keys[key]; taken {
 			t.Errorf("modules %d and %d have the same key", other, i)
@@ -69,7 +69,7 @@ func TestProgramSetsOfVersions(t *testing.T) {
 		few := controlPlanePrograms(version, assets()...)
 		for _, set := range []programSet{controlPlanePrograms(version), few, nodePrograms(version)} {
 			if other, taken := keys[set.key()]; taken {
-				t.Errorf("%s and %s of %s have the same key", other, set.what, version)
+				t.Errorf("program set %s has the same key as %s of %s", other, set.what, version)
 			}
 			keys[set.key()] = set.what
 		}
@@ -81,12 +81,12 @@ func TestProgramSetsOfVersions(t *testing.T) {
 		}
 		slices.Sort(built)
 		if want := []string{"kube-controller-manager", "kube-scheduler", "kubectl", "kwok"}; !slices.Equal(built, want) {
-			t.Errorf("of %s, it builds %v, want %v", version, built, want)
+			t.Errorf("programs to build for %s besides the assets = %v, want %v", version, built, want)
 		}
 	}
 }
 
-func TestOnlyProgramsThatNobodyUsesAreRemoved(t *testing.T) {
+func TestOnlyUnusedProgramsAreRemoved(t *testing.T) {
 	cache := t.TempDir()
 	const current, inUse, unused, foreign = "0123456789abcdef", "1111111111111111", "2222222222222222", "up"
 	longAgo := time.Now().Add(-2 * unusedTimeout)
@@ -106,7 +106,7 @@ func TestOnlyProgramsThatNobodyUsesAreRemoved(t *testing.T) {
 	}
 	for name, want := range map[string]bool{current: true, inUse: true, unused: false, foreign: true} {
 		if _, err := os.Stat(filepath.Join(cache, name)); (err == nil) != want {
-			t.Errorf("%s is there: %v, want %v", name, err == nil, want)
+			t.Errorf("directory %s exists: %v, want %v", name, err == nil, want)
 		}
 	}
 }

@@ -34,11 +34,11 @@ func TestStateDirOfAKilledLauncherIsRemoved(t *testing.T) {
 
 	next := state()
 	if exists(killed.path) || !exists(running.path) || !exists(next.path) {
-		t.Error("want the directory of the killed launcher removed, and no other")
+		t.Error("the next launcher did not remove exactly the directory of the killed launcher")
 	}
 	for _, s := range []*stateDir{running, next} {
 		if err := s.remove(); err != nil || exists(s.path) {
-			t.Errorf("after its removal, %s exists: %v (%v)", s.path, exists(s.path), err)
+			t.Errorf("state directory %s after its removal: exists %v, error %v", s.path, exists(s.path), err)
 		}
 	}
 }

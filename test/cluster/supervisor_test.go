@@ -16,17 +16,17 @@ func TestSupervisor(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := s.start(sleeper); err == nil {
-			t.Error("it was started twice")
+			t.Error("starting a running component: got no error, want one")
 		}
 		if err := s.stop(t.Context(), sleeper.name, syscall.SIGTERM); err != nil {
 			t.Error(err)
 		}
 		if err := s.stop(t.Context(), sleeper.name, syscall.SIGTERM); err == nil {
-			t.Error("it was stopped twice")
+			t.Error("stopping a stopped component: got no error, want one")
 		}
 	}
 	if ctx.Err() != nil {
-		t.Errorf("after a stop, it failed: %v", context.Cause(ctx))
+		t.Errorf("the supervisor failed after an intended stop: %v", context.Cause(ctx))
 	}
 
 	if err := s.start(sleeper); err != nil {
@@ -37,7 +37,7 @@ func TestSupervisor(t *testing.T) {
 	}
 	<-ctx.Done()
 	if err := context.Cause(ctx).Error(); !strings.HasPrefix(err, "crasher ended unexpectedly (exit status 3), ") || !strings.HasSuffix(err, "\nbroken") {
-		t.Errorf("after an unexpected exit, it failed with %q", err)
+		t.Errorf("failure after an unexpected exit = %q, want one that names the crasher and ends with its log", err)
 	}
 	if err := s.stopAll(t.Context()); err != nil {
 		t.Error(err)

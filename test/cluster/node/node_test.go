@@ -24,7 +24,7 @@ func TestParseName(t *testing.T) {
 		"127.0.0.1:5000/a/b":                    "a/b/latest",
 	} {
 		if repository, tag := parseName(name); repository+"/"+tag != want {
-			t.Errorf("image %s has the repository %s and the tag %s, want %s", name, repository, tag, want)
+			t.Errorf("parseName(%q) = %q, %q, want %s", name, repository, tag, want)
 		}
 	}
 }
@@ -68,14 +68,14 @@ func TestRegistry(t *testing.T) {
 		}
 		code, digest, manifest := get(path + "manifests/" + tag)
 		if code != http.StatusOK || !strings.Contains(manifest, layerType) {
-			t.Fatalf("%s: %d %s", path, code, manifest)
+			t.Fatalf("manifest of %s: got status %d, want 200; body %s", path, code, manifest)
 		}
 		if code, _, again := get(path + "manifests/" + digest); code != http.StatusOK || again != manifest {
-			t.Errorf("%s by its digest: %d %s", path, code, again)
+			t.Errorf("manifest of %s by its digest: got status %d, want 200 and the same manifest; body %s", path, code, again)
 		}
 		_, layer, _ := strings.Cut(manifest, layerType+`","digest":"`)
 		if code, _, blob := get(path + "blobs/" + layer[:71]); code != http.StatusOK || !strings.Contains(blob, "the program") {
-			t.Errorf("the layer of %s: %d", path, code)
+			t.Errorf("layer of %s: got status %d, want 200 and the program", path, code)
 		}
 	}
 	for _, path := range []string{
@@ -83,7 +83,7 @@ func TestRegistry(t *testing.T) {
 		"/v2/../manifests/latest", "/", "/v2/library/busybox/manifests/..",
 	} {
 		if code, _, _ := get(path); code != http.StatusNotFound {
-			t.Errorf("%s: %d", path, code)
+			t.Errorf("%s: got status %d, want 404", path, code)
 		}
 	}
 }
@@ -138,6 +138,6 @@ func TestRelay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if answer, err := io.ReadAll(near); err != nil || string(answer) != "HELLO" {
-		t.Errorf("got answer %q, error %v", answer, err)
+		t.Errorf("answer through the relay = %q, error %v, want HELLO", answer, err)
 	}
 }

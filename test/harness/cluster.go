@@ -72,7 +72,7 @@ type Cluster struct {
 func Start(root string, race bool, args ...string) (c *Cluster, stop func() error, err error) {
 	scratch, err := os.MkdirTemp("", "imoocpod-test-")
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a directory for the test run: %w", err)
+		return nil, nil, fmt.Errorf("create a directory for the test run: %w", err)
 	}
 	remove := func() error { return os.RemoveAll(scratch) }
 	c = &Cluster{PluginDir: filepath.Join(scratch, "plugin"), Launcher: filepath.Join(scratch, "cluster")}
@@ -115,7 +115,7 @@ func Use(root string) (c *Cluster, stop func() error, err error) {
 		return nil, nil, fmt.Errorf("find the kubectl of the control plane: %w", err)
 	}
 	if c.Dir, err = os.MkdirTemp("", "imoocpod-test-"); err != nil {
-		return nil, nil, fmt.Errorf("make a directory for the test run: %w", err)
+		return nil, nil, fmt.Errorf("create a directory for the test run: %w", err)
 	}
 	c.Bin, c.PluginDir = filepath.Dir(kubectl), filepath.Join(c.Dir, "plugin")
 	stop = func() error { return os.RemoveAll(c.Dir) }
@@ -153,7 +153,7 @@ func (c *Cluster) serve(launcher string, args []string) (stop func() error, err 
 		return nil, fmt.Errorf("wait for the control plane: %w", errors.Join(err, stop()))
 	}
 	if err := json.Unmarshal(line, c); err != nil {
-		return nil, fmt.Errorf("read what the control plane said (%q): %w", line, errors.Join(err, stop()))
+		return nil, fmt.Errorf("parse the first line from the control plane (%q): %w", line, errors.Join(err, stop()))
 	}
 	return stop, nil
 }
@@ -166,10 +166,10 @@ func (c *Cluster) Connect() (err error) {
 	c.Config.QPS = -1
 	c.Config.UserAgent = "e2e"
 	if c.Dynamic, err = dynamic.NewForConfig(c.Config); err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	if c.Core, err = corev1client.NewForConfig(c.Config); err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	return nil
 }
@@ -178,13 +178,13 @@ func (c *Cluster) Connect() (err error) {
 func (c *Cluster) Tell(t *testing.T, command string) {
 	t.Helper()
 	if c.stdin == nil {
-		t.Fatal("the test stops servers: run it on a control plane of its own, without -running")
+		t.Fatal("this test stops servers, so it needs its own control plane: run it without -running")
 	}
 	if _, err := fmt.Fprintln(c.stdin, command); err != nil {
 		t.Fatal(err)
 	}
 	line, err := c.stdout.ReadString('\n')
 	if err != nil || line != "ok\n" {
-		t.Fatalf("the control plane answered %q to %q: %v", line, command, err)
+		t.Fatalf("command %q to the control plane: got response %q, error %v, want ok", command, line, err)
 	}
 }

@@ -46,7 +46,7 @@ func (t *transcript) Write(p []byte) (int, error) {
 	return t.text.Write(p)
 }
 
-var errKilled = errors.New("the loop was killed")
+var errKilled = errors.New("the controller was killed")
 
 // StartController starts an in-process controller whose requests suffer from faults. It overwrites the
 // clients, the number of workers, the metrics, and the log in the options.
@@ -81,7 +81,7 @@ func (c *Cluster) StartController(t *testing.T, opts controller.Options, faults 
 		running.Kill()
 		<-running.Done
 		if t.Failed() {
-			t.Logf("a loop ended with %v, and said:\n%s", running.Err, running.output.text.String())
+			t.Logf("an in-process controller ended with error %v; its log:\n%s", running.Err, running.output.text.String())
 		}
 	})
 	return running

@@ -112,10 +112,10 @@ func (c *Cluster) AwaitConverged(t *testing.T, namespace, name string, n int, ea
 	var pods []corev1.Pod
 	defer func() {
 		if t.Failed() {
-			t.Logf("there are %d pods and the ImoocPod %+v", len(pods), imp)
+			t.Logf("last state: %d pods, ImoocPod %+v", len(pods), imp)
 		}
 	}()
-	Eventually(t, fmt.Sprintf("%s has %d pods and says so", name, n), func() bool {
+	Eventually(t, fmt.Sprintf("%s has %d pods, and its status reports them as ready", name, n), func() bool {
 		imp = c.ImoocPod(t, namespace, name)
 		pods = c.PodsOf(t, namespace, imp.UID)
 		for _, pod := range pods {

@@ -36,7 +36,7 @@ func (o *Observer) Observe(
 		}
 		seen, ok := obj.(*unstructured.Unstructured)
 		if !ok {
-			t.Errorf("the watch of %s has a %T", resource.Resource, obj)
+			t.Errorf("the watch of %s delivered a %T, want an Unstructured", resource.Resource, obj)
 			return
 		}
 		o.Lock()
@@ -71,7 +71,7 @@ func (o *Observer) Observe(
 		running.Wait()
 	})
 	if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
-		t.Fatal("the watch has not started")
+		t.Fatalf("the watch of %s was not in sync when the test ended", resource.Resource)
 	}
 }
 

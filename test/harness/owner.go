@@ -113,7 +113,7 @@ func (o *Owner) Condition(kind string) metav1.Condition {
 // AwaitReady waits until the object reports that it is ready and not progressing, for its latest generation.
 func (o *Owner) AwaitReady(what string) {
 	o.t.Helper()
-	Eventually(o.t, o.Name+" is ready: "+what, func() bool {
+	Eventually(o.t, o.Name+" is ready ("+what+")", func() bool {
 		conditions := conditionsOf(o.Get())
 		return meta.IsStatusConditionTrue(conditions, "Ready") && meta.IsStatusConditionFalse(conditions, "Progressing")
 	})

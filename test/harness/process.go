@@ -59,7 +59,7 @@ func (c *Cluster) StartPlugin(t *testing.T, args ...string) *Process {
 	t.Cleanup(func() {
 		p.Stop()
 		if t.Failed() {
-			t.Logf("%s said:\n%s", args[0], p.Output())
+			t.Logf("output of %s:\n%s", args[0], p.Output())
 		}
 		if strings.Contains(p.Output(), "DATA RACE") {
 			t.Errorf("%s has a data race", args[0])
@@ -80,7 +80,7 @@ func (p *Process) Wait() int {
 	select {
 	case <-p.Done:
 	case <-time.After(Timeout):
-		p.t.Fatalf("timed out waiting for the process to exit; it said:\n%s", p.Output())
+		p.t.Fatalf("timed out waiting for the process to exit; output:\n%s", p.Output())
 	}
 	return p.cmd.ProcessState.ExitCode()
 }
@@ -109,7 +109,7 @@ func (p *Process) Output() string {
 // AwaitOutput waits until the process has printed the words.
 func (p *Process) AwaitOutput(words string) {
 	p.t.Helper()
-	Eventually(p.t, "the loop says "+words, func() bool { return strings.Contains(p.Output(), words) })
+	Eventually(p.t, "the process prints "+words, func() bool { return strings.Contains(p.Output(), words) })
 }
 
 // Freeze suspends the process until Thaw.
@@ -135,7 +135,7 @@ func (p *Process) AwaitServing(t *testing.T, what string) string {
 	p.AwaitOutput("Serving " + what + " at ")
 	at := regexp.MustCompile("Serving " + what + " at (https?://127.0.0.1:[0-9]+)").FindStringSubmatch(p.Output())
 	if at == nil {
-		t.Fatalf("the loop does not serve %s on loopback:\n%s", what, p.Output())
+		t.Fatalf("%s is not served on loopback; output:\n%s", what, p.Output())
 	}
 	return at[1]
 }

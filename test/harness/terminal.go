@@ -57,7 +57,7 @@ func (c *Cluster) StartTerminal(t *testing.T, cols, rows uint16, env []string, p
 		<-s.done
 		_ = tty.Close()
 		if t.Failed() {
-			t.Logf("the screen of %s:\n%s", program, s.Text())
+			t.Logf("last screen of %s:\n%s", program, s.Text())
 		}
 	})
 	return s
@@ -134,12 +134,12 @@ func (s *Terminal) InAlternateScreen() bool {
 func (s *Terminal) CheckRestored(before *term.State) {
 	s.t.Helper()
 	if after, err := term.SaveState(s.TTY.Fd()); err != nil || *after != *before {
-		s.t.Errorf("the terminal's settings have changed (%v)", err)
+		s.t.Errorf("the terminal's settings were not restored (error %v)", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.now.Mode()&vt10x.ModeAltScreen != 0 || s.now.Mode()&vt10x.ModeWrap == 0 || !s.now.CursorVisible() {
-		s.t.Errorf("the terminal is left in the mode %b", s.now.Mode())
+		s.t.Errorf("the terminal mode was not restored: %b", s.now.Mode())
 	}
 }
 
@@ -150,7 +150,7 @@ func (s *Terminal) AwaitCompletion(keys, words string) {
 	Eventually(s.t, "the shell completes "+words, func() bool {
 		s.Press(keys)
 		before := s.Written()
-		Eventually(s.t, "the shell has answered", func() bool {
+		Eventually(s.t, "the shell responds", func() bool {
 			return s.Written() != before || strings.Contains(s.Text(), words)
 		})
 		return strings.Contains(s.Text(), words)

@@ -152,7 +152,7 @@ func finished(pod *corev1.Pod) bool {
 func (w *Witness) Until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	if !w.Within(Timeout, condition) {
-		t.Fatalf("timed out waiting until %s; there are %s", what, w.summary())
+		t.Fatalf("timed out waiting until %s; pods:%s", what, w.summary())
 	}
 }
 
@@ -171,7 +171,7 @@ func (w *Witness) catchUp() {
 		return
 	}
 	if !w.Within(Timeout, func() bool { return w.caughtUp(pods) }) {
-		w.t.Errorf("timed out before the witness had seen all pods; there are %s", w.summary())
+		w.t.Errorf("timed out before the witness had seen all pods; it has seen:%s", w.summary())
 	}
 }
 
@@ -207,7 +207,7 @@ func (w *Witness) AwaitQuiet(t *testing.T, while time.Duration) {
 		case <-time.After(while):
 			return
 		case <-end:
-			t.Fatalf("timed out before nothing changed for %s; there are %s", while, w.summary())
+			t.Fatalf("timed out waiting for %s without a change; pods:%s", while, w.summary())
 		}
 	}
 }
@@ -238,7 +238,7 @@ func (w *Witness) summary() string {
 	defer w.Unlock()
 	var s strings.Builder
 	for _, pod := range w.Pods {
-		fmt.Fprintf(&s, "\n  pod %s %s deleted:%v", pod.Name, pod.Status.Phase, pod.DeletionTimestamp)
+		fmt.Fprintf(&s, "\n  pod %s, phase %s, deletion timestamp %v", pod.Name, pod.Status.Phase, pod.DeletionTimestamp)
 	}
 	return s.String()
 }

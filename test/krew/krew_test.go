@@ -51,7 +51,7 @@ func released(t *testing.T) (m manifest, text string) {
 	t.Cleanup(server.Close)
 	text = regexp.MustCompile(`https://github\.com/\S*/releases/download/[^/]+`).ReplaceAllLiteralString(string(data), server.URL)
 	if strings.Count(text, server.URL) != len(m.Spec.Platforms) {
-		t.Fatalf("not every archive is one of a release on GitHub:\n%s", data)
+		t.Fatalf("not every archive in the manifest is from a GitHub release:\n%s", data)
 	}
 	return m, text
 }
@@ -74,11 +74,11 @@ func TestManifest(t *testing.T) {
 	for _, p := range m.Spec.Platforms {
 		got = append(got, p.Selector.MatchLabels["os"]+"/"+p.Selector.MatchLabels["arch"])
 		if len(p.Selector.MatchLabels) != 2 || p.Files != nil {
-			t.Errorf("the manifest has the platform %+v", p)
+			t.Errorf("platform of the manifest = %+v, want the labels os and arch, and no files", p)
 		}
 	}
 	if slices.Sort(got); !slices.Equal(got, want) {
-		t.Errorf("the manifest has the platforms %s, want %s", got, want)
+		t.Errorf("platforms of the manifest = %s, want %s", got, want)
 	}
 }
 
@@ -108,32 +108,32 @@ func TestIndex(t *testing.T) {
 	const older = "v0.0.0-0" // older than any snapshot
 	publish(strings.Replace(text, "version: "+m.Spec.Version, "version: "+older, 1))
 	u.run("kubectl", "krew", "update")
-	u.says("imoocpod/imoocpod", "krew", "search", "imoocpod")
-	u.says("VERSION: "+older, "krew", "info", "imoocpod/imoocpod")
-	u.says("kubectl imoocpod completion install", "krew", "install", "imoocpod/imoocpod")
+	u.prints("imoocpod/imoocpod", "krew", "search", "imoocpod")
+	u.prints("VERSION: "+older, "krew", "info", "imoocpod/imoocpod")
+	u.prints("kubectl imoocpod completion install", "krew", "install", "imoocpod/imoocpod")
 	if want := "imoocpod/" + older + "/kubectl-imoocpod"; u.installed() != want {
-		t.Errorf("it installed %s, want %s", u.installed(), want)
+		t.Errorf("after krew install, the plugin is %s, want %s", u.installed(), want)
 	}
-	u.says("kubectl_complete-imoocpod created", "imoocpod", "completion", "install")
+	u.prints("kubectl_complete-imoocpod created", "imoocpod", "completion", "install")
 
 	publish(text)
-	u.says("Upgrading plugin: imoocpod", "krew", "upgrade")
+	u.prints("Upgrading plugin: imoocpod", "krew", "upgrade")
 	if want := "imoocpod/" + m.Spec.Version + "/kubectl-imoocpod"; u.installed() != want {
-		t.Errorf("it upgraded to %s, want %s", u.installed(), want)
+		t.Errorf("after krew upgrade, the plugin is %s, want %s", u.installed(), want)
 	}
-	u.says("imoocpod/imoocpod", "krew", "list")
-	u.says("Client Version: "+m.Spec.Version+"\nServer Version: v", "imoocpod", "version")
+	u.prints("imoocpod/imoocpod", "krew", "list")
+	u.prints("Client Version: "+m.Spec.Version+"\nServer Version: v", "imoocpod", "version")
 	// The link for completion now points to the new version.
-	u.says("scale\t", "__complete", "imoocpod", "sc")
-	u.says("kube-system\n", "__complete", "imoocpod", "status", "-n", "kube-s")
-	u.says("deleted", "imoocpod", "completion", "uninstall")
+	u.prints("scale\t", "__complete", "imoocpod", "sc")
+	u.prints("kube-system\n", "__complete", "imoocpod", "status", "-n", "kube-s")
+	u.prints("deleted", "imoocpod", "completion", "uninstall")
 
 	u.run("kubectl", "krew", "uninstall", "imoocpod")
 	if out, err := u.try("kubectl", "imoocpod", "version", "--client"); err == nil {
 		t.Errorf("the plugin still runs after it was uninstalled:\n%s", out)
 	}
 	if left, err := os.ReadDir(filepath.Join(u.root, "bin")); err != nil || len(left) != 0 {
-		t.Errorf("it left %v behind: %v", left, err)
+		t.Errorf("files in bin after krew uninstall = %v (error %v), want none", left, err)
 	}
 }
 
@@ -150,7 +150,7 @@ func TestChecksums(t *testing.T) {
 	for _, p := range m.Spec.Platforms {
 		archive := filepath.Base(p.URI)
 		if !strings.Contains(sums, p.SHA256+"  "+archive+"\n") {
-			t.Errorf("checksums.txt does not have the %s of %s", p.SHA256, archive)
+			t.Errorf("checksums.txt lacks the checksum %s of %s", p.SHA256, archive)
 		}
 		modules := strings.TrimSuffix(strings.TrimSuffix(archive, ".zip"), ".tar.gz") + ".cdx.json"
 		list, err := os.ReadFile(filepath.Join(dist, modules))
@@ -159,11 +159,11 @@ func TestChecksums(t *testing.T) {
 			continue
 		}
 		if !strings.Contains(sums, fmt.Sprintf("%x  %s\n", sha256.Sum256(list), modules)) {
-			t.Errorf("checksums.txt has no checksum of %s", modules)
+			t.Errorf("checksums.txt lacks the checksum of %s", modules)
 		}
 		for _, module := range []string{"pkg:golang/github.com/imoocpod/kubectl-imoocpod@" + m.Spec.Version, "pkg:golang/k8s.io/client-go@v", "pkg:golang/std@"} {
 			if !strings.Contains(string(list), module) {
-				t.Errorf("%s has no %s", modules, module)
+				t.Errorf("the list of modules %s lacks %s", modules, module)
 			}
 		}
 	}

@@ -45,7 +45,7 @@ func (u *user) run(name string, args ...string) string {
 	return out
 }
 
-func (u *user) says(words string, args ...string) {
+func (u *user) prints(words string, args ...string) {
 	u.t.Helper()
 	if out := u.run("kubectl", args...); !strings.Contains(out, words) {
 		u.t.Errorf("kubectl %s does not print %q:\n%s", strings.Join(args, " "), words, out)

@@ -178,7 +178,7 @@ chaos: $(CLUSTER) ## Run the controller under random faults for DURATION (defaul
 test-node: $(CLUSTER) ## Run the tests on real nodes (Linux, as root; RECORD=1: record what kubelets write, for the tests of status)
 	@$(CLUSTER) build --real-nodes >/dev/null
 	go test -count=1 -timeout 30m ./test/node \
-		$(if $(RECORD),-run 'TestTruths|TestNodeStopsAndComesBack' -record $(abspath pkg/inspect/status/testdata/real))
+		$(if $(RECORD),-run 'TestRealPodStatus|TestNodeStopsAndComesBack' -record $(abspath pkg/inspect/status/testdata/real))
 
 test-versions: $(CLUSTER) ## Run the tests of docs/versions.md against other versions of Kubernetes (hours; VERSIONS="1.30 1.33": only these)
 	hack/versions $(VERSIONS)

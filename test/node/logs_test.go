@@ -34,16 +34,16 @@ func (f *followed) add(line []byte) {
 	var entry struct{ Pod, Container, Node, Message string }
 	var number int
 	if err := json.Unmarshal(line, &entry); err != nil {
-		f.wrong = append(f.wrong, fmt.Sprintf("%v: %s", err, line))
+		f.wrong = append(f.wrong, fmt.Sprintf("a line is not JSON: %v: %s", err, line))
 		return
 	}
 	words := strings.Fields(entry.Message)
 	if len(words) < 2 {
-		f.wrong = append(f.wrong, "a line that no container wrote: "+string(line))
+		f.wrong = append(f.wrong, "a message has no number: "+string(line))
 		return
 	}
 	if _, err := fmt.Sscan(words[1], &number); err != nil || entry.Container != "main" || entry.Node != steadyNode {
-		f.wrong = append(f.wrong, fmt.Sprintf("%v: %s", err, line))
+		f.wrong = append(f.wrong, fmt.Sprintf("unexpected log entry (error %v): %s", err, line))
 		return
 	}
 	run := logRun{entry.Pod, words[0]}
@@ -68,7 +68,7 @@ func (f *followed) await(t *testing.T, begun, ended int) {
 	if !eventually(t, enough) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		t.Errorf("want %d runs, of which %d have ended; there is %v", begun, ended, f.last)
+		t.Errorf("timed out waiting for %d container runs, %d of them complete; got (run: complete) %v", begun, ended, f.last)
 	}
 }
 
@@ -83,7 +83,7 @@ func (f *followed) check(t *testing.T) {
 		lines += len(numbers)
 		for i, n := range numbers {
 			if n != i+1 {
-				t.Errorf("%v: line %d has the number %d, of %v", run, i+1, n, numbers)
+				t.Errorf("%v: line %d has the number %d; all numbers: %v", run, i+1, n, numbers)
 				break
 			}
 		}
@@ -103,8 +103,8 @@ func TestLogsThroughARestart(t *testing.T) {
 
 	follow := exec.Command(plugin(), "logs", name, "-n", namespace, "-f", "--tail=-1", "-o", "json")
 	follow.Env = cluster.Environment()
-	var said strings.Builder
-	follow.Stderr = &said
+	var stderr strings.Builder
+	follow.Stderr = &stderr
 	stdout, err := follow.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -129,11 +129,11 @@ func TestLogsThroughARestart(t *testing.T) {
 	<-read
 	var exit *exec.ExitError
 	if err := follow.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 {
-		t.Errorf("after Ctrl-C it ended with %v", err)
+		t.Errorf("logs -f ended with %v after Ctrl-C, want exit code 130", err)
 	}
 	f.check(t)
-	if n := strings.Count(said.String(), "replaced by the new pod"); n != replicas {
-		t.Errorf("it told of %d pods that were replaced, of %d:\n%s", n, replicas, said.String())
+	if n := strings.Count(stderr.String(), "replaced by the new pod"); n != replicas {
+		t.Errorf("logs -f reported %d replaced pods, want %d; stderr:\n%s", n, replicas, stderr.String())
 	}
 }
 
@@ -169,7 +169,7 @@ containers: [{command: [act]}]`, crashed, "0/prepare | ", " last"},
 		create(t, namespace, test.name, steadyNode, 1, test.pod)
 	}
 	for _, test := range tests {
-		w.await(t, "its container has crashed", test.name, test.wrote)
+		w.await(t, "a container has crashed", test.name, test.wrote)
 		for _, flag := range []string{"--failing=false", "--failing"} {
 			r := shows(t, namespace, func(r harness.Result) bool {
 				return r.Code == 0 && strings.Contains(r.Stdout, test.last+"\n")
@@ -180,7 +180,7 @@ containers: [{command: [act]}]`, crashed, "0/prepare | ", " last"},
 				}
 			}
 		}
-		toldLastWords(t, namespace, test.name, test.last)
+		showLastLine(t, namespace, test.name, test.last)
 	}
 }
 
@@ -192,25 +192,25 @@ func shows(t *testing.T, namespace string, good func(harness.Result) bool, args 
 		r = cluster.Kubectl(t, namespace, append([]string{"imoocpod"}, args...)...)
 		return good(r)
 	}) {
-		t.Errorf("the output is not as expected: %+v", r)
+		t.Errorf("timed out waiting for the expected output; last result: %+v", r)
 	}
 	return r
 }
 
-// toldLastWords checks that other commands show the last line of a crashing pod.
-func toldLastWords(t *testing.T, namespace, name, lastWords string) {
+// showLastLine checks that other commands show the last line of a crashing pod.
+func showLastLine(t *testing.T, namespace, name, last string) {
 	t.Helper()
 	container := map[bool]string{true: "prepare", false: "main"}[name == "init"]
 	shows(t, namespace, func(r harness.Result) bool {
 		_, lines, found := strings.Cut(r.Stderr, "\nthe last lines of container "+container+" of pod "+name+"-")
 		lines, _, _ = strings.Cut(lines, "hint: ")
 		return r.Code == harness.ExitFailed && found &&
-			strings.HasSuffix(lines, lastWords+"\n") && strings.Count(lines, "\n") <= 11
+			strings.HasSuffix(lines, last+"\n") && strings.Count(lines, "\n") <= 11
 	}, "wait", name, "--logs", "--fail-after=0s", patient)
-	line := regexp.MustCompile(`(?m)last log line of pod ` + name + `-\S+: \d+.*` + lastWords + `$`)
+	line := regexp.MustCompile(`(?m)last log line of pod ` + name + `-\S+: \d+.*` + last + `$`)
 	for _, verb := range []string{"status", "describe"} {
 		shows(t, namespace, func(r harness.Result) bool { return r.Code == 0 && line.MatchString(r.Stdout) }, verb, name)
 	}
-	shows(t, namespace, func(r harness.Result) bool { return strings.HasSuffix(r.Stdout, lastWords) },
+	shows(t, namespace, func(r harness.Result) bool { return strings.HasSuffix(r.Stdout, last) },
 		"status", name, "-o", "jsonpath={.problems[0].lastLogLine}")
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// TestLoopWithPodsThatTakeTheirTime scales 0 → 10 → 3, and restarts and deletes pods that terminate
+// TestLoopWithSlowPods scales 0 → 10 → 3, and restarts and deletes pods that terminate
 // slowly or ignore SIGTERM. The number of unfinished pods must never exceed the larger replica
 // count, and the next controller must complete the work of a killed controller.
-func TestLoopWithPodsThatTakeTheirTime(t *testing.T) {
+func TestLoopWithSlowPods(t *testing.T) {
 	const namespace, name = "slow", "foo"
 	w, first := startIn(t, namespace)
 	// After SIGTERM, one container exits immediately, one exits after two seconds, and one is
@@ -31,16 +31,16 @@ containers:
 	kept := names(w, owner)
 	// Kill the controller while pods terminate.
 	cluster.Imoocpod(t, namespace, "scale", name, "--replicas=3")
-	w.await(t, "a pod ends", name, podTerminates)
+	w.await(t, "a pod is terminating", name, podTerminates)
 	first.Kill()
 	second := cluster.StartRunController(t, namespace)
 	cluster.Imoocpod(t, namespace, "scale", name, "--replicas=3", patient)
 	w.await(t, "three pods are left", name, exactly(3))
 	if left := names(w, owner); !slices.Equal(left, kept[:3]) {
-		t.Errorf("pods %s of %s are left, want the lowest slots", left, kept)
+		t.Errorf("remaining pods = %s of %s, want those in the lowest slots", left, kept)
 	}
 	if most := w.MostLive(owner); most > 10 {
-		t.Errorf("up to %d pods were live on the way to 10, and to 3", most)
+		t.Errorf("up to %d pods were live during the scales to 10 and to 3, want at most 10", most)
 	}
 
 	// A new pod starts only after the old pod has terminated. Kill the controller during the restart, too.
@@ -50,7 +50,7 @@ containers:
 		old = append(old, pod.UID)
 	}
 	cluster.Imoocpod(t, namespace, "restart", name)
-	w.await(t, "a pod ends", name, podTerminates)
+	w.await(t, "a pod is terminating", name, podTerminates)
 	second.Kill()
 	cluster.StartRunController(t, namespace)
 	w.await(t, "all pods are new", name, func(pods []*corev1.Pod, _ []*corev1.Event) bool {
@@ -58,7 +58,7 @@ containers:
 	})
 	cluster.Imoocpod(t, namespace, "wait", name, patient)
 	if most := w.MostLive(owner); most > 3 {
-		t.Errorf("up to %d pods were live during a restart of 3", most)
+		t.Errorf("up to %d pods were live during the restart of 3 pods, want at most 3", most)
 	}
 
 	cluster.Imoocpod(t, namespace, "delete", name)
@@ -120,7 +120,7 @@ func TestDeployedController(t *testing.T) {
 	}
 	before := holder()
 	if before == "" {
-		t.Fatal("no pod has a lease")
+		t.Fatal("no pod of the controller holds a lease")
 	}
 	if err := cluster.Core.Pods(namespace).Delete(t.Context(), before, *metav1.NewDeleteOptions(0)); err != nil {
 		t.Fatal(err)
@@ -129,12 +129,12 @@ func TestDeployedController(t *testing.T) {
 	rollout()
 	// After a forced deletion, the process still runs for a short time, and can renew its lease.
 	if !eventually(t, func() bool { return !slices.Contains([]string{"", before}, holder()) }) {
-		t.Errorf("no other pod than %s has the lease", before)
+		t.Errorf("timed out waiting for a pod other than %s to acquire the lease", before)
 	}
 	// A failed liveness probe would have restarted a container.
 	restarts := kubectl("get", "pods", "-l", app, "-o", "jsonpath={.items[*].status.containerStatuses[*].restartCount}")
 	if strings.Trim(restarts, "0 ") != "" {
-		t.Errorf("replicas of the controller were restarted: %s", restarts)
+		t.Errorf("containers of the controller were restarted: restart counts %s, want 0", restarts)
 	}
 	kubectl("imoocpod", "delete", "foo")
 }

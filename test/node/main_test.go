@@ -24,7 +24,7 @@ var cluster *harness.Cluster
 
 // record is the directory for recordings of what the kubelets write, or "" for no recordings. The
 // tests of pkg/inspect/status use the recordings.
-var record = flag.String("record", "", "keep what the kubelets write of each row of TestTruths in this `directory`")
+var record = flag.String("record", "", "record what the kubelets write for each row of TestRealPodStatus in this `directory`")
 
 // deadline limits each wait of a test. It is long, because machines can be busy, and no test checks
 // durations. patient is the flag for commands that wait.

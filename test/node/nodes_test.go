@@ -34,13 +34,13 @@ func TestNodeStopsAndComesBack(t *testing.T) {
 	wait()
 
 	cluster.Tell(t, "kill "+shakyNode)
-	w.await(t, "the node is missed", name, func(pods []*corev1.Pod, _ []*corev1.Event) bool {
+	w.await(t, "the pod on the stopped node is not ready", name, func(pods []*corev1.Pod, _ []*corev1.Event) bool {
 		return len(pods) == 1 && !isReady(pods[0])
 	})
 	truth{name: name, verdict: status.Failed, code: problem.CodeNodeLost}.check(t, look(t, namespace, name))
 	r := cluster.Kubectl(t, namespace, "imoocpod", "wait", name, "--timeout=1m", "--fail-after=1s")
 	if r.Code != harness.ExitFailed {
-		t.Errorf("a wait for a pod on a lost node: %+v", r)
+		t.Errorf("wait for a pod on a lost node = %+v, want exit code %d", r, harness.ExitFailed)
 	}
 	w.record(t, name, "node-stopped", shakyNode)
 	cluster.Tell(t, "start "+shakyNode)
@@ -49,22 +49,22 @@ func TestNodeStopsAndComesBack(t *testing.T) {
 	// Restart the node before it becomes unreachable.
 	cluster.Tell(t, "kill "+shakyNode)
 	cluster.Tell(t, "start "+shakyNode)
-	w.await(t, "the container is started again", name, restarted(2))
+	w.await(t, "the container has restarted", name, restarted(2))
 	wait()
 	truth{name: name, verdict: status.Ready, code: problem.CodeReady}.check(t, look(t, namespace, name))
 	w.record(t, name, "node-rebooted", shakyNode)
 }
 
-// TestNothingOfANodeIsLeft checks that the processes, mounts, and cgroups of a node end with its
+// TestNodeLeavesNothingBehind checks that the processes, mounts, and cgroups of a node end with its
 // launcher ("cluster serve"), regardless of how the launcher exits.
-func TestNothingOfANodeIsLeft(t *testing.T) {
+func TestNodeLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()
 			serve := exec.Command(cluster.Launcher, "serve", "--nodes=0", "--real-nodes=1")
-			var said strings.Builder
-			serve.Stderr = &said
+			var stderr strings.Builder
+			serve.Stderr = &stderr
 			stdin, err := serve.StdinPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -79,7 +79,7 @@ func TestNothingOfANodeIsLeft(t *testing.T) {
 			}
 			line, err := bufio.NewReader(stdout).ReadBytes('\n')
 			if err != nil {
-				t.Fatalf("%v: %s", err, said.String())
+				t.Fatalf("read the first line of cluster serve: %v; stderr: %s", err, stderr.String())
 			}
 			var other struct{ Kubeconfig, Dir string }
 			if err := json.Unmarshal(line, &other); err != nil {
@@ -105,7 +105,7 @@ func TestNothingOfANodeIsLeft(t *testing.T) {
 				return len(left) == 0
 			}
 			if !eventually(t, ended) {
-				t.Errorf("left behind: %s", strings.Join(left, "\n"))
+				t.Errorf("still there after the launcher got the signal %s:\n%s", signal, strings.Join(left, "\n"))
 			}
 		})
 	}

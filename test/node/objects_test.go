@@ -20,7 +20,7 @@ func create(t *testing.T, namespace, name, node string, replicas int64, pod stri
 	t.Helper()
 	var spec corev1.PodSpec
 	if err := yaml.UnmarshalStrict([]byte(pod), &spec); err != nil {
-		t.Fatalf("%v in %s", err, pod)
+		t.Fatalf("parse the pod spec: %v in\n%s", err, pod)
 	}
 	spec.AutomountServiceAccountToken = new(false)
 	if spec.TerminationGracePeriodSeconds == nil {

@@ -22,7 +22,7 @@ import (
 
 const namespaceOfTruths = "truths"
 
-// truth is a row of TestTruths, which runs a pod on a real node and checks the report.
+// truth is a row of TestRealPodStatus, which runs a pod on a real node and checks the report.
 type truth struct {
 	// name is the name of the object, and pod is the spec of its pod (see create).
 	name, pod string
@@ -123,7 +123,7 @@ containers: [{command: [act, -http=:8080], ` + whenReady + `}]`, late: true,
 		// The problem is fixed within --fail-after.
 		{name: "image-late", pod: "containers: [{image: 'late:1', imagePullPolicy: Always, command: [act]}]",
 			before: func(t *testing.T, w *witness) {
-				w.await(t, "the image is missed", "image-late", waits("ErrImagePull", "ImagePullBackOff"))
+				w.await(t, "the image cannot be pulled", "image-late", waits("ErrImagePull", "ImagePullBackOff"))
 				addImage(t, "late", "1")
 			},
 			verdict: status.Ready},
@@ -197,9 +197,9 @@ containers: [{command: [act, -fill=5, -into=/v/big], volumeMounts: [{name: v, mo
 	}
 }
 
-// TestTruths runs a pod on a real node for each row. It checks the status and the exit code of a
+// TestRealPodStatus runs a pod on a real node for each row. It checks the status and the exit code of a
 // scale. After a repair, a wait must succeed.
-func TestTruths(t *testing.T) {
+func TestRealPodStatus(t *testing.T) {
 	w, _ := startIn(t, namespaceOfTruths)
 	t.Run("rows", func(t *testing.T) {
 		for _, row := range truths() {
@@ -240,7 +240,7 @@ func (r truth) run(t *testing.T, w *witness) {
 	if r.wrote == nil {
 		r.wrote = podReady
 	}
-	w.await(t, "its pods or events are those of the row", r.name, r.wrote)
+	w.await(t, "the pods or events meet the condition of the row", r.name, r.wrote)
 	r.settle(t)
 	// A lasting status holds, whatever the container does.
 	if !r.passing {
@@ -281,7 +281,7 @@ func look(t *testing.T, namespace, name string) (got status.Report) {
 	cmd.Env = cluster.Environment()
 	out, err := cmd.Output()
 	if err := errors.Join(err, json.Unmarshal(out, &got)); err != nil {
-		t.Fatalf("status: %v: %s", err, out)
+		t.Fatalf("status of %s: %v: %s", name, err, out)
 	}
 	return got
 }

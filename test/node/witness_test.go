@@ -57,7 +57,7 @@ type condition func(pods []*corev1.Pod, events []*corev1.Event) bool
 func (w *witness) await(t *testing.T, what, name string, wanted condition) {
 	t.Helper()
 	if !w.Within(deadline, func() bool { return wanted(w.podsOf(name), w.eventsOf(name)) }) {
-		t.Fatalf("timed out waiting until %s; there is\n%s", what,
+		t.Fatalf("timed out waiting until %s; objects:\n%s", what,
 			harness.Must(t, cluster.Kubectl(t, "", "get", "pods,events", "-A", "-o", "wide")))
 	}
 }

@@ -27,7 +27,7 @@ func TestDeployKeepsObjects(t *testing.T) {
 		r := cluster.Kubectl(t, "", append([]string{verb}, args...)...)
 		harness.Must(t, r)
 		if r.Stderr != "" {
-			t.Errorf("%s said %q", r.Line, r.Stderr)
+			t.Errorf("%s: stderr %q, want none", r.Line, r.Stderr)
 		}
 	}
 	kustomize("apply", "--server-side", "--force-conflicts", "--validate=strict", "-k", "../../../deploy/crds")
@@ -43,7 +43,7 @@ func TestDeployKeepsObjects(t *testing.T) {
 	kustomize("apply", "--validate=strict", "-k", "../../../deploy")
 	kustomize("delete", "-k", "../../../deploy")
 	if after := shippedObjects(t, ns, deploy.SystemNamespace); !maps.Equal(before, after) {
-		t.Errorf("after the controller was deleted, the objects are %v; they were %v", after, before)
+		t.Errorf("objects after the controller was deleted = %v, want %v", after, before)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestDeployForATeam(t *testing.T) {
 	harness.Must(t, cluster.Kubectl(t, deploy.SystemNamespace, "rollout", "status", "deployment/imoocpod-controller-team-a", "--timeout", harness.Timeout.String()))
 	harness.Must(t, cluster.Kubectl(t, deploy.SystemNamespace, "rollout", "status", "deployment/imoocpod-controller", "--timeout", harness.Timeout.String()))
 	if out := harness.Must(t, cluster.Kubectl(t, deploy.SystemNamespace, "get", "pods", "-l", "team=a", "-o", "jsonpath={.items[*].spec.containers[*].args}")); strings.Count(out, `"--selector=team=a"`) != 2 {
-		t.Errorf("its pods run with %s", out)
+		t.Errorf("arguments of the team's controller = %s, want --selector=team=a twice", out)
 	}
 	account := "system:serviceaccount:" + deploy.SystemNamespace + ":imoocpod-controller-team-a"
 	ns := cluster.NewNamespace(t)
@@ -89,7 +89,7 @@ func TestDeployForATeam(t *testing.T) {
 	cluster.Apply(t, ns, "{apiVersion: apps.zhongmingmao.io/v1beta1, kind: MyDaemonSet, metadata: {name: agent, labels: {team: a}}, spec: {image: nginx}}")
 	harness.Must(t, cluster.Kubectl(t, ns, "wait", "appservice/app", "mydaemonset/agent", "--for=condition=Ready", "--timeout", harness.Timeout.String()))
 	if other := cluster.ImoocPod(t, ns, "foo-b"); other.Status.ObservedGeneration != 0 {
-		t.Errorf("the object of another team has the status %+v", other.Status)
+		t.Errorf("the object of team b was reconciled: status %+v", other.Status)
 	}
 	cluster.Imoocpod(t, ns, "delete", "imoocpod/foo-a", "imoocpod/foo-b", "appservice/app", "mydaemonset/agent")
 }
@@ -109,7 +109,7 @@ func shippedObjects(t *testing.T, namespaces ...string) map[string]string {
 			}
 		}
 		if !slices.ContainsFunc(slices.Collect(maps.Values(found)), func(object string) bool { return strings.HasPrefix(object, name) }) {
-			t.Errorf("there is no %s to lose", name)
+			t.Errorf("there are no objects of %s", name)
 		}
 	}
 	return found
@@ -128,7 +128,7 @@ func (f form) run(t *testing.T, verb string) harness.Result {
 	return cluster.Kubectl(t, "", harness.Words("imoocpod "+verb+" "+f.where+" "+f.user)...)
 }
 
-const controllerSaid = "deployment.apps/imoocpod-controller"
+const controllerDeployment = "deployment.apps/imoocpod-controller"
 
 // TestInstallController installs and removes a controller, and checks the output of each verb. An
 // administrator of the cluster does this for all namespaces, and an administrator of a namespace does it
@@ -168,7 +168,7 @@ func peopleMay(t *testing.T, ns string) {
 			"patch " + resource + "/scale": {false, len(kind.ReplicasPath) > 0},
 		} {
 			for role, want := range map[string]bool{"view": wants.view, "edit": wants.edit} {
-				harness.Eventually(t, fmt.Sprintf("%s may %s: %v", role, right, want), func() bool {
+				harness.Eventually(t, fmt.Sprintf("the permission of %s to %s is %v", role, right, want), func() bool {
 					return may(t, role+"-"+ns, ns, kind.Resource.Group, right) == want
 				})
 			}
@@ -202,18 +202,18 @@ func may(t *testing.T, user, namespace, group, right string) bool {
 func (f form) installs(t *testing.T) {
 	t.Helper()
 	out := harness.Must(t, f.run(t, "install --controller --image example.com/c:v1 --replicas 3"))
-	if !strings.Contains(out, controllerSaid+" created\n") || !strings.Contains(out, "serviceaccount/imoocpod-controller created\n") {
+	if !strings.Contains(out, controllerDeployment+" created\n") || !strings.Contains(out, "serviceaccount/imoocpod-controller created\n") {
 		t.Errorf("the first install printed %q", out)
 	}
 	// The command returns after the controller is available.
-	got := harness.Must(t, cluster.Kubectl(t, f.namespace, "get", controllerSaid, "-o", "jsonpath={.spec.replicas} {..image} {.status.availableReplicas}"))
+	got := harness.Must(t, cluster.Kubectl(t, f.namespace, "get", controllerDeployment, "-o", "jsonpath={.spec.replicas} {..image} {.status.availableReplicas}"))
 	if got != "3 example.com/c:v1 3" {
-		t.Errorf("the Deployment has %q", got)
+		t.Errorf("replicas, image, and available replicas of the Deployment = %q, want 3, example.com/c:v1, and 3", got)
 	}
-	for dryRun, said := range map[string]string{"": " unchanged\n", " --dry-run=server": " unchanged (server dry run)\n"} {
+	for dryRun, suffix := range map[string]string{"": " unchanged\n", " --dry-run=server": " unchanged (server dry run)\n"} {
 		for line := range strings.Lines(harness.Must(t, f.run(t, "install --controller --image example.com/c:v1 --replicas 3"+dryRun))) {
-			if !strings.HasSuffix(line, said) {
-				t.Errorf("repeated install%s printed %q", dryRun, line)
+			if !strings.HasSuffix(line, suffix) {
+				t.Errorf("repeated install%s printed %q, want a line that ends with %q", dryRun, line, suffix)
 			}
 		}
 	}
@@ -221,12 +221,12 @@ func (f form) installs(t *testing.T) {
 
 func (f form) uninstalls(t *testing.T) {
 	t.Helper()
-	if out := harness.Must(t, f.run(t, "uninstall")); !strings.Contains(out, controllerSaid+" deleted\n") || strings.Contains(out, "namespace/") {
+	if out := harness.Must(t, f.run(t, "uninstall")); !strings.Contains(out, controllerDeployment+" deleted\n") || strings.Contains(out, "namespace/") {
 		t.Errorf("uninstall printed %q", out)
 	}
 	left := harness.Must(t, cluster.Kubectl(t, f.namespace, "get", "pods,deployments,roles,poddisruptionbudgets,networkpolicies,services", "-o", "name", "-l", deploy.ControllerLabel))
 	if left != "" {
-		t.Errorf("uninstall left %q", left)
+		t.Errorf("objects of the controller after uninstall = %q, want none", left)
 	}
 	if out := harness.Must(t, f.run(t, "uninstall")); !strings.HasPrefix(out, "no controller is installed for ") {
 		t.Errorf("the second uninstall printed %q", out)

@@ -20,15 +20,15 @@ import (
 
 const (
 	crdName = "imoocpods.batch.tutorial.kubebuilder.io"
-	crdSaid = "customresourcedefinition.apiextensions.k8s.io/" + crdName
+	crdRef  = "customresourcedefinition.apiextensions.k8s.io/" + crdName
 )
 
-// said returns the expected output of install or uninstall, with a line for each CRD. imoocPods is
+// installOutput returns the expected output of install or uninstall, with a line for each CRD. imoocPods is
 // the result for the CRD of ImoocPod, and others is the result for the other CRDs.
-func said(others, imoocPods string) string {
+func installOutput(others, imoocPods string) string {
 	const crd = "customresourcedefinition.apiextensions.k8s.io/"
 	return crd + "appservices.appcontroller.k8s.io " + others + "\n" + crd + "mydaemonsets.apps.zhongmingmao.io " + others + "\n" +
-		crdSaid + " " + imoocPods + "\n" + crd + "helloworlds.test.jiaozi.com " + others + "\n"
+		crdRef + " " + imoocPods + "\n" + crd + "helloworlds.test.jiaozi.com " + others + "\n"
 }
 
 // getCRD returns the CRD of ImoocPod, or nil if it does not exist.
@@ -71,7 +71,7 @@ spec:
 `
 
 // The verb install replaces an older CRD completely, but keeps the objects.
-func TestInstallTakesOver(t *testing.T) {
+func TestInstallReplacesAnOlderCRD(t *testing.T) {
 	cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
 	cluster.Apply(t, "", olderCRD)
 	cluster.AwaitEstablished(t, "crd/"+crdName)
@@ -81,8 +81,8 @@ func TestInstallTakesOver(t *testing.T) {
 	cluster.Apply(t, ns, harness.ImoocPodManifest("foo", "spec: {replicas: 2, colour: red}"))
 	uid := cluster.ImoocPod(t, ns, "foo").UID
 
-	if out := cluster.Imoocpod(t, "", "install"); out != said("created", "configured") {
-		t.Errorf("install printed %q", out)
+	if out := cluster.Imoocpod(t, "", "install"); out != installOutput("created", "configured") {
+		t.Errorf("install printed %q, want %q", out, installOutput("created", "configured"))
 	}
 	crd := getCRD(t)
 	for _, by := range crd.GetManagedFields() {
@@ -93,23 +93,23 @@ func TestInstallTakesOver(t *testing.T) {
 	yaml := harness.Must(t, cluster.Kubectl(t, "", "get", "crd", crdName, "-o", "jsonpath={.spec}"))
 	for _, gone := range []string{"colour", "Colour", "oldname", `"all"`} {
 		if strings.Contains(yaml, gone) {
-			t.Errorf("%s of the older CRD is still there", gone)
+			t.Errorf("the CRD still has %s, which only the older CRD declares", gone)
 		}
 	}
 	foo := cluster.ImoocPod(t, ns, "foo")
 	if foo.UID != uid || *foo.Spec.Replicas != 2 || foo.Spec.Template == nil {
-		t.Errorf("the object became %+v", foo)
+		t.Errorf("the ImoocPod after the install = %+v, want the same UID, 2 replicas, and a template", foo)
 	}
 	before := getCRD(t).GetResourceVersion()
-	if out := cluster.Imoocpod(t, "", "install"); out != said("unchanged", "unchanged") {
-		t.Errorf("the second install printed %q", out)
+	if out := cluster.Imoocpod(t, "", "install"); out != installOutput("unchanged", "unchanged") {
+		t.Errorf("the second install printed %q, want %q", out, installOutput("unchanged", "unchanged"))
 	}
 	if getCRD(t).GetResourceVersion() != before {
 		t.Error("the second install changed the CRD")
 	}
 	// The controller reconciles the existing objects.
 	p := cluster.StartRunController(t, ns)
-	harness.Eventually(t, "it can be scaled", func() bool {
+	harness.Eventually(t, "the ImoocPod can be scaled", func() bool {
 		return cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "3").Code == 0
 	})
 	cluster.AwaitConverged(t, ns, "foo", 3)
@@ -133,23 +133,23 @@ func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
 	harness.Must(t, cluster.Kubectl(t, "", "delete", "crd", crdName, "--wait=false"))
 
 	r := cluster.Kubectl(t, "", "imoocpod", "install", "--timeout", "5s")
-	const held = "error: wait for " + crdSaid + " to be gone: timed out; last seen: it still has the finalizers "
+	const held = "error: wait for " + crdRef + " to be gone: timed out; last seen: it still has the finalizers "
 	others := "customresourcedefinition.apiextensions.k8s.io/appservices.appcontroller.k8s.io unchanged\ncustomresourcedefinition.apiextensions.k8s.io/mydaemonsets.apps.zhongmingmao.io unchanged\n"
 	if r.Code != harness.ExitTimeout || r.Stdout != others || !strings.HasPrefix(r.Stderr, held) || !strings.Contains(r.Stderr, "example.com/hold") {
-		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
+		t.Errorf("install while the CRD terminates: exit code %d, want %d; stdout %q, stderr %q", r.Code, harness.ExitTimeout, r.Stdout, r.Stderr)
 	}
 
 	p := cluster.StartPlugin(t, "install", "--as", "installer", "--as-group", "system:masters")
-	harness.Eventually(t, "install looks whether the CRD is gone", func() bool {
+	harness.Eventually(t, "install checks whether the CRD is gone", func() bool {
 		return len(cluster.Requests(t, "", func(r harness.Request) bool {
 			return r.ImpersonatedUser != nil && r.ImpersonatedUser.Username == "installer" && r.Verb == "list" && r.Resource() == "customresourcedefinitions"
 		})) > 0
 	})
 	hold(`"remove","path":"/metadata/finalizers"`)
 	if code := p.Wait(); code != 0 {
-		t.Errorf("install ended with exit code %d", code)
+		t.Errorf("exit code of install after the CRD is gone = %d, want 0", code)
 	}
-	p.AwaitOutput(crdSaid + " created")
+	p.AwaitOutput(crdRef + " created")
 	if after := getCRD(t); after == nil || after.GetUID() == before {
 		t.Errorf("the CRD was not created again")
 	}
@@ -168,10 +168,10 @@ func TestUninstall(t *testing.T) {
 	want := "error: refused: removing " + crdName + " would delete 3 objects in all namespaces; pass --delete-objects to confirm\n" +
 		"error: refused: removing helloworlds.test.jiaozi.com would delete 1 object in all namespaces; pass --delete-objects to confirm\n"
 	if r.Code != harness.ExitPrecondition || r.Stdout != "" || r.Stderr != want {
-		t.Errorf("exit code %d, printed %q, said %q, want %q", r.Code, r.Stdout, r.Stderr, want)
+		t.Errorf("uninstall with objects: exit code %d, stdout %q, stderr %q, want %q", r.Code, r.Stdout, r.Stderr, want)
 	}
 	if left := cluster.CountImoocPods(t, ns) + cluster.CountImoocPods(t, other); left != 3 {
-		t.Errorf("%d objects are left after the refusal, want 3", left)
+		t.Errorf("%d objects are left after the rejected uninstall, want 3", left)
 	}
 
 	// The CRD remains as long as it has an object.
@@ -182,10 +182,10 @@ func TestUninstall(t *testing.T) {
 	// garbage collector can discover a new CRD late.
 	held := regexp.MustCompile(`^error: wait for imoocpod.batch.tutorial.kubebuilder.io/(foo|bar) to be gone: timed out; last seen: it still has the finalizers [^\n]+\n$`)
 	if r.Code != harness.ExitTimeout || !held.MatchString(r.Stderr) {
-		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
+		t.Errorf("uninstall with a terminating object: exit code %d, want %d; stderr %q, want a match for %s", r.Code, harness.ExitTimeout, r.Stderr, held)
 	}
 	if crd := getCRD(t); crd == nil || crd.GetDeletionTimestamp() != nil {
-		t.Error("the CRD was deleted though an object was held")
+		t.Error("the CRD was deleted although an object still had a finalizer")
 	}
 	foo.Patch(`{"metadata":{"finalizers":null}}`)
 
@@ -194,18 +194,18 @@ func TestUninstall(t *testing.T) {
 	out := cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
 	// Earlier objects are listed, too, if the garbage collector discovered the CRD late.
 	last := fmt.Sprintf("imoocpod.batch.tutorial.kubebuilder.io \"last\" deleted from %s namespace\n", other)
-	want = fmt.Sprintf("helloworld.test.jiaozi.com \"helloworld-sample\" deleted from %s namespace\n", other) + said("deleted", "deleted")
+	want = fmt.Sprintf("helloworld.test.jiaozi.com \"helloworld-sample\" deleted from %s namespace\n", other) + installOutput("deleted", "deleted")
 	for _, role := range []string{"admin", "editor", "viewer"} {
 		want += "clusterrole.rbac.authorization.k8s.io/imoocpod-" + role + " deleted\n"
 	}
 	if !strings.Contains(out, last) || !strings.HasSuffix(out, want) {
-		t.Errorf("printed %q, want %q, and %q at its end", out, last, want)
+		t.Errorf("uninstall printed %q, want %q, and %q at the end", out, last, want)
 	}
 	if getCRD(t) != nil {
-		t.Error("the CRD is still there")
+		t.Error("the CRD still exists after uninstall")
 	}
 	cluster.Imoocpod(t, "", "install")
 	if left := cluster.CountImoocPods(t, ns) + cluster.CountImoocPods(t, other); left != 0 {
-		t.Errorf("%d objects came back", left)
+		t.Errorf("%d objects exist after uninstall and install, want none", left)
 	}
 }

@@ -98,7 +98,7 @@ func (s *session) types(line string) string {
 		wanted = code[1]
 	}
 	if shown := strings.Contains(string(out), "error: "); strconv.Itoa(s.code) != wanted && (code != nil || !shown) {
-		s.t.Errorf("%s: %v\n%s", line, err, out)
+		s.t.Errorf("%s: error %v, want exit code %s\n%s", line, err, wanted, out)
 	}
 	return string(out)
 }

@@ -25,25 +25,25 @@ func TestServerGoesAwayAndComesBack(t *testing.T) {
 				p.AwaitOutput("could not renew the lease in time; stopped reconciling, waiting for the lease")
 			}
 			cluster.Tell(t, "start "+component)
-			harness.Eventually(t, "the server takes writes again", func() bool {
+			harness.Eventually(t, "the server accepts writes again", func() bool {
 				return cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "8").Code == 0
 			})
 			cluster.AwaitConverged(t, ns, "foo", 8)
 			if made := len(cluster.PodsOf(t, ns, foo.UID)); made != 8 {
-				t.Errorf("%d pods, want 8", made)
+				t.Errorf("foo has %d pods, want 8", made)
 			}
 			if code := p.Stop(); code != 0 {
-				t.Errorf("the loop ended with exit code %d", code)
+				t.Errorf("exit code of run-controller after SIGINT = %d, want 0", code)
 			}
-			said := map[string]int{}
+			logged := map[string]int{}
 			for line := range strings.Lines(p.Output()) {
 				if what, _, found := strings.Cut(line, ":"); found && strings.HasPrefix(line, "cannot ") {
-					said[what]++
+					logged[what]++
 				}
 			}
-			for what, times := range said {
+			for what, times := range logged {
 				if component == "kube-apiserver" && times > 1 {
-					t.Errorf("it said %d times %q:\n%s", times, what, p.Output())
+					t.Errorf("%q was logged %d times, want once:\n%s", what, times, p.Output())
 				}
 			}
 		})

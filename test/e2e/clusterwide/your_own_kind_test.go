@@ -20,11 +20,11 @@ func TestYourOwnKind(t *testing.T) {
 	for _, block := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
 		for line := range strings.Lines(strings.ReplaceAll(block[1], "\\\n", " ")) {
 			if session.types(line); session.code != 0 {
-				t.Fatalf("%s ended with exit code %d", line, session.code)
+				t.Fatalf("%s: exit code %d, want 0", line, session.code)
 			}
 		}
 	}
 	if session.commands < 15 || session.controller == nil {
-		t.Errorf("the page has %d commands", session.commands)
+		t.Errorf("docs/your-own-kind.md has %d commands, want at least 15, and run-controller", session.commands)
 	}
 }

@@ -25,8 +25,8 @@ import (
 )
 
 var (
-	chaosDuration = flag.Duration("chaos", 0, "for how long new random runs are begun, as \"make chaos\" says it")
-	chaosSeed     = flag.Uint64("seed", 0, "run only the random run of this seed")
+	chaosDuration = flag.Duration("chaos", 0, "for how long to start new random runs, set by \"make chaos\"")
+	chaosSeed     = flag.Uint64("seed", 0, "run only the random run with this seed")
 )
 
 const (
@@ -69,7 +69,7 @@ func TestChaos(t *testing.T) {
 	})
 	t.Logf("%d random runs, %d actions, %d faults injected", tally.runs.Load(), tally.actions.Load(), tally.faults.Load())
 	if tally.runs.Load() == 0 {
-		t.Error("there were no random runs")
+		t.Error("no random run completed")
 	}
 }
 
@@ -130,7 +130,7 @@ func chaosRun(t *testing.T, seed uint64) {
 	c.scaleTo(last)
 	c.whileLettingGo(func() { cluster.AwaitConverged(t, ns, "foo", last, inSlotBelow(last)) })
 	if most := c.w.MostLive(c.uid); most > c.most+c.earlier {
-		t.Errorf("I1: %d live pods at once, and at most %d may be, beside %d from before", most, c.most, c.earlier)
+		t.Errorf("I1: %d live pods at once, want at most %d plus %d of an earlier controller", most, c.most, c.earlier)
 	}
 	c.mustBeUntouched(bystanders)
 	tally.runs.Add(1)
@@ -189,7 +189,7 @@ func (c *chaos) start(f *harness.Faults) {
 		select {
 		case <-l.Done:
 			if !l.Killed() {
-				c.t.Errorf("a loop gave up by itself: %v", l.Err)
+				c.t.Errorf("a controller exited by itself: %v", l.Err)
 			}
 		case <-c.t.Context().Done():
 		}
@@ -308,7 +308,7 @@ func (c *chaos) mustBeUntouched(pods []*corev1.Pod) {
 	for _, pod := range pods {
 		now := c.w.Pod(pod.UID)
 		if now == nil || now.DeletionTimestamp != nil || len(now.OwnerReferences) > 0 || len(now.Labels) != len(pod.Labels) {
-			c.t.Errorf("I4: the bystander %s was touched: %+v", pod.Name, now)
+			c.t.Errorf("I4: pod %s, which foo does not own, was changed: %+v", pod.Name, now)
 		}
 	}
 }

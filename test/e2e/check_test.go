@@ -21,10 +21,10 @@ func TestCheck(t *testing.T) {
 			Checks []check.Result
 		}
 		if err := json.Unmarshal([]byte(r.Stdout), &report); err != nil {
-			t.Fatalf("%s printed %q and said %q: %v", r.Line, r.Stdout, r.Stderr, err)
+			t.Fatalf("%s: cannot parse stdout %q (stderr %q): %v", r.Line, r.Stdout, r.Stderr, err)
 		}
 		if report.Passed != (r.Code == 0) || (r.Code != 0) != strings.Contains(r.Stderr, " checks failed\n") {
-			t.Errorf("%s: passed is %t, exit code %d, said %q", r.Line, report.Passed, r.Code, r.Stderr)
+			t.Errorf("%s: passed = %t, but exit code %d, stderr %q", r.Line, report.Passed, r.Code, r.Stderr)
 		}
 		byName := map[string][]check.Result{}
 		for _, result := range report.Checks {
@@ -42,7 +42,7 @@ func TestCheck(t *testing.T) {
 	for _, verb := range []string{"scale", "delete", "install", "run-controller"} {
 		name := "permission to " + verb
 		if len(checks[name]) != 1 || checks[name][0].State != check.Failed || len(checks[name][0].Fix) < 2 {
-			t.Errorf("%s: %+v", name, checks[name])
+			t.Errorf("check %q as an unprivileged user = %+v, want one failure with a fix", name, checks[name])
 		}
 	}
 
@@ -52,26 +52,26 @@ func TestCheck(t *testing.T) {
 			harness.Must(t, cluster.Kubectl(t, "", strings.Fields(strings.TrimPrefix(fix, "kubectl "))...))
 		}
 	}
-	harness.Eventually(t, "alice has the rights that were granted", func() bool {
+	harness.Eventually(t, "alice has the permissions that were granted", func() bool {
 		checks, _ = run("--as", alice)
 		return checks["permission to scale"][0].State == check.Passed && checks["permission to run-controller"][0].State == check.Passed
 	})
 	if checks["permission to delete"][0].State != check.Passed || checks["permission to install"][0].State != check.Failed {
-		t.Errorf("delete: %+v, install: %+v", checks["permission to delete"], checks["permission to install"])
+		t.Errorf("after the fixes: delete %+v, want passed; install %+v, want failed", checks["permission to delete"], checks["permission to install"])
 	}
 
 	// Check as an administrator, first without a controller, and then with a controller that cannot create pods.
 	checks, _ = run()
 	for name, c := range checks {
 		if passed := c[0].State == check.Passed; passed == (name == "controller") {
-			t.Errorf("%s: %+v", name, c)
+			t.Errorf("check %q without a controller = %+v, want a failure only of the check of the controller", name, c)
 		}
 	}
 	cluster.StartRunController(t, ns)
-	harness.Eventually(t, "the loop is seen, and the quota", func() bool {
+	harness.Eventually(t, "check finds the controller and the exceeded quota", func() bool {
 		checks, _ = run()
 		return checks["controller"][0].State == check.Passed && checks["pods"][0].State == check.Failed && strings.Contains(checks["pods"][0].Message, "exceeded quota: few")
 	})
 	cluster.Imoocpod(t, ns, "delete", "foo")
-	harness.Eventually(t, "everything is ready", func() bool { _, r = run(); return r.Code == 0 })
+	harness.Eventually(t, "all checks pass", func() bool { _, r = run(); return r.Code == 0 })
 }

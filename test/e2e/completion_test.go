@@ -49,17 +49,17 @@ func TestCompletionInstall(t *testing.T) {
 	}
 
 	if out := completions(t, env, "sta"); strings.Contains(out, "status") {
-		t.Errorf("it completes before it is installed: %s", out)
+		t.Errorf("kubectl completes sta before completion is installed: %s", out)
 	}
 	for _, step := range []struct{ verb, want string }{
 		{"uninstall", "does not exist"}, {"install", "created"}, {"install", "unchanged"},
 	} {
 		if r := run(step.verb); harness.Must(t, r) != link+" "+step.want+"\n" || r.Stderr != "" {
-			t.Errorf("%s printed %q and said %q", step.verb, r.Stdout, r.Stderr)
+			t.Errorf("completion %s: stdout %q, stderr %q, want %s", step.verb, r.Stdout, r.Stderr, step.want)
 		}
 	}
 	if out := completions(t, env, "sta"); !strings.HasPrefix(out, "status\tShow whether ") || !strings.HasSuffix(out, "\n:4\n") {
-		t.Errorf("it completes %q", out)
+		t.Errorf("candidates for sta = %q, want status", out)
 	}
 	// A link to an older version is replaced.
 	if err := os.Remove(link); err != nil {
@@ -69,13 +69,13 @@ func TestCompletionInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out := harness.Must(t, run("install")); out != link+" configured\n" || !strings.Contains(completions(t, env, "sta"), "status\t") {
-		t.Errorf("over an old link it printed %q", out)
+		t.Errorf("completion install over an old link printed %q, or kubectl still does not complete sta", out)
 	}
 	if out := harness.Must(t, run("uninstall")); out != link+" deleted\n" {
-		t.Errorf("it printed %q", out)
+		t.Errorf("completion uninstall printed %q, want %q", out, link+" deleted\n")
 	}
 	if _, err := os.Lstat(link); !os.IsNotExist(err) {
-		t.Errorf("the link still exists: %v", err)
+		t.Errorf("the link still exists after completion uninstall (error %v)", err)
 	}
 
 	// The name of the link is taken by a program of the user.
@@ -85,18 +85,18 @@ func TestCompletionInstall(t *testing.T) {
 	for _, verb := range []string{"install", "uninstall"} {
 		want := "error: precondition not met: " + link + " exists and is not a link to this program\n"
 		if r := run(verb); r.Code != 7 || r.Stdout != "" || r.Stderr != want {
-			t.Errorf("%s over a file: exit code %d, printed %q, said %q", verb, r.Code, r.Stdout, r.Stderr)
+			t.Errorf("completion %s over a file: exit code %d, stdout %q, stderr %q, want %q", verb, r.Code, r.Stdout, r.Stderr, want)
 		}
 	}
 	if harness.ReadFile(t, link) != "#!/bin/sh\n" {
-		t.Error("the file was changed")
+		t.Error("the file of the user was changed")
 	}
 
 	// Call the program by its path in a directory that is not on PATH.
 	elsewhere := exec.Command(filepath.Join(filepath.Dir(dir), "store", "v1", "kubectl-imoocpod"), "completion", "install")
 	elsewhere.Env = append(cluster.Environment(), env...)
 	if out, err := elsewhere.CombinedOutput(); err != nil || !strings.Contains(string(out), "v1/kubectl_complete-imoocpod created\nWarning: ") {
-		t.Errorf("off PATH: %v, %s", err, out)
+		t.Errorf("completion install outside PATH: error %v, output %s", err, out)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestCompletionInShells(t *testing.T) {
 		"fish": {"--no-config -i", `kubectl completion fish | source; kubectl-imoocpod completion fish | source; function fish_prompt; echo 'ready> '; end`},
 	} {
 		if _, err := exec.LookPath(shell); err != nil && shell != "bash" {
-			t.Logf("%s is not on this machine", shell)
+			t.Logf("%s is not installed", shell)
 			continue
 		}
 		t.Run(shell, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestCompletionInShells(t *testing.T) {
 			s.AwaitText("search.array.example.com/it scaled")
 			s.Press("exit\r")
 			if code := s.Wait(); code != 0 {
-				t.Errorf("%s ended with %d", shell, code)
+				t.Errorf("exit code of %s = %d, want 0", shell, code)
 			}
 		})
 	}

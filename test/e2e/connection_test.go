@@ -20,7 +20,7 @@ func TestLostConnection(t *testing.T) {
 		s := cluster.StartTerminal(t, 80, 24, env, cluster.Bin+"/kubectl", strings.Fields("imoocpod "+args+" -n "+ns)...)
 		return func(text string, is bool) {
 			t.Helper()
-			s.AwaitScreen(text, func(screen string) bool { return strings.Contains(screen, text) == is })
+			s.AwaitScreen(map[bool]string{true: "shown: ", false: "not shown: "}[is]+text, func(screen string) bool { return strings.Contains(screen, text) == is })
 		}
 	}
 	one, all := start("status foo -w"), start("status -w")
@@ -61,14 +61,14 @@ func TestProgressOnATerminal(t *testing.T) {
 		"kubectl imoocpod create web --replicas 3 --wait -n "+ns+"; echo after $?; kubectl imoocpod wait web -n "+ns+"; echo then $?")
 	// Without a controller, the screen shows the reason, the elapsed time, and a hint.
 	clock := regexp.MustCompile(`(?m)^\d+s +imoocpod/web: not reconciled: no controller has seen it yet$`)
-	s.AwaitScreen("the reason and a clock", clock.MatchString)
+	s.AwaitScreen("the screen shows the reason and the elapsed time", clock.MatchString)
 	s.AwaitText("\nhint: kubectl imoocpod run-controller -n " + ns)
 	s.Resize(40, 12)
-	s.AwaitScreen("it fits a narrow terminal", func(text string) bool {
+	s.AwaitScreen("the progress fits a narrow terminal", func(text string) bool {
 		return regexp.MustCompile(`(?m)^\d+s +imoocpod/web: not reconciled: .*…$`).MatchString(text) && strings.Count(text, "hint: ") == 1
 	})
 	s.Resize(80, 24)
-	s.AwaitScreen("it fits again", func(text string) bool {
+	s.AwaitScreen("the progress fits the wide terminal again", func(text string) bool {
 		return clock.MatchString(text) && strings.Count(text, "not reconciled") == 1 && strings.Count(text, "hint: ") == 1
 	})
 	cluster.StartRunController(t, ns)
@@ -80,7 +80,7 @@ func TestProgressOnATerminal(t *testing.T) {
 		`(?m)^imoocpod\.\S+ condition met\nimoocpod/web: ready: 3 of 3 pods ready, took \d+\w*\nthen 0$`,
 	} {
 		if !regexp.MustCompile(want).MatchString(text) {
-			t.Errorf("it leaves\n%s\nwant a match of %s", text, want)
+			t.Errorf("last screen:\n%s\nwant a match for %s", text, want)
 		}
 	}
 }

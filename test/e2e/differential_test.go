@@ -147,7 +147,7 @@ func TestScaleAsKubectlDoes(t *testing.T) {
 			t.Run(c.args, func(t *testing.T) {
 				t.Parallel()
 				if !strings.Contains(differences, "**"+c.differ.reason+".**") && c.differ.reason != "" {
-					t.Errorf("docs/differences.md does not say %q", c.differ.reason)
+					t.Errorf("docs/differences.md does not document the difference %q", c.differ.reason)
 				}
 				p := <-free
 				defer func() { free <- p }()
@@ -206,22 +206,22 @@ func (c comparison) run(t *testing.T, s *stage, dir string, program func(t *test
 
 func (c comparison) compare(t *testing.T, kubectl, plugin outcome) {
 	t.Helper()
-	told := fmt.Sprintf("\n%s\n  exit code %d\n  stdout: %s\n  stderr: %s\n%s\n  exit code %d\n  stdout: %s\n  stderr: %s",
+	outputs := fmt.Sprintf("\n%s\n  exit code %d\n  stdout: %s\n  stderr: %s\n%s\n  exit code %d\n  stdout: %s\n  stderr: %s",
 		kubectl.result.Line, kubectl.result.Code, kubectl.result.Stdout, kubectl.result.Stderr, plugin.result.Line, plugin.result.Code, plugin.result.Stdout, plugin.result.Stderr)
 	if plugin.success == c.fails {
-		t.Errorf("success: %t%s", plugin.success, told)
+		t.Errorf("the plugin succeeded: %t, want %t%s", plugin.success, !c.fails, outputs)
 	}
 	if got := kubectl.success != plugin.success; got != c.differ.success {
-		t.Errorf("success differs: %t, want %t%s", got, c.differ.success, told)
+		t.Errorf("success differs: %t, want %t%s", got, c.differ.success, outputs)
 	}
 	if got := kubectl.success && plugin.success && kubectl.stdout != plugin.stdout; got != c.differ.output {
-		t.Errorf("output differs: %t, want %t%s", got, c.differ.output, told)
+		t.Errorf("output differs: %t, want %t%s", got, c.differ.output, outputs)
 	}
 	if got := !reflect.DeepEqual(kubectl.objects, plugin.objects); got != c.differ.objects {
-		t.Errorf("objects differ: %t, want %t\n%s\n%s%s", got, c.differ.objects, toJSON(t, kubectl.objects), toJSON(t, plugin.objects), told)
+		t.Errorf("objects differ: %t, want %t\n%s\n%s%s", got, c.differ.objects, toJSON(t, kubectl.objects), toJSON(t, plugin.objects), outputs)
 	}
 	if !plugin.success && plugin.result.Stderr == "" {
-		t.Errorf("failed without a word%s", told)
+		t.Errorf("the plugin failed without an error message%s", outputs)
 	}
 }
 
@@ -289,7 +289,7 @@ func TestFlagsOfKubectlScale(t *testing.T) {
 	t.Parallel()
 	flags := regexp.MustCompile(`(?m)^ +(?:-., )?(--[a-z-]+)=`).FindAllStringSubmatch(harness.Must(t, cluster.Kubectl(t, "", "scale", "--help")), -1)
 	if len(flags) < 10 {
-		t.Errorf("kubectl says that it has the flags %v", flags)
+		t.Errorf("flags in kubectl scale --help = %v, want at least 10", flags)
 	}
 	help := cluster.Imoocpod(t, "", "scale", "--help")
 	for _, flag := range flags {

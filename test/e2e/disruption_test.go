@@ -64,7 +64,7 @@ func awaitBudget(t *testing.T, namespace string, pods, n int32) {
 		return status.ExpectedPods == pods && status.DisruptionsAllowed == n, err
 	})
 	if err != nil {
-		t.Fatalf("timed out before the budget of %d pods allowed %d evictions: %v; it is %+v", pods, n, err, status)
+		t.Fatalf("timed out before the budget of %d pods allowed %d evictions: %v; its last status is %+v", pods, n, err, status)
 	}
 }
 
@@ -100,11 +100,11 @@ spec:
 	harness.Must(t, cluster.Kubectl(t, "", "drain", first, "--timeout=3m"))
 	cluster.AwaitConverged(t, ns, "foo", 3)
 	if n := fewest(); n < 2 {
-		t.Errorf("at one moment %d pods were healthy, the budget wants 2", n)
+		t.Errorf("as few as %d pods were healthy during the drain, want at least 2", n)
 	}
 	for _, pod := range cluster.PodsOf(t, ns, cluster.ImoocPod(t, ns, "foo").UID) {
 		if pod.Spec.NodeName != second {
-			t.Errorf("%s is on %s, want %s", pod.Name, pod.Spec.NodeName, second)
+			t.Errorf("pod %s is on node %s, want %s", pod.Name, pod.Spec.NodeName, second)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestAutoscaler(t *testing.T) {
 	autoscale("batch.tutorial.kubebuilder.io/v1alpha1", "ImoocPod", 3, 5)
 	autoscale("appcontroller.k8s.io/v1alpha1", "AppService", 2, 2)
 	cluster.AwaitConverged(t, ns, "foo", 3)
-	harness.Eventually(t, "the autoscaler has scaled the AppService, and that its Deployment", func() bool {
+	harness.Eventually(t, "the autoscaler has scaled the AppService, which has scaled its Deployment", func() bool {
 		d, err := cluster.Deployments(ns).Get(t.Context(), "web", metav1.GetOptions{})
 		if err != nil {
 			return false

@@ -60,7 +60,7 @@ func (s kindStory) run(t *testing.T) {
 	}
 	has := func(n int, what string) {
 		t.Helper()
-		harness.Eventually(t, fmt.Sprintf("foo has %d pods: %s", n, what), func() bool { return len(foo.LivePods()) == n })
+		harness.Eventually(t, fmt.Sprintf("foo has %d pods (%s)", n, what), func() bool { return len(foo.LivePods()) == n })
 		foo.AwaitReady(what)
 	}
 	has(n, "created")
@@ -70,7 +70,7 @@ func (s kindStory) run(t *testing.T) {
 		cluster.Imoocpod(t, ns, "scale", object, "--replicas", "4", "--timeout", "2m")
 		has(4, "scaled up")
 		cluster.Imoocpod(t, ns, "scale", object, "--replicas", "0", "--timeout", "2m")
-		has(0, "scaled to none")
+		has(0, "scaled to zero")
 		cluster.Imoocpod(t, ns, "scale", object, "--replicas", "30")
 		harness.Eventually(t, "some pods exist", func() bool { return len(foo.LivePods()) > 0 })
 		process.Kill()
@@ -139,14 +139,14 @@ func (s kindStory) images(t *testing.T, w *harness.Witness, p *harness.Process, 
 	w.AwaitQuiet(t, harness.QuietFor)
 	// Up to a quarter of the pods, rounded down but at least one, are allowed to be unavailable.
 	if now := fewest(); now < n-max(1, n/4) {
-		t.Errorf("of %d pods %d were healthy at one moment of a broken change", n, now)
+		t.Errorf("as few as %d of %d pods were healthy during a broken rollout, want at least %d", now, n, n-max(1, n/4))
 	}
 	made := w.EverCreated(foo.Get().GetUID())
 	broken := of("no-such-image")
 	cluster.Imoocpod(t, foo.Namespace, "undo", object, "--timeout", "2m")
 	harness.Eventually(t, "all pods have the second image again", func() bool { return of("second") == n && len(foo.LivePods()) == n })
 	if more := w.EverCreated(foo.Get().GetUID()) - made; s.deployment == "" && more != broken {
-		t.Errorf("%d pods were made to undo what had come to %d", more, broken)
+		t.Errorf("undo created %d pods, want %d, which is the number of broken pods", more, broken)
 	}
 }
 
@@ -167,7 +167,7 @@ func (s kindStory) delete(t *testing.T, foo *harness.Owner, n int) {
 			return len(foo.LivePods()) == 0 && (s.deployment == "" || foo.Deployment(s.deployment) == nil)
 		})
 		again()
-		harness.Eventually(t, "there are pods again", func() bool { return len(foo.LivePods()) == n })
+		harness.Eventually(t, "the new object has all its pods", func() bool { return len(foo.LivePods()) == n })
 		foo.AwaitReady("after --cascade=" + cascade)
 	}
 	left := uidsOf(foo.LivePods())
@@ -176,16 +176,16 @@ func (s kindStory) delete(t *testing.T, foo *harness.Owner, n int) {
 	if s.deployment == "" {
 		// The pods of the new object have different names.
 		harness.Eventually(t, "the new object has pods of its own", func() bool { return len(foo.LivePods()) == n+len(left) })
-		foo.AwaitReady("beside the orphans")
+		foo.AwaitReady("beside the orphaned pods")
 	} else {
-		harness.Eventually(t, "the orphaned Deployment is in the way", func() bool { return foo.Condition("ReplicaFailure").Reason == "NameTaken" })
+		harness.Eventually(t, "the orphaned Deployment is reported as a name conflict", func() bool { return foo.Condition("ReplicaFailure").Reason == "NameTaken" })
 		harness.Must(t, cluster.Kubectl(t, foo.Namespace, "delete", "deployment", s.deployment, "--cascade=orphan"))
 		harness.Eventually(t, "the new object has a Deployment of its own", func() bool { d := foo.Deployment(s.deployment); return d != nil && foo.Owns(d) })
 		foo.AwaitReady("its own Deployment")
 	}
 	for _, uid := range left {
 		if !slices.Contains(uidsOf(foo.LivePods()), uid) {
-			t.Errorf("an orphan was deleted")
+			t.Errorf("the orphaned pod %s was deleted", uid)
 		}
 	}
 }

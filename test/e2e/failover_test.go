@@ -44,7 +44,7 @@ func deployAs(t *testing.T, namespace string) (start func() *harness.Process) {
 		current.Namespace = namespace
 		*user = clientcmdapi.AuthInfo{Token: token}
 	})
-	harness.Eventually(t, "the controller has its rights", func() bool {
+	harness.Eventually(t, "the controller has its permissions", func() bool {
 		return cluster.Kubectl(t, namespace, "auth", "can-i", "list", "imoocpods", "--kubeconfig", kubeconfig).Code == 0
 	})
 	return func() *harness.Process {
@@ -87,14 +87,14 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	w.Until(t, "the first pod exists", func() bool { return w.Created[uid] > 0 })
 	first.Kill()
 	if made := w.EverCreated(uid); made >= n {
-		t.Fatalf("the first copy was killed after all %d pods had been created, so this test shows nothing", n)
+		t.Fatalf("the first copy was killed after all %d pods had been created, so this test proves nothing", n)
 	}
 	cluster.AwaitConverged(t, ns, "foo", n)
 	if holder := leaseOf(t, ns); holder.PID != second.PID() {
 		t.Errorf("the lease is held by %s, want process %d", holder, second.PID())
 	}
 	if most, made := w.MostLive(uid), w.EverCreated(uid); most != n || made != n {
-		t.Errorf("saw %d pods at once and %d ever, want %d and %d", most, made, n, n)
+		t.Errorf("saw up to %d pods at once and %d in total, want %d and %d", most, made, n, n)
 	}
 
 	// A frozen copy holds the lease until the lease expires. When the copy resumes, it writes nothing.
@@ -111,11 +111,11 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	// A copy that shuts down, for example during a node drain, releases the lease immediately.
 	foo.Scale(n)
 	if code := third.Stop(); code != 0 {
-		t.Errorf("the third copy ended with exit code %d", code)
+		t.Errorf("exit code of the third copy after SIGINT = %d, want 0", code)
 	}
 	cluster.AwaitConverged(t, ns, "foo", n)
 	if most := w.MostLive(uid); most != n {
-		t.Errorf("saw %d pods at once, want %d", most, n)
+		t.Errorf("saw up to %d pods at once, want %d", most, n)
 	}
 
 	// A copy that was killed on this machine is not reported as running, although its lease has not expired.
@@ -135,6 +135,6 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	others, renewals := writes(false), writes(true)
 	harness.Eventually(t, "the lease has been renewed a few times", func() bool { return writes(true) >= renewals+3 })
 	if now := writes(false); now != others {
-		t.Errorf("%d writes of a converged loop beside its lease", now-others)
+		t.Errorf("an active copy with converged objects sent %d writes besides those of its lease, want none", now-others)
 	}
 }

@@ -50,14 +50,14 @@ func TestLiveScreen(t *testing.T) {
 		return strings.HasPrefix(text, "✔ imoocpod/foo in ") && strings.Contains(text, "└─ ✔ 13 ready")
 	})
 	if strings.Contains(s.Written(), "typed in vain") {
-		t.Error("the terminal echoes what is typed")
+		t.Error("the terminal echoes typed keys")
 	}
 	s.Press("\x03")
 	if code := s.Wait(); code != 130 {
-		t.Errorf("Ctrl-C ended it with %d", code)
+		t.Errorf("exit code after Ctrl-C = %d, want 130", code)
 	}
 	if text := s.Text(); strings.Count(text, "✔ imoocpod/foo in "+ns+": ready") != 1 || !strings.Contains(text, "└─ ✔ 13 ready") {
-		t.Errorf("it leaves\n%s", text)
+		t.Errorf("last screen, want the final state of 13 pods once:\n%s", text)
 	}
 	if strings.Contains(s.Written(), "\x1b[2J") {
 		t.Error("the screen was cleared, which flickers")
@@ -72,7 +72,7 @@ func awaitRow(s *harness.Terminal, cells ...string) {
 		quoted = append(quoted, regexp.QuoteMeta(cell))
 	}
 	row := regexp.MustCompile(`(?m)^` + strings.Join(quoted, " +") + `( |$)`)
-	s.AwaitScreen(fmt.Sprintf("it shows a row %q", cells), row.MatchString)
+	s.AwaitScreen(fmt.Sprintf("the screen shows a row %q", cells), row.MatchString)
 }
 
 // A wait ends by itself with the exit code for its result. It leaves its last frame on the screen,
@@ -98,7 +98,7 @@ func TestLiveWait(t *testing.T) {
 		}
 	}
 	if strings.Contains(both.Written(), "\x1b[3") {
-		t.Error("the output is colored")
+		t.Error("the output with --color never is colored")
 	}
 
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "5")
@@ -121,7 +121,7 @@ func TestLiveWait(t *testing.T) {
 	dumb := wait(100, 30, []string{"TERM=dumb"}, "foo --wait --fail-after 1s")
 	dumb.AwaitText("after 3")
 	if strings.Contains(dumb.Written(), "\x1b") {
-		t.Errorf("escape sequences for a terminal that has none: %q", dumb.Written())
+		t.Errorf("the output on a dumb terminal has escape sequences: %q", dumb.Written())
 	}
 
 	// Without a terminal, the command prints one line with the result.
@@ -143,14 +143,14 @@ func TestLiveScreenIsSuspended(t *testing.T) {
 	s.Press("\x1a")
 	s.AwaitText("Stopped")
 	if text := s.Text(); s.InAlternateScreen() || !strings.HasPrefix(text, "ready> kubectl") || strings.Contains(text, "not reconciled") {
-		t.Errorf("suspended, it leaves\n%s", text)
+		t.Errorf("screen after Ctrl-Z, want the main screen without the status:\n%s", text)
 	}
 	s.Press("fg\r")
 	s.AwaitScreen("the screen is drawn again", func(text string) bool {
 		return s.InAlternateScreen() && strings.HasPrefix(text, "? imoocpod/foo in "+ns+": not reconciled")
 	})
 	s.Press("\x03")
-	s.AwaitScreen("it has ended", func(text string) bool { return !s.InAlternateScreen() && strings.HasSuffix(text, "ready>") })
+	s.AwaitScreen("the command has exited", func(text string) bool { return !s.InAlternateScreen() && strings.HasSuffix(text, "ready>") })
 	s.Press("echo $?; stty -a\r")
 	s.AwaitText(" echo ")
 	s.AwaitText("130\n")
@@ -207,7 +207,7 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
 	})
 	s.CheckRestored(before)
 	if strings.Contains(s.Text(), "after") {
-		t.Error("it has ended at once, so this test shows nothing")
+		t.Error("the command exited after one Ctrl-C, so this test proves nothing")
 	}
 	s.Press("\x03")
 	s.AwaitText("after 130")

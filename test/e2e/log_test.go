@@ -15,16 +15,16 @@ func TestLogFormat(t *testing.T) {
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	p.AwaitOutput(`"msg":"1 of 1 pods ready"`)
 	p.Stop()
-	told := false
+	found := false
 	for line := range strings.Lines(p.Output()) {
 		var r struct{ Time, Level, Msg, Kind, Namespace, Name string }
 		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Time == "" || r.Level == "" || r.Msg == "" {
-			t.Fatalf("%q is no record (%v)", line, err)
+			t.Fatalf("%q is not a complete log record (error %v)", line, err)
 		}
-		told = told || r.Msg == "0 → 1 pod: creating 1" && r.Kind == "imoocpods.batch.tutorial.kubebuilder.io" && r.Namespace == ns && r.Name == "foo"
+		found = found || r.Msg == "0 → 1 pod: creating 1" && r.Kind == "imoocpods.batch.tutorial.kubebuilder.io" && r.Namespace == ns && r.Name == "foo"
 	}
-	if !told {
-		t.Error("no record says that a pod of foo is created")
+	if !found {
+		t.Error("no log record reports that a pod of foo is created")
 	}
 	if strings.Contains(p.Output(), token) || !strings.Contains(p.Output(), "Authorization") {
 		t.Error("the log contains the token, or no headers at all")

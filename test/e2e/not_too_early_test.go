@@ -34,7 +34,7 @@ func TestBuiltInKindsAreNotReadyTooEarly(t *testing.T) {
 				harness.Must(t, cluster.Kubectl(t, ns, "imoocpod", "wait", object, "--timeout", "2m"))
 				found := imagesOf(t, ns, "is="+name)
 				if len(found) != 3 || strings.Count(strings.Join(found, " "), image) != 3 {
-					t.Errorf("%s is ready with %v, want three of %s", object, found, image)
+					t.Errorf("a wait for %s succeeded with the images %v, want three pods with %s", object, found, image)
 				}
 			}
 		})
@@ -49,12 +49,12 @@ func TestBuiltInKindsAreNotReadyTooEarly(t *testing.T) {
 		harness.Must(t, cluster.Kubectl(t, ns, "set", "image", "deployment/paused", "web=web:v1"))
 		r := cluster.Kubectl(t, ns, "imoocpod", "wait", "deployment/paused", "--timeout", "1h")
 		if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, "is paused: ") || !strings.Contains(r.Stderr, "hint: kubectl imoocpod resume deployment/paused -n "+ns) {
-			t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
+			t.Errorf("wait for a paused Deployment: exit code %d, want %d; stderr %q", r.Code, harness.ExitFailed, r.Stderr)
 		}
 		// A scale takes effect even during a paused rollout.
 		harness.Must(t, cluster.Kubectl(t, ns, "imoocpod", "scale", "deployment/paused", "--replicas", "2", "--timeout", "2m"))
 		if r := cluster.Kubectl(t, ns, "imoocpod", "status", "deployment/paused", "--exit-code"); r.Code != harness.ExitFailed || !strings.Contains(r.Stdout, ": paused: ") {
-			t.Errorf("exit code %d, printed %q", r.Code, r.Stdout)
+			t.Errorf("status of a paused Deployment: exit code %d, want %d; stdout %q", r.Code, harness.ExitFailed, r.Stdout)
 		}
 	})
 }

@@ -22,7 +22,7 @@ func TestPolicies(t *testing.T) {
 	refuses := func(message string, r harness.Result) {
 		t.Helper()
 		if r.Code == 0 || !strings.Contains(r.Stderr, message) {
-			t.Errorf("%s: exit code %d, said %q, want %q", r.Line, r.Code, r.Stderr, message)
+			t.Errorf("%s: exit code %d, stderr %q, want an error with %q", r.Line, r.Code, r.Stderr, message)
 		}
 	}
 	const many, image, other, theirs = "no more than 20 pods", "images must come from registry.example.com", "pods run as the default service account", "writes only what an object of its kinds controls"

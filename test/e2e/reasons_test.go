@@ -14,7 +14,7 @@ import (
 
 // The status of an ImoocPod or a built-in kind explains what the scheduler, a quota, or an
 // admission plugin of a real server rejects, with the message of the server.
-func TestReasonsOfTheServer(t *testing.T) {
+func TestStatusExplainsRejections(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		prepare func(t *testing.T, namespace string)
@@ -50,16 +50,16 @@ func TestReasonsOfTheServer(t *testing.T) {
 			}
 			cluster.Apply(t, ns, strings.Join(manifests, "\n---\n"))
 			for _, object := range []string{"foo", "deployment/web", "statefulset/web"} {
-				harness.Eventually(t, fmt.Sprintf("%s has failed for %s", object, test.code), func() bool {
+				harness.Eventually(t, fmt.Sprintf("the status of %s is failed with %s", object, test.code), func() bool {
 					var r status.Report
 					if err := json.Unmarshal([]byte(cluster.Imoocpod(t, ns, "status", object, "-o", "json")), &r); err != nil {
 						t.Fatal(err)
 					}
-					said := r.Verdict == status.Failed && r.ReasonCode == test.code
+					met := r.Verdict == status.Failed && r.ReasonCode == test.code
 					for _, words := range test.reason {
-						said = said && strings.Contains(r.Reason, words)
+						met = met && strings.Contains(r.Reason, words)
 					}
-					return said
+					return met
 				})
 			}
 		})

@@ -21,9 +21,9 @@ func TestRemovePodOfADeployment(t *testing.T) {
 	pods := web.LivePods()
 	victim, others := pods[1], []types.UID{pods[0].UID, pods[2].UID}
 	r := cluster.Kubectl(t, ns, "imoocpod", "scale", "deployment/web", "--remove", victim.Name, "--timeout", "5m")
-	says := "deployment/web: 3 → 2, removing " + victim.Name + " if possible: the ReplicaSet controller deletes pods that are not ready first\n"
-	if harness.Must(t, r); !strings.Contains(r.Stderr, says) {
-		t.Errorf("%s said %q, want %q", r.Line, r.Stderr, says)
+	want := "deployment/web: 3 → 2, removing " + victim.Name + " if possible: the ReplicaSet controller deletes pods that are not ready first\n"
+	if harness.Must(t, r); !strings.Contains(r.Stderr, want) {
+		t.Errorf("%s: stderr %q, want %q", r.Line, r.Stderr, want)
 	}
 	harness.Eventually(t, "only the other pods are left", func() bool {
 		return slices.Equal(uidsOf(web.LivePods()), others)

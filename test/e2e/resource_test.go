@@ -38,7 +38,7 @@ func send(t *testing.T, ns, head, name, rest string) error {
 			return err
 		}
 	}
-	t.Fatalf("%s is no shipped kind", head)
+	t.Fatalf("%s is not a shipped kind", head)
 	return nil
 }
 
@@ -59,7 +59,7 @@ imoocpod-sample +3 +3 +3 +\d+\w*
 	// The selector for autoscalers and disruption budgets matches the pods.
 	selector := harness.Must(t, cluster.Kubectl(t, ns, "get", "imp", "imoocpod-sample", "--subresource", "scale", "-o", "jsonpath={.status.selector}"))
 	if pods := harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-l", selector, "-o", "name")); selector == "" || strings.Count(pods, "\n") != 1 {
-		t.Errorf("the selector %q selects %q", selector, pods)
+		t.Errorf("the selector %q selects the pods %q, want one pod", selector, pods)
 	}
 	harness.Must(t, cluster.Kubectl(t, ns, "wait", "imp/imoocpod-sample", "--for=condition=Ready"))
 }
@@ -92,7 +92,7 @@ func TestDefaults(t *testing.T) {
 		if test.spec == "" {
 			spec := cluster.ImoocPod(t, ns, name).Spec
 			if spec.Replicas == nil || *spec.Replicas != 1 || !equality.Semantic.DeepEqual(spec.Template, v1alpha1.DefaultTemplate()) {
-				t.Errorf("%s: the spec is %+v", test.rest, spec)
+				t.Errorf("ImoocPod with %q: the spec is %+v, want the default", test.rest, spec)
 			}
 		} else if spec := fmt.Sprint(cluster.Owner(t, ns, test.kind, name).Get().Object["spec"]); spec != test.spec {
 			t.Errorf("%s%s: the spec is %s, want %s", test.head, test.rest, spec, test.spec)
@@ -141,12 +141,12 @@ func TestServerRejectsShippedKinds(t *testing.T) {
 		{helloWorld, "spec: {size: two}", "spec.size: Invalid value"},
 	} {
 		if err := send(t, ns, test.head, fmt.Sprint("object-", i), test.rest); err == nil || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s%s: got %v, want %q", test.head, test.rest, err, test.says)
+			t.Errorf("%s%s: got error %v, want %q", test.head, test.rest, err, test.says)
 		}
 	}
 	for head, rest := range map[string]string{imoocPod: "", myDaemonSet: "spec: {image: nginx}", appService: "spec: {deploymentName: web}", helloWorld: ""} {
 		if err := send(t, ns, head, strings.Repeat("a", 64), rest); err == nil || !strings.Contains(err.Error(), "name must be no longer than 63 characters") {
-			t.Errorf("%s with a long name: got %v", head, err)
+			t.Errorf("%s with a name of 64 characters: got error %v, want one about the limit of 63", head, err)
 		}
 	}
 	// Updates are validated, too. For example, an image cannot be removed.
@@ -156,10 +156,10 @@ func TestServerRejectsShippedKinds(t *testing.T) {
 		"mydaemonset/agent": {`{"spec":null}`, "image is required"},
 	} {
 		if r := cluster.Kubectl(t, ns, "patch", object, "--type", "merge", "-p", test.patch); r.Code == 0 || !strings.Contains(r.Stderr, test.says) {
-			t.Errorf("%s: exit code %d, said %q, want %q", r.Line, r.Code, r.Stderr, test.says)
+			t.Errorf("%s: exit code %d, stderr %q, want an error with %q", r.Line, r.Code, r.Stderr, test.says)
 		}
 	}
 	if r := cluster.Kubectl(t, ns, "scale", "imp", "foo", "--replicas", "-1"); r.Code == 0 {
-		t.Error("kubectl scale set a negative count")
+		t.Error("kubectl scale to -1 replicas: got no error, want one")
 	}
 }

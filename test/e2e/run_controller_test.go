@@ -35,31 +35,31 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 		return r.ImpersonatedUser != nil && r.ImpersonatedUser.Username == "scaler" && r.Writes()
 	})
 	if len(scaling) != 1 || scaling[0].Verb != "patch" || scaling[0].Resource() != "imoocpods" {
-		t.Errorf("the scale took the requests %+v, want one PATCH of imoocpods", scaling)
+		t.Errorf("write requests of the scale = %+v, want one PATCH of imoocpods", scaling)
 	}
 	creates := cluster.Requests(t, ns, func(r harness.Request) bool { return r.Verb == "create" && r.Resource() == "pods" })
 	if len(creates) != 3 {
 		t.Errorf("%d pods were created, want 3", len(creates))
 	}
 	if most, made := w.MostLive(foo.UID), w.EverCreated(foo.UID); most != 3 || made != 3 {
-		t.Errorf("saw %d pods at once and %d ever, want 3 and 3", most, made)
+		t.Errorf("saw up to %d pods at once and %d in total, want 3 and 3", most, made)
 	}
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "1", "--timeout", "1m")
 	pods := slices.DeleteFunc(cluster.PodsOf(t, ns, foo.UID), func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
 	if len(pods) != 1 {
-		t.Errorf("%d pods are not on their way out after the wait for 1", len(pods))
+		t.Errorf("%d pods are not terminating after a scale to 1 with a wait, want 1", len(pods))
 	}
 	cluster.AwaitConverged(t, ns, "foo", 1)
 	p.AwaitOutput("foo: 0 → 3 pods: creating 3")
 	p.AwaitOutput("foo: 3 → 1 pod: deleting 2")
 	if code := p.Stop(); code != 0 {
-		t.Errorf("Ctrl-C ended the loop with exit code %d", code)
+		t.Errorf("exit code of run-controller after Ctrl-C = %d, want 0", code)
 	}
 	// The controller logs no errors or warnings, even if the server lacks optional features.
 	alarm := regexp.MustCompile(`(?i)cannot|error|fail|warn|forbidden|refused|trying again|^[EW]\d{4} `)
 	for _, line := range p.Lines() {
 		if alarm.MatchString(line) && !strings.Contains(line, ".example.com") {
-			t.Errorf("it said %q", line)
+			t.Errorf("the log has a warning or an error: %q", line)
 		}
 	}
 }

@@ -21,19 +21,19 @@ func TestScaleAsks(t *testing.T) {
 	s.AwaitText("This scales 2 objects to zero. Do you want to continue? (y/N):")
 	s.Press("no\r")
 	if code := s.Wait(); code != 0 || *cluster.ImoocPod(t, ns, "foo").Spec.Replicas != 2 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("after the answer no: exit code %d, want 0, and foo with 2 replicas", code)
 	}
 	// The verb does not ask for one object, for several objects without a scale to zero, or with --yes.
 	for _, args := range []string{"imoocpod/foo --replicas 0", "imoocpod/foo imoocpod/bar --replicas 2", "imoocpod/foo imoocpod/bar --replicas 0 --yes"} {
 		s := cluster.StartTerminal(t, 120, 40, nil, cluster.PluginDir+"/kubectl-imoocpod", append([]string{"scale", "-n", ns}, harness.Words(args)...)...)
 		if code := s.Wait(); code != 0 || strings.Contains(s.Written(), "continue") {
-			t.Errorf("%s: exit code %d, wrote %q", args, code, s.Written())
+			t.Errorf("scale %s: exit code %d, output %q, want no question", args, code, s.Written())
 		}
 	}
 	cluster.Owner(t, ns, kinds.ImoocPod(), "foo").Scale(2)
 	cluster.Owner(t, ns, kinds.ImoocPod(), "bar").Scale(1)
 	r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, args...)...)
 	if harness.Must(t, r); !strings.HasPrefix(r.Stderr, both) || *cluster.ImoocPod(t, ns, "bar").Spec.Replicas != 0 {
-		t.Errorf("without a terminal it said %q", r.Stderr)
+		t.Errorf("scale without a terminal: stderr %q, want it to begin with %q, and bar with no replicas", r.Stderr, both)
 	}
 }

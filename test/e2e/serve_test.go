@@ -47,15 +47,15 @@ func TestMetricsAndHealth(t *testing.T) {
 	cluster.AwaitConverged(t, ns, "foo", 1)
 	cluster.Imoocpod(t, ns, "create", "bar", "--replicas", "4")
 	bar := cluster.Owner(t, ns, kinds.ImoocPod(), "bar")
-	harness.Eventually(t, "the refusal is reported", func() bool {
+	harness.Eventually(t, "the status reports the exceeded quota", func() bool {
 		return bar.Condition(apis.ConditionReplicaFailure).Reason == "QuotaExceeded"
 	})
 	health := first.AwaitServing(t, "health")
 	if code, body := page(t, health+"/healthz"); code != 200 || body != "ok\n" {
-		t.Errorf("/healthz: %d %s", code, body)
+		t.Errorf("/healthz: status %d, body %q", code, body)
 	}
 	if code, body := page(t, health+"/readyz"); code != 200 || body != "[+]"+ns+": reconciling; caches filled\n" {
-		t.Errorf("/readyz: %d %s", code, body)
+		t.Errorf("/readyz of the active controller: status %d, body %q", code, body)
 	}
 	_, metrics := page(t, first.AwaitServing(t, "metrics")+"/metrics")
 	kind := `{kind="imoocpods.batch.tutorial.kubebuilder.io"}`
@@ -75,10 +75,10 @@ func TestMetricsAndHealth(t *testing.T) {
 
 	second := cluster.StartRunController(t, ns, serve...)
 	readyz := second.AwaitServing(t, "health") + "/readyz"
-	harness.Eventually(t, "the second loop is ready to wait", func() bool {
+	harness.Eventually(t, "/readyz of the second controller succeeds while it waits for the lease", func() bool {
 		code, body := page(t, readyz)
 		if code == 200 && body != "[+]"+ns+": waiting for the lease\n" {
-			t.Fatalf("/readyz of one that waits: %d %s", code, body)
+			t.Fatalf("/readyz of the waiting controller: status %d, body %q", code, body)
 		}
 		return code == 200
 	})
@@ -113,18 +113,18 @@ func checkDashboard(t *testing.T, metrics string) {
 			name := regexp.MustCompile(`\b(imoocpod|workqueue|rest_client|leader_election|process)_[a-z_]+`).FindString(target.Expr)
 			have, exists := labels[name]
 			if !exists {
-				t.Errorf("%s: there is no metric %q", panel.Title, name)
+				t.Errorf("panel %q: the metric %q does not exist", panel.Title, name)
 				continue
 			}
 			by := regexp.MustCompile(`by \(([^)]*)\)`).FindStringSubmatch(target.Expr)
 			for label := range strings.SplitSeq(by[1], ", ") {
 				if !added[label] && !strings.Contains(have, ","+label+"=") {
-					t.Errorf("%s: %s has no label %q, but %s", panel.Title, name, label, have)
+					t.Errorf("panel %q: the metric %s has no label %q; its labels are %s", panel.Title, name, label, have)
 				}
 			}
 		}
 	}
 	if queries < 12 {
-		t.Errorf("only %d queries were found", queries)
+		t.Errorf("the dashboard has %d queries, want at least 12", queries)
 	}
 }

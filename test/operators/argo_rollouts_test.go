@@ -11,7 +11,7 @@ import (
 )
 
 func TestArgoRollouts(t *testing.T) {
-	holdToTheTruth(t, &operator{
+	testKinds(t, &operator{
 		dir: "argo-rollouts", module: "github.com/argoproj/argo-rollouts", program: "rollouts-controller", crds: "manifests/crds/*-crd.yaml",
 		// By default, the operator listens on all addresses. With invalid ports, it works without listening.
 		args: []string{

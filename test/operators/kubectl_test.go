@@ -33,7 +33,7 @@ func statusOf(t *testing.T, s *subject) (report status.Report, r result) {
 	t.Helper()
 	r = s.run(t, "status", "-o", "json")
 	if err := json.Unmarshal([]byte(r.Stdout), &report); err != nil {
-		t.Fatalf("%s\n%v", r, err)
+		t.Fatalf("%s\ncannot parse the output: %v", r, err)
 	}
 	return report, r
 }

@@ -26,15 +26,15 @@ const rounds = 10
 const patient = "--timeout=110s"
 
 // stories returns the tests that run for each kind while its operator is running, by their column
-// in the table. The test life fills several columns.
+// in the table. The test lifecycle fills several columns.
 func stories() map[string]func(*testing.T, kind) {
 	return map[string]func(*testing.T, kind){
-		"life": life, "paused": paused, "bad image": imageThatIsNotThere, "quota": quota, "reverted": reverted,
+		"lifecycle": lifecycle, "paused": paused, "bad image": missingImage, "quota": quota, "reverted": reverted,
 	}
 }
 
-// holdToTheTruth installs an operator, and runs all tests of its kinds.
-func holdToTheTruth(t *testing.T, o *operator, kinds ...kind) {
+// testKinds installs an operator, and runs all tests of its kinds.
+func testKinds(t *testing.T, o *operator, kinds ...kind) {
 	o.install(t)
 	t.Run("running", func(t *testing.T) {
 		for _, k := range kinds {
@@ -56,24 +56,24 @@ func holdToTheTruth(t *testing.T, o *operator, kinds ...kind) {
 func (s *subject) ended(t *testing.T, r result) {
 	t.Helper()
 	if r.Code != 0 {
-		t.Fatalf("%s", r)
+		t.Fatalf("%s\nwant exit code 0", r)
 	}
 	so, is := s.w.so(r.ended, r.ended.Add(behind), behind)
 	if !is {
-		t.Fatalf("%s\nended too early: %v", r, s.w.reason())
+		t.Fatalf("%s\nended before its condition was met: %v", r, s.w.reason())
 	}
 	if !so.from.After(r.begun) {
 		return // the condition was met from the start
 	}
 	took := r.ended.Sub(so.from)
-	t.Logf("%s: %s after the truth", strings.Fields(r.Line)[2], took.Round(time.Millisecond))
+	t.Logf("%s: ended %s after its condition was met", strings.Fields(r.Line)[2], took.Round(time.Millisecond))
 	if took <= late {
 		return
 	}
 	// Measure how long a status command takes on this machine.
 	_, look := statusOf(t, s)
 	if slow := look.ended.Sub(look.begun); took > late+2*slow {
-		t.Errorf("%s\nended %s after the truth; to look takes %s", r, took, slow)
+		t.Errorf("%s\nended %s after its condition was met; a status command takes %s", r, took, slow)
 	}
 }
 
@@ -87,21 +87,21 @@ func (s *subject) watched(t *testing.T) {
 		_, is := s.w.so(r.begun, r.ended.Add(behind), 0)
 		switch {
 		case report.Verdict == "ready" && !is:
-			t.Fatalf("%s\nnot true: %v", r, s.w.reason())
+			t.Fatalf("%s\nreported ready too early: %v", r, s.w.reason())
 		case report.Verdict == "failed", report.Verdict == "paused":
-			t.Fatalf("%s\nno pod has failed", r)
+			t.Fatalf("%s\nreported %s, but no pod has failed and nothing is paused", r, report.Verdict)
 		case report.Verdict == "ready":
 			return
 		case was && r.begun.Sub(wasSo.from) > late:
-			t.Fatalf("%s\nit is ready since %s", r, r.begun.Sub(wasSo.from))
+			t.Fatalf("%s\nreported not ready, but the object has been ready for %s", r, r.begun.Sub(wasSo.from))
 		case time.Now().After(over):
-			t.Fatalf("%s\nit did not become ready: %v", r, s.w.reason())
+			t.Fatalf("%s\ntimed out before the object was ready: %v", r, s.w.reason())
 		}
 	}
 }
 
-// life creates an object, scales it, and changes and restarts its pods.
-func life(t *testing.T, k kind) {
+// lifecycle creates an object, scales it, and changes and restarts its pods.
+func lifecycle(t *testing.T, k kind) {
 	s := newSubject(t, k, k.few)
 	// Do not use t.TempDir. Its path contains the name of the test, which can contain a comma, and
 	// the plugin splits the value of -f at commas.
@@ -115,7 +115,7 @@ func life(t *testing.T, k kind) {
 		r := imoocpod(t, s.namespace, "create", s.resource.GroupResource().String()+"/other", "--replicas=2")
 		for _, path := range k.twoCounts {
 			if r.Code == 0 || !strings.Contains(r.Stderr, "--replicas-path") || !strings.Contains(r.Stderr, path) {
-				t.Errorf("%s\ndoes not suggest one of %v", r, k.twoCounts)
+				t.Errorf("%s\nwant an error that suggests --replicas-path with %s", r, path)
 			}
 		}
 	}
@@ -164,7 +164,7 @@ func (s *subject) scaleOnly(t *testing.T, n int) {
 		t.Fatal(err)
 	}
 	if after := spec(); fmt.Sprint(after) != fmt.Sprint(before) {
-		t.Errorf("scaling made this of the spec:\n%v\nnot\n%v", after, before)
+		t.Errorf("spec after the scale =\n%v\nwant\n%v", after, before)
 	}
 }
 
@@ -182,10 +182,10 @@ func (s *subject) restart(t *testing.T) {
 		r := s.run(t, "restart")
 		obj, err := s.objects().Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil || obj.GetGeneration() != generation {
-			t.Errorf("%s\nchanged the object (%v)", r, err)
+			t.Errorf("%s\nthe rejected restart changed the object (error %v)", r, err)
 		}
 		if r.Code == 0 || !strings.Contains(r.Stderr, s.unrestarted) {
-			t.Errorf("%s\ndoes not print %q", r, s.unrestarted)
+			t.Errorf("%s\nwant an error with %q", r, s.unrestarted)
 		}
 		return
 	}
@@ -201,13 +201,13 @@ func paused(t *testing.T, k kind) {
 	s.patch(t, k.hold.begin)
 	r := s.run(t, "wait", patient)
 	if err := s.w.within(behind, func() error { return k.hold.held(s.w.object, s.w.own()) }); err != nil {
-		t.Fatalf("%s\nended too early: %v", r, err)
+		t.Fatalf("%s\nended before the rollout was paused: %v", r, err)
 	}
 	if r.Code != 3 || !strings.Contains(r.Stderr, "paused") || !strings.Contains(r.Stderr, k.hold.hint) {
 		t.Fatalf("%s\nwant exit code 3, the word paused, and %q", r, k.hold.hint)
 	}
 	if report, r := statusOf(t, s); report.Verdict != "paused" || !strings.Contains(report.Hint, k.hold.hint) {
-		t.Fatalf("%s\nwant verdict paused", r)
+		t.Fatalf("%s\nwant verdict paused, and the hint %q", r, k.hold.hint)
 	}
 	if k.hold.ofStatus {
 		s.patch(t, k.hold.end, "status")
@@ -217,16 +217,16 @@ func paused(t *testing.T, k kind) {
 	s.ended(t, s.run(t, "wait", patient))
 }
 
-// imageThatIsNotThere sets an image that cannot be pulled, and checks that a wait fails.
-func imageThatIsNotThere(t *testing.T, k kind) {
+// missingImage sets an image that cannot be pulled, and checks that a wait fails.
+func missingImage(t *testing.T, k kind) {
 	s := ready(t, k, k.few)
 	s.ask(t, badImage)
 	r := s.run(t, "wait", "--timeout", "90s", "--fail-after", "2s")
 	if r.Code != 3 || !strings.Contains(r.Stderr, badImage) && !strings.Contains(r.Stderr, "ImagePull") {
-		t.Fatalf("%s\nwant exit code 3, and the image", r)
+		t.Fatalf("%s\nwant exit code 3, and %q or ImagePull", r, badImage)
 	}
 	if report, r := statusOf(t, s); report.Verdict != "failed" || report.ReasonCode != "ImagePullFailed" {
-		t.Fatalf("%s\nwant it failed with ImagePullFailed", r)
+		t.Fatalf("%s\nwant verdict failed, with reason code ImagePullFailed", r)
 	}
 }
 
@@ -238,17 +238,17 @@ func quota(t *testing.T, k kind) {
 	s.w.Unlock()
 	plane.CreateObject(t, s.namespace, "resourcequotas",
 		"{apiVersion: v1, kind: ResourceQuota, metadata: {name: full}, spec: {hard: {pods: "+pods+"}}}")
-	harness.Eventually(t, "the quota is counted", func() bool {
+	harness.Eventually(t, "the quota counts the pods", func() bool {
 		full := plane.Object(t, s.namespace, "resourcequotas", "full")
 		used, _, _ := unstructured.NestedString(full.Object, "status", "used", "pods")
 		return used == pods
 	})
 	r := s.scale(t, k.many, "--timeout", "90s", "--fail-after", "2s")
 	if r.Code != 3 || !strings.Contains(r.Stderr, "quota") {
-		t.Fatalf("%s\nwant exit code 3, and the quota", r)
+		t.Fatalf("%s\nwant exit code 3, and the word quota", r)
 	}
 	if report, r := statusOf(t, s); report.Verdict != "failed" || report.ReasonCode != "QuotaExceeded" {
-		t.Fatalf("%s\nwant it failed with QuotaExceeded", r)
+		t.Fatalf("%s\nwant verdict failed, with reason code QuotaExceeded", r)
 	}
 }
 
@@ -257,15 +257,15 @@ func reverted(t *testing.T, k kind) {
 	s := ready(t, k, k.few)
 	done := make(chan result, 1)
 	go func() { done <- s.scale(t, k.many, patient) }()
-	s.w.until(t, "it is scaled", func() error {
+	s.w.until(t, "the replica count is changed", func() error {
 		if n, _, _ := unstructured.NestedInt64(s.w.object.Object, k.count...); int(n) != k.many {
-			return fmt.Errorf("the count is %d", n)
+			return fmt.Errorf("the count is %d, want %d", n, k.many)
 		}
 		return nil
 	})
 	s.patch(t, fmt.Sprintf(`{"spec":{%q:%d}}`, k.count[1], k.few))
 	if r := <-done; r.Code != 5 || !strings.Contains(r.Stderr, "somebody") {
-		t.Fatalf("%s\nwant exit code 5, and the other client's name", r)
+		t.Fatalf("%s\nwant exit code 5, and the field manager of the other client", r)
 	}
 	s.aim(k.few)
 	s.ended(t, s.run(t, "wait", patient))
@@ -282,7 +282,7 @@ func stopped(t *testing.T, o *operator, kinds []kind) {
 		o.release(t)
 	}
 	o.stop()
-	t.Run("without", func(t *testing.T) {
+	t.Run("while stopped", func(t *testing.T) {
 		for _, s := range subjects {
 			t.Run(s.row, func(t *testing.T) {
 				t.Parallel()
@@ -294,7 +294,7 @@ func stopped(t *testing.T, o *operator, kinds []kind) {
 		o.prepare(t, o.source)
 	}
 	o.start(t)
-	t.Run("again", func(t *testing.T) {
+	t.Run("after the restart", func(t *testing.T) {
 		for _, s := range subjects {
 			t.Run(s.row, func(t *testing.T) {
 				t.Parallel()
@@ -309,11 +309,11 @@ func (s *subject) unattended(t *testing.T) {
 	never := func(r result, says string) {
 		t.Helper()
 		if r.Code != 4 || !strings.Contains(r.Stderr, says) {
-			t.Errorf("%s\nwant exit code 4, and %q: no controller runs", r, says)
+			t.Errorf("%s\nwant exit code 4, and %q, because the operator is stopped", r, says)
 		}
 		report, r := statusOf(t, s)
 		if report.Verdict != "not reconciled" && report.Verdict != "progressing" {
-			t.Errorf("%s\nno controller runs", r)
+			t.Errorf("%s\nwant verdict not reconciled or progressing, because the operator is stopped", r)
 		}
 	}
 	if len(s.count) > 0 {

@@ -21,7 +21,7 @@ const webhookHost = "localhost"
 
 func TestOpenKruise(t *testing.T) {
 	port := freePort(t)
-	holdToTheTruth(t, &operator{
+	testKinds(t, &operator{
 		dir: "kruise", module: "github.com/openkruise/kruise", program: "kruise", crds: "config/crd/bases/*.yaml",
 		// Disable the daemon on the nodes, and the webhooks for pods.
 		args: []string{"--feature-gates=KruiseDaemon=false,PodWebhook=false"},
@@ -174,7 +174,7 @@ func counted(fields ...string) func(*unstructured.Unstructured, int) error {
 		}
 		for _, field := range fields {
 			if n, _, _ := unstructured.NestedInt64(obj.Object, "status", field); int(n) != desired {
-				return fmt.Errorf("%s is %d, not %d", field, n, desired)
+				return fmt.Errorf("%s is %d, want %d", field, n, desired)
 			}
 		}
 		return nil
@@ -194,8 +194,8 @@ func keeps(n int, updated string) func(*unstructured.Unstructured, []*corev1.Pod
 				kept++
 			}
 		}
-		if told, _, _ := unstructured.NestedInt64(obj.Object, "status", updated); kept != n || int(told) != len(own)-n {
-			return fmt.Errorf("%d are kept, not %d, and %d are told to be updated", kept, n, told)
+		if reported, _, _ := unstructured.NestedInt64(obj.Object, "status", updated); kept != n || int(reported) != len(own)-n {
+			return fmt.Errorf("%d pods have the first image, want %d; the status reports %d updated pods", kept, n, reported)
 		}
 		return nil
 	}

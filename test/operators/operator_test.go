@@ -94,7 +94,7 @@ func (o *operator) start(t *testing.T) {
 		_ = process.Wait() // the result does not matter
 	})
 	if o.awake != nil {
-		harness.Eventually(t, o.program+" works", func() bool { return o.awake(t) })
+		harness.Eventually(t, o.program+" is ready", func() bool { return o.awake(t) })
 	}
 }
 
@@ -110,7 +110,7 @@ func (o *operator) showLog(t *testing.T) {
 	if len(text) > 8000 {
 		text = text[len(text)-8000:]
 	}
-	t.Logf("the end of the log of %s:\n%s", o.program, text)
+	t.Logf("end of the log of %s:\n%s", o.program, text)
 }
 
 func freePort(t *testing.T) string {

@@ -10,7 +10,7 @@ import (
 )
 
 func TestPrometheusOperator(t *testing.T) {
-	holdToTheTruth(t, &operator{
+	testKinds(t, &operator{
 		dir: "prometheus-operator", module: "github.com/prometheus-operator/prometheus-operator", program: "operator",
 		crds: "example/prometheus-operator-crd/*.yaml",
 		args: []string{"--web.listen-address=127.0.0.1:0", "--log-level=warn"},
@@ -90,7 +90,7 @@ func reconciled(obj *unstructured.Unstructured, _ int) error {
 
 func pausedByItself(obj *unstructured.Unstructured, _ []*corev1.Pod) error {
 	if paused, _, _ := unstructured.NestedBool(obj.Object, "spec", "paused"); !paused {
-		return fmt.Errorf("it is not paused")
+		return fmt.Errorf(".spec.paused is not true")
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func ready(t *testing.T, k kind, desired int) *subject {
 	if _, err := s.objects().Create(t.Context(), obj, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s.w.until(t, "it is ready", func() error { return s.w.why })
+	s.w.until(t, "the object is ready", func() error { return s.w.why })
 	return s
 }
 
@@ -169,7 +169,7 @@ func (s *subject) isSo() error {
 		own = s.mattering(own, obj)
 	}
 	if n, found, err := unstructured.NestedInt64(obj.Object, s.count...); len(s.count) > 0 && (err != nil || !found || int(n) != s.desired) {
-		return fmt.Errorf("its count is %d", n)
+		return fmt.Errorf("the replica count is %d, want %d", n, s.desired)
 	}
 	if err := exactly(own, wanted, s.asked, s.before); err != nil {
 		return err
@@ -207,8 +207,8 @@ func (s *subject) describe(t *testing.T) {
 	obj := s.w.object.DeepCopy()
 	obj.SetManagedFields(nil)
 	text, _ := json.Marshal(obj.Object)
-	t.Logf("%s\nwhy: %v", text, s.w.why)
+	t.Logf("%s\nwhy it is not in the desired state: %v", text, s.w.why)
 	for _, pod := range s.w.pods {
-		t.Logf("pod %s: ready %v, ending %v", pod.Name, harness.IsReady(pod), pod.DeletionTimestamp)
+		t.Logf("pod %s: ready %v, deletion timestamp %v", pod.Name, harness.IsReady(pod), pod.DeletionTimestamp)
 	}
 }

@@ -66,14 +66,14 @@ func finishTable() error {
 	before, rest, found := strings.Cut(string(text), begin)
 	_, after, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		return fmt.Errorf("%s has no place for the table", document)
+		return fmt.Errorf("%s lacks the comments around the table", document)
 	}
 	whole := before + begin + render() + end + after
 	if whole == string(text) {
 		return nil
 	}
 	if !*write {
-		return fmt.Errorf("the table in %s is another one: run \"make test-operators\"", document)
+		return fmt.Errorf("the table in %s is out of date: run \"make test-operators\"", document)
 	}
 	return os.WriteFile(document, []byte(whole), 0o644)
 }

@@ -126,7 +126,7 @@ func (w *world) reason() error {
 func (w *world) until(t *testing.T, what string, holds func() error) {
 	t.Helper()
 	if err := w.within(harness.Timeout, holds); err != nil {
-		t.Fatalf("%s: not within %s: %v", what, harness.Timeout, err)
+		t.Fatalf("timed out after %s waiting until %s: %v", harness.Timeout, what, err)
 	}
 }
 
@@ -165,17 +165,17 @@ func (w *world) own() []*corev1.Pod {
 // and none of them is in before.
 func exactly(own []*corev1.Pod, n int, image string, before map[types.UID]bool) error {
 	if len(own) != n {
-		return fmt.Errorf("%d pods are there, not %d", len(own), n)
+		return fmt.Errorf("%d pods exist, want %d", len(own), n)
 	}
 	for _, pod := range own {
 		if !harness.IsReady(pod) {
 			return fmt.Errorf("pod %s is not ready", pod.Name)
 		}
 		if !runs(pod, image) {
-			return fmt.Errorf("pod %s has another image than %s", pod.Name, image)
+			return fmt.Errorf("pod %s does not have the image %s", pod.Name, image)
 		}
 		if before[pod.UID] {
-			return fmt.Errorf("pod %s was there before", pod.Name)
+			return fmt.Errorf("pod %s is an old pod", pod.Name)
 		}
 	}
 	return nil

@@ -39,20 +39,20 @@ func TestConvergenceIsCountedOnce(t *testing.T) {
 			}
 		}
 		if count != step.count || sum != step.sum {
-			t.Errorf("step %d: counted %d in %v s, want %d in %v s", i, count, sum, step.count, step.sum)
+			t.Errorf("step %d: %d convergences in %v s, want %d in %v s", i, count, sum, step.count, step.sum)
 		}
 		if got, _ := states.Progress(k); got.Converged != step.state.converged {
-			t.Errorf("step %d: converged: %t", i, got.Converged)
+			t.Errorf("step %d: Converged = %t, want %t", i, got.Converged, step.state.converged)
 		}
 	}
 }
 
 // A new object does not get the memory of an earlier object with the same name.
-func TestMemoryIsOfOneObject(t *testing.T) {
+func TestMemoryIsNotReused(t *testing.T) {
 	t.Parallel()
 	for name, forget := range map[string]func(*Memory, Key){
-		"another object": func(m *Memory, k Key) { m.Get(k, "second") },
-		"it is gone":     func(m *Memory, k Key) { m.Forget(k) },
+		"new object with the same name": func(m *Memory, k Key) { m.Get(k, "second") },
+		"forgotten object":              func(m *Memory, k Key) { m.Forget(k) },
 	} {
 		m, k := New(metrics.New("")), Key{Name: "foo"}
 		first := m.Get(k, "first")
@@ -60,12 +60,12 @@ func TestMemoryIsOfOneObject(t *testing.T) {
 		m.Said(k, "a line")
 		m.Failed(k, time.Unix(1_700_000_000, 0), errors.New("no"))
 		if m.Get(k, "first") != first {
-			t.Errorf("%s: it is forgotten", name)
+			t.Errorf("%s: the memory of the first object was lost", name)
 		}
 		forget(m, k)
 		_, planned := m.Progress(k)
 		if _, repeated := m.Said(k, "a line"); repeated || planned || m.Get(k, "first").Failing != 0 {
-			t.Errorf("%s: something is remembered", name)
+			t.Errorf("%s: the memory of the first object was kept", name)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestWrote(t *testing.T) {
 	}
 	o.Wrote("deployments", "3")
 	if want := map[string]string{"pods": "10", "deployments": "3"}; !maps.Equal(o.Written, want) {
-		t.Errorf("written are %v, want %v", o.Written, want)
+		t.Errorf("Written = %v, want %v", o.Written, want)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestRest(t *testing.T) {
 	t.Parallel()
 	m, k, now := New(metrics.New("")), Key{Name: "foo"}, time.Unix(1_700_000_000, 0)
 	if rest := m.Rest(k, now); rest > 0 {
-		t.Errorf("an object that was never reconciled has to wait for %v", rest)
+		t.Errorf("an object that was never reconciled must wait for %v, want no wait", rest)
 	}
 	m.Begin(k, now)
 	m.Saw(k, 4000)
@@ -100,7 +100,7 @@ func TestRest(t *testing.T) {
 	}
 	m.Forget(k)
 	if rest := m.Rest(k, now.Add(time.Second)); rest > 0 {
-		t.Errorf("an object that is forgotten has to wait for %v", rest)
+		t.Errorf("a forgotten object must wait for %v, want no wait", rest)
 	}
 }
 
@@ -111,22 +111,22 @@ func TestLater(t *testing.T) {
 		reasons []bool // the argument later of each call of Because
 		want    bool
 	}{
-		"no reason":                {nil, false},
-		"it existed":               {[]bool{true, true}, true},
-		"it changed":               {[]bool{false}, false},
-		"it existed, then changed": {[]bool{true, false}, false},
-		"it changed, and existed":  {[]bool{false, true}, false},
-		"it existed, many times":   {[]bool{true, true, true, true, true, true, true}, true},
+		"no reason":            {nil, false},
+		"listed":               {[]bool{true, true}, true},
+		"changed":              {[]bool{false}, false},
+		"listed, then changed": {[]bool{true, false}, false},
+		"changed, then listed": {[]bool{false, true}, false},
+		"listed many times":    {[]bool{true, true, true, true, true, true, true}, true},
 	} {
 		m, k := New(metrics.New("")), Key{Name: "foo"}
 		for _, later := range test.reasons {
 			m.Because(k, later, "it was seen")
 		}
 		if got := m.Later(k); got != test.want {
-			t.Errorf("%s: later is %t, want %t", name, got, test.want)
+			t.Errorf("%s: Later() = %t, want %t", name, got, test.want)
 		}
 		if m.Begin(k, time.Now()); m.Later(k) {
-			t.Errorf("%s: the next reconcile is in the backlog, too", name)
+			t.Errorf("%s: Later() = true after Begin, want false", name)
 		}
 	}
 }

@@ -34,23 +34,23 @@ func TestHealth(t *testing.T) {
 		outcomes []outcome
 		want     []string
 	}{
-		"all is well": {[]outcome{{"pods", nil}, {"nodes", nil}}, nil},
-		"an outage": {[]outcome{{"pods", refused}, {"nodes", refused}, {"pods", refused}, {"pods", nil}, {"nodes", refused}, {"nodes", nil}, {"pods", nil}},
+		"no errors": {[]outcome{{"pods", nil}, {"nodes", nil}}, nil},
+		"one outage": {[]outcome{{"pods", refused}, {"nodes", refused}, {"pods", refused}, {"pods", nil}, {"nodes", refused}, {"nodes", nil}, {"pods", nil}},
 			[]string{lost, "connected again"}},
-		"two outages":           {[]outcome{{"pods", refused}, {"pods", nil}, {"nodes", refused}, {"nodes", nil}}, []string{lost, "connected again", lost, "connected again"}},
-		"a server that fails":   {[]outcome{{"pods", overloaded}, {"nodes", overloaded}}, []string{"connection to the API server lost: overloaded; trying again"}},
-		"a right that is taken": {[]outcome{{"nodes", forbidden}, {"nodes", forbidden}, {"pods", nil}, {"nodes", nil}}, []string{fmt.Sprintf("cannot watch nodes: %v; trying again", forbidden), "watching nodes again"}},
-		"refused after an outage": {[]outcome{{"nodes", refused}, {"nodes", forbidden}},
+		"two outages":          {[]outcome{{"pods", refused}, {"pods", nil}, {"nodes", refused}, {"nodes", nil}}, []string{lost, "connected again", lost, "connected again"}},
+		"overloaded server":    {[]outcome{{"pods", overloaded}, {"nodes", overloaded}}, []string{"connection to the API server lost: overloaded; trying again"}},
+		"permission withdrawn": {[]outcome{{"nodes", forbidden}, {"nodes", forbidden}, {"pods", nil}, {"nodes", nil}}, []string{fmt.Sprintf("cannot watch nodes: %v; trying again", forbidden), "watching nodes again"}},
+		"forbidden after an outage": {[]outcome{{"nodes", refused}, {"nodes", forbidden}},
 			[]string{lost, "connected again", fmt.Sprintf("cannot watch nodes: %v; trying again", forbidden)}},
-		"a CRD that is gone": {[]outcome{{"imoocpods", apierrors.NewNotFound(schema.GroupResource{}, "")}}, nil},
+		"deleted CRD": {[]outcome{{"imoocpods", apierrors.NewNotFound(schema.GroupResource{}, "")}}, nil},
 	} {
-		var said []string
-		h := NewHealth(func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) })
+		var logged []string
+		h := NewHealth(func(format string, args ...any) { logged = append(logged, fmt.Sprintf(format, args...)) })
 		for _, o := range test.outcomes {
 			h.observe(t.Context(), o.resource, o.err)
 		}
-		if !slices.Equal(said, test.want) {
-			t.Errorf("%s: it says %q, want %q", name, said, test.want)
+		if !slices.Equal(logged, test.want) {
+			t.Errorf("%s: log = %q, want %q", name, logged, test.want)
 		}
 	}
 	stopped, stop := context.WithCancel(t.Context())
@@ -62,8 +62,8 @@ func TestHealth(t *testing.T) {
 // of the rejection is not logged.
 func TestHealthForgets(t *testing.T) {
 	t.Parallel()
-	var said []string
-	h := NewHealth(func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) })
+	var logged []string
+	h := NewHealth(func(format string, args ...any) { logged = append(logged, fmt.Sprintf(format, args...)) })
 	refused, forbidden := errors.New("connection refused"), apierrors.NewForbidden(schema.GroupResource{}, "", nil)
 	h.observe(t.Context(), "widgets", refused)
 	h.Forget("widgets")
@@ -73,8 +73,8 @@ func TestHealthForgets(t *testing.T) {
 	h.Forget("widgets")
 	h.observe(t.Context(), "widgets", nil)
 	const lost = "connection to the API server lost: connection refused; trying again"
-	if want := []string{lost, lost, "connected again", fmt.Sprintf("cannot watch widgets: %v; trying again", forbidden)}; !slices.Equal(said, want) {
-		t.Errorf("it says %q, want %q", said, want)
+	if want := []string{lost, lost, "connected again", fmt.Sprintf("cannot watch widgets: %v; trying again", forbidden)}; !slices.Equal(logged, want) {
+		t.Errorf("log = %q, want %q", logged, want)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestServerThatCannotStreamLists(t *testing.T) {
 	var running sync.WaitGroup
 	running.Go(func() { pods.RunWithContext(ctx) })
 	if !cache.WaitForCacheSync(t.Context().Done(), pods.HasSynced) || len(s.Requests(streams)) == 0 {
-		t.Error("nothing was listed")
+		t.Error("the informer did not sync, or did not ask for a streamed list")
 	}
 	stop()
 	running.Wait()

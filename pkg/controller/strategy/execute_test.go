@@ -24,7 +24,7 @@ func TestSlowStartDoublesWhileItSucceeds(t *testing.T) {
 		running++
 		most = max(most, running)
 		if running > done+1 {
-			t.Errorf("%d calls under way when %d had succeeded", running, done)
+			t.Errorf("%d calls in flight after %d successes, want at most one more call than successes", running, done)
 		}
 		mu.Unlock()
 		<-next // the calls end one by one
@@ -36,10 +36,10 @@ func TestSlowStartDoublesWhileItSucceeds(t *testing.T) {
 		return nil
 	})
 	if begun != len(items) || err != nil {
-		t.Errorf("began %d of %d: %v", begun, len(items), err)
+		t.Errorf("SlowStart started %d of %d calls, error %v", begun, len(items), err)
 	}
 	if most > maxBatch {
-		t.Errorf("%d calls at once, at most %d are allowed", most, maxBatch)
+		t.Errorf("%d calls in flight, want at most %d", most, maxBatch)
 	}
 }
 
@@ -65,18 +65,18 @@ func TestSlowStartStopsAtTheFirstFailure(t *testing.T) {
 		})
 		if allowed >= n {
 			if begun != n || err != nil {
-				t.Fatalf("began %d of %d: %v", begun, n, err)
+				t.Fatalf("SlowStart started %d of %d calls, error %v", begun, n, err)
 			}
 			return
 		}
 		if !errors.Is(err, refused) {
-			t.Fatalf("returned %v, want the refusal", err)
+			t.Fatalf("SlowStart returned %v, want the error of the failed call", err)
 		}
 		if begun != done+failed {
-			t.Fatalf("began %d and waited for %d", begun, done+failed)
+			t.Fatalf("SlowStart started %d calls, but waited for %d", begun, done+failed)
 		}
 		if failed > done+1 || failed > maxBatch {
-			t.Fatalf("%d calls were wasted after %d that succeeded", failed, done)
+			t.Fatalf("%d calls failed after %d successes, want at most one more failure than successes", failed, done)
 		}
 	})
 }
@@ -86,11 +86,11 @@ func TestSlowStartAsksBeforeEachCall(t *testing.T) {
 	begun, err := SlowStart(t.Context(), make([]int, 10), func(begun int) bool { asked++; return begun < 3 && asked <= 3 },
 		func(context.Context, int) error { return nil })
 	if begun != 3 || err != nil {
-		t.Errorf("began %d calls, want 3 (%v)", begun, err)
+		t.Errorf("SlowStart started %d calls, want 3 (error %v)", begun, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if begun, _ := SlowStart(ctx, make([]int, 10), always, func(context.Context, int) error { return nil }); begun != 0 {
-		t.Errorf("began %d calls for a loop that stops", begun)
+		t.Errorf("SlowStart started %d calls with a canceled context, want none", begun)
 	}
 }

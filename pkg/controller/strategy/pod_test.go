@@ -37,20 +37,20 @@ func TestPodsEqual(t *testing.T) {
 		change func(*corev1.Pod)
 		want   bool
 	}{
-		"nothing":                            {func(*corev1.Pod) {}, true},
-		"a version":                          {func(p *corev1.Pod) { p.ResourceVersion = "123457" }, true},
-		"another label":                      {func(p *corev1.Pod) { p.Labels["app"] = "other" }, true},
-		"another pod":                        {func(p *corev1.Pod) { p.UID = "other" }, false},
-		"it ended":                           {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, false},
-		"it is ending":                       {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(time.Unix(1_700_000_000, 0))) }, false},
-		"not ready":                          {func(p *corev1.Pod) { p.Status.Conditions = nil }, false},
-		"no owner":                           {func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
-		"without the identity label":         {func(p *corev1.Pod) { delete(p.Labels, apis.LabelOwner) }, false},
-		"its template":                       {func(p *corev1.Pod) { p.Labels[apis.LabelTemplateHash] = "other" }, false},
-		"what it passes, as anybody may say": {func(p *corev1.Pod) { p.Labels[apis.LabelReplaces] = "other" }, true},
+		"no change":         {func(*corev1.Pod) {}, true},
+		"resource version":  {func(p *corev1.Pod) { p.ResourceVersion = "123457" }, true},
+		"unrelated label":   {func(p *corev1.Pod) { p.Labels["app"] = "other" }, true},
+		"UID":               {func(p *corev1.Pod) { p.UID = "other" }, false},
+		"failed":            {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, false},
+		"terminating":       {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(time.Unix(1_700_000_000, 0))) }, false},
+		"not ready":         {func(p *corev1.Pod) { p.Status.Conditions = nil }, false},
+		"no controller":     {func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
+		"no identity label": {func(p *corev1.Pod) { delete(p.Labels, apis.LabelOwner) }, false},
+		"template hash":     {func(p *corev1.Pod) { p.Labels[apis.LabelTemplateHash] = "other" }, false},
+		"replacement label that the name contradicts": {func(p *corev1.Pod) { p.Labels[apis.LabelReplaces] = "other" }, true},
 	} {
 		if got := podsEqual(before, recorded(t, test.change)); got != test.want {
-			t.Errorf("%s: equal: %v, want %v", name, got, test.want)
+			t.Errorf("%s: podsEqual = %v, want %v", name, got, test.want)
 		}
 	}
 }
@@ -61,28 +61,28 @@ func TestStubsOfForeignPods(t *testing.T) {
 		change func(*corev1.Pod)
 		stub   bool
 	}{
-		"as it was made":               {func(*corev1.Pod) {}, false},
-		"without labels":               {func(p *corev1.Pod) { p.Labels = nil }, false},
-		"labeled, and of nobody":       {func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
-		"labeled, of a ReplicaSet":     {ofReplicaSet, false},
-		"of nobody":                    {func(p *corev1.Pod) { p.Labels, p.OwnerReferences = nil, nil }, true},
-		"of one that is no controller": {func(p *corev1.Pod) { p.Labels, p.OwnerReferences[0].Controller = nil, nil }, true},
-		"of a ReplicaSet":              {func(p *corev1.Pod) { p.Labels = nil; ofReplicaSet(p) }, true},
-		"of a node":                    {func(p *corev1.Pod) { p.Labels = nil; p.OwnerReferences[0].APIVersion = "v1" }, true},
+		"as created":                                             {func(*corev1.Pod) {}, false},
+		"owned, without labels":                                  {func(p *corev1.Pod) { p.Labels = nil }, false},
+		"labeled, without an owner":                              {func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
+		"labeled, owned by a ReplicaSet":                         {ofReplicaSet, false},
+		"without labels and owners":                              {func(p *corev1.Pod) { p.Labels, p.OwnerReferences = nil, nil }, true},
+		"without labels, with an owner that is not a controller": {func(p *corev1.Pod) { p.Labels, p.OwnerReferences[0].Controller = nil, nil }, true},
+		"without labels, owned by a ReplicaSet":                  {func(p *corev1.Pod) { p.Labels = nil; ofReplicaSet(p) }, true},
+		"without labels, owned by an object of the core group":   {func(p *corev1.Pod) { p.Labels = nil; p.OwnerReferences[0].APIVersion = "v1" }, true},
 	} {
 		pod := serverPod("some-owner-3", "b0a9c1d2")
 		test.change(pod)
 		trimmed := trimPod(pod)
 		stub, is := trimmed.(*metav1.ObjectMeta)
 		if is != test.stub {
-			t.Errorf("%s: kept as %T", name, trimmed)
+			t.Errorf("%s: trimPod returned a %T, want a stub: %t", name, trimmed, test.stub)
 		}
 		if want := (metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, ResourceVersion: pod.ResourceVersion}); is && !reflect.DeepEqual(*stub, want) {
-			t.Errorf("%s: kept is %v, want %v", name, *stub, want)
+			t.Errorf("%s: stub = %v, want %v", name, *stub, want)
 		}
 		for _, index := range []cache.IndexFunc{indexByOwner, indexByLabel} {
 			if values, err := index(trimmed); err != nil || is && len(values) > 0 {
-				t.Errorf("%s: indexed under %q: %v", name, values, err)
+				t.Errorf("%s: index values = %q, error %v; want no error, and no values for a stub", name, values, err)
 			}
 		}
 	}
@@ -97,11 +97,11 @@ func TestSlotOfRecord(t *testing.T) {
 		change func(*corev1.Pod)
 		want   slots.Slot
 	}{
-		"as it was made":     {func(*corev1.Pod) {}, 3},
-		"without an owner":   {func(p *corev1.Pod) { p.OwnerReferences = nil }, slots.None},
-		"of another owner":   {func(p *corev1.Pod) { p.OwnerReferences[0].UID = "other" }, slots.None},
+		"as created":         {func(*corev1.Pod) {}, 3},
+		"no controller":      {func(p *corev1.Pod) { p.OwnerReferences = nil }, slots.None},
+		"another controller": {func(p *corev1.Pod) { p.OwnerReferences[0].UID = "other" }, slots.None},
 		"another name":       {func(p *corev1.Pod) { p.Name = "some-owner-3" }, slots.None},
-		"said to bypass one": {func(p *corev1.Pod) { p.Labels[apis.LabelReplaces] = "other" }, 3},
+		"replacement label that the name contradicts": {func(p *corev1.Pod) { p.Labels[apis.LabelReplaces] = "other" }, 3},
 	} {
 		if got := recorded(t, test.change).Child.Slot; got != test.want {
 			t.Errorf("%s: slot %v, want %v", name, got, test.want)
@@ -109,12 +109,12 @@ func TestSlotOfRecord(t *testing.T) {
 	}
 }
 
-func TestIdentityOfAPodWithoutASlot(t *testing.T) {
+func TestSlotLabel(t *testing.T) {
 	owner := metav1.OwnerReference{Name: "foo", UID: "u"}
 	for slot, want := range map[slots.Slot]string{slots.None: "", 0: "0", 3: "3"} {
 		got, labeled := (&Work{Kind: kinds.ImoocPod(), Owner: owner}).identity(plan.Operation{Slot: slot})[apis.LabelSlot]
 		if got != want || labeled != (want != "") {
-			t.Errorf("slot %d: the label is %q (%v), want %q", slot, got, labeled, want)
+			t.Errorf("slot %d: slot label = %q (present: %v), want %q", slot, got, labeled, want)
 		}
 	}
 }

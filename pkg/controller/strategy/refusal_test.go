@@ -19,22 +19,22 @@ func TestRefusalReason(t *testing.T) {
 		err  error
 		want string // "" if the error is worth an early retry
 	}{
-		{"quota", apierrors.NewForbidden(pods, "a", errors.New("exceeded quota: few, requested: pods=1")), "QuotaExceeded"},
-		{"rights", apierrors.NewForbidden(pods, "a", errors.New("User cannot create")), "Forbidden"},
+		{"exceeded quota", apierrors.NewForbidden(pods, "a", errors.New("exceeded quota: few, requested: pods=1")), "QuotaExceeded"},
+		{"no permission", apierrors.NewForbidden(pods, "a", errors.New("User cannot create")), "Forbidden"},
 		{"a new kind", apierrors.NewForbidden(pods, "a", errors.New(`cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion example.com/v1 Kind Foo: no matches for kind "Foo"`)), ""},
-		{"admission", apierrors.NewBadRequest("admission webhook denied the request"), "CreateRejected"},
-		{"invalid", apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "a", nil), "CreateRejected"},
-		{"wrapped", fmt.Errorf("create: %w", apierrors.NewBadRequest("no")), "CreateRejected"},
+		{"rejected by a webhook", apierrors.NewBadRequest("admission webhook denied the request"), "CreateRejected"},
+		{"invalid pod", apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "a", nil), "CreateRejected"},
+		{"wrapped error", fmt.Errorf("create: %w", apierrors.NewBadRequest("no")), "CreateRejected"},
 		{"conflict", apierrors.NewConflict(pods, "a", errors.New("modified")), ""},
-		{"busy", apierrors.NewTooManyRequests("slow down", 1), ""},
-		{"credentials", apierrors.NewUnauthorized("expired"), ""},
-		{"server", apierrors.NewInternalError(errors.New("etcd")), ""},
-		{"away", apierrors.NewServiceUnavailable("shutting down"), ""},
-		{"connection", io.ErrUnexpectedEOF, ""},
+		{"too many requests", apierrors.NewTooManyRequests("slow down", 1), ""},
+		{"expired credentials", apierrors.NewUnauthorized("expired"), ""},
+		{"server error", apierrors.NewInternalError(errors.New("etcd")), ""},
+		{"server is shutting down", apierrors.NewServiceUnavailable("shutting down"), ""},
+		{"broken connection", io.ErrUnexpectedEOF, ""},
 	} {
 		reason, refused := RefusalReason(test.err)
 		if reason != test.want || refused != (test.want != "") {
-			t.Errorf("%s: %q, %v; want %q", test.name, reason, refused, test.want)
+			t.Errorf("%s: RefusalReason = %q, %v; want %q", test.name, reason, refused, test.want)
 		}
 	}
 }
@@ -59,16 +59,16 @@ func TestNamespaceEnds(t *testing.T) {
 		err  error
 		want bool
 	}{
-		{"terminating", ofEndingNamespace("a"), true},
-		{"terminating, wrapped", fmt.Errorf("create: %w", ofEndingNamespace("a")), true},
-		{"gone", ofMissingNamespace("a"), true},
-		{"something else is gone", apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "a"), false},
-		{"another refusal", apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "a", errors.New("namespace default is being terminated, said a webhook")), false},
+		{"terminating namespace", ofEndingNamespace("a"), true},
+		{"terminating namespace, wrapped error", fmt.Errorf("create: %w", ofEndingNamespace("a")), true},
+		{"missing namespace", ofMissingNamespace("a"), true},
+		{"missing pod", apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "a"), false},
+		{"webhook denial", apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "a", errors.New("namespace default is being terminated, said a webhook")), false},
 		{"not found, without details", &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonNotFound, Code: 404}}, false},
-		{"connection", io.ErrUnexpectedEOF, false},
+		{"broken connection", io.ErrUnexpectedEOF, false},
 	} {
 		if got := namespaceEnds(test.err); got != test.want {
-			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+			t.Errorf("%s: namespaceEnds = %v, want %v", test.name, got, test.want)
 		}
 	}
 }

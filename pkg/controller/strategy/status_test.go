@@ -14,7 +14,7 @@ import (
 )
 
 // An encoded status decodes to the same status, except for fields that the kind lacks.
-func TestStatusComesBackFromItsFields(t *testing.T) {
+func TestStatusRoundTrip(t *testing.T) {
 	all := plan.Status{
 		ObservedGeneration: 7, Selector: "a=b", Desired: 1, Current: 2, Updated: 3, Ready: 4, Available: 5, PodNames: []string{"x", "y"},
 		Conditions: []metav1.Condition{{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(time.Unix(1, 0).UTC())}},
@@ -30,25 +30,25 @@ func TestStatusComesBackFromItsFields(t *testing.T) {
 			got.Conditions[i].LastTransitionTime = metav1.NewTime(got.Conditions[i].LastTransitionTime.UTC())
 		}
 		if !equality.Semantic.DeepEqual(got, want) {
-			t.Errorf("%s: read\n%+v\nwant\n%+v", kind.Kind, got, want)
+			t.Errorf("%s: decoded status\n%+v\nwant\n%+v", kind.Kind, got, want)
 		}
 	}
 }
 
-func TestNamesOfNoPodsAreAListAllTheSame(t *testing.T) {
+func TestEmptyPodNamesAreAList(t *testing.T) {
 	status, err := EncodeStatus(kinds.HelloWorld().Mapping.Status, plan.Status{}, &unstructured.Unstructured{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	names, found, err := unstructured.NestedSlice(map[string]any{"status": status}, "status", "nodes")
 	if err != nil || !found || names == nil {
-		t.Errorf("status.nodes is %v (%v)", names, err)
+		t.Errorf("status.nodes = %v (error %v), want an empty list", names, err)
 	}
 }
 
 // Fields of a status that plans do not write are kept, even if they are invalid or inside a condition that
 // plans write.
-func TestStatusOfOthersStays(t *testing.T) {
+func TestForeignStatusFieldsAreKept(t *testing.T) {
 	at := kinds.ImoocPod().Mapping.Status
 	at.Empty = map[string]any{"phase": "", "names": []any{}}
 	broken := map[string]any{"type": "Theirs", "status": "True", "lastTransitionTime": "", "more": map[string]any{"a": int64(1)}}
@@ -61,7 +61,7 @@ func TestStatusOfOthersStays(t *testing.T) {
 	before := obj.DeepCopy()
 	s := DecodeStatus(at, obj)
 	if len(s.Conditions) != 0 || s.Current == 0 {
-		t.Errorf("read %+v, of which nothing is a plan's", s)
+		t.Errorf("DecodeStatus = %+v, want no conditions, and an invalid count for \"many\"", s)
 	}
 	s.Current = 3
 	s.Conditions = []metav1.Condition{
@@ -74,30 +74,30 @@ func TestStatusOfOthersStays(t *testing.T) {
 	}
 	status, _ := whole.(map[string]any)
 	if status["phase"] != "Running" {
-		t.Errorf("the field of somebody else became %v", status["phase"])
+		t.Errorf("foreign field phase = %v, want Running", status["phase"])
 	}
 	if _, written := status["names"]; !written {
-		t.Error("a field that the schema demands is not written")
+		t.Error("the field names of Empty is not written")
 	}
 	conditions, _ := status["conditions"].([]any)
 	if len(conditions) != 4 || !reflect.DeepEqual(conditions[0], broken) || conditions[1] != "not even an object" {
-		t.Fatalf("the conditions are %v", conditions)
+		t.Fatalf("conditions = %v, want 4, the first two unchanged", conditions)
 	}
 	ready, _ := conditions[2].(map[string]any)
 	if ready["status"] != "False" || ready["severity"] != "high" || ready["lastTransitionTime"] == "" {
-		t.Errorf("Ready is %v", ready)
+		t.Errorf("Ready condition = %v, want status False, severity high, and a transition time", ready)
 	}
 	if !reflect.DeepEqual(obj, before) {
-		t.Error("the object in the cache was changed")
+		t.Error("EncodeStatus changed the cached object")
 	}
 }
 
-func TestCountsThatNoPlanWrote(t *testing.T) {
+func TestInvalidCounts(t *testing.T) {
 	at := kinds.ImoocPod().Mapping.Status
 	for _, stored := range []any{"3", 2.5, int64(-1), int64(1) << 31, int64(1) << 32, nil, []any{}} {
 		obj := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"replicas": stored}}}
 		if s := DecodeStatus(at, obj); s.Current >= 0 {
-			t.Errorf("%v is taken for %d", stored, s.Current)
+			t.Errorf("stored count %v is decoded as %d, want a negative number", stored, s.Current)
 		}
 	}
 }

@@ -12,21 +12,21 @@ func TestEveryStrategyIsImplemented(t *testing.T) {
 	all := All()
 	for _, name := range kinds.Strategies() {
 		if all[name] == nil {
-			t.Errorf("%s can be declared, and is not here", name)
+			t.Errorf("strategy %s can be declared, but is not implemented", name)
 		}
 	}
 	for name, s := range all {
 		if s.Plan == nil || s.complete == nil {
-			t.Errorf("%s is incomplete: %+v", name, *s)
+			t.Errorf("strategy %s lacks Plan or complete: %+v", name, *s)
 		}
 		if !slices.Contains(kinds.Strategies(), name) {
-			t.Errorf("%s cannot be declared", name)
+			t.Errorf("strategy %s is implemented, but cannot be declared", name)
 		}
 		if s.PodIndex == "" && s.Input == nil {
-			t.Errorf("the plans of %s read nothing", name)
+			t.Errorf("strategy %s has neither PodIndex nor Input", name)
 		}
 		if (s.Input == nil) != (s.read == nil) {
-			t.Errorf("%s watches what its plans do not read, or the reverse", name)
+			t.Errorf("strategy %s has only one of Input and read", name)
 		}
 	}
 }

@@ -112,7 +112,7 @@ unit: ## Run the unit tests
 # library at most twice: with these settings, and with the race detector.
 PLAIN_TEST = CGO_ENABLED=0 go test -trimpath -vet=off
 
-WORLDS = TestObjectsAsAServerMayHoldThem|TestEveryCrashPoint
+WORLDS = TestArbitraryObjectsConverge|TestEveryCrashPoint
 LONG = TestMissingRights|TestWhatFollowsIsWhatAReadSays
 
 # The number of end-to-end tests and of tests of commands that run in parallel. They mostly wait.

@@ -23,7 +23,7 @@ func inWorkers(t *testing.T, d declaredKind, do func(w *world, kind kinds.Kind))
 }
 
 // The controller replaces a terminating pod only five minutes after the pod's grace period has ended.
-func TestPodWithALongGraceIsWaitedFor(t *testing.T) {
+func TestLongGracePeriodDelaysReplacement(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		long := template("busybox")
 		set(&unstructured.Unstructured{Object: long}, int64(3600), "spec", "terminationGracePeriodSeconds")
@@ -35,13 +35,13 @@ func TestPodWithALongGraceIsWaitedFor(t *testing.T) {
 		w.Delete("pods", "default", first)
 		w.passes(64 * time.Minute)
 		if made := len(w.Requests(createsPod)); made != 2 {
-			t.Errorf("%d pods were made while the grace of an hour and five minutes were not over, want 2", made)
+			t.Errorf("%d pods were created 64 minutes after the deletion, within the grace period and 5 minutes, want 2", made)
 		}
 		w.passes(2 * time.Minute)
 		if made := len(w.Requests(createsPod)); made != 3 {
-			t.Errorf("%d pods were made when they were over, want 3", made)
+			t.Errorf("%d pods were created after the grace period and 5 minutes, want 3", made)
 		}
-		w.letGo()
+		w.unstick()
 		w.converges()
 		w.staysQuiet()
 	})

@@ -30,7 +30,7 @@ const (
 var errCrashed = errors.New("the loop crashed")
 
 // every makes each write fail in every way. "make nightly" sets it. Otherwise, each write fails in one way.
-var every = flag.Bool("every", false, "let each write of TestEveryCrashPoint fail in every way, and sample no worlds")
+var every = flag.Bool("every", false, "let each write of TestEveryCrashPoint fail in every way, and run all worlds instead of a sample")
 
 // sampled returns how many worlds to draw for each world to run. With the race detector, a world takes five
 // times as long, so "make unit" runs a sample with it, and all worlds without it.
@@ -135,7 +135,7 @@ func TestEveryCrashPoint(t *testing.T) {
 		a := image("a")
 		w.until(func() string {
 			if len(w.Requests(createsPod)) == before {
-				return "no pod has the template A"
+				return "no pod was created from template A"
 			}
 			return ""
 		})
@@ -144,7 +144,7 @@ func TestEveryCrashPoint(t *testing.T) {
 		w.until(func() string {
 			owner := w.Get(foo.Resource.Resource, "default", "foo")
 			if hashes, _ := w.history(owner); !slices.Equal(hashes, []string{a, b}) {
-				return fmt.Sprintf("the history is %v, want %s and %s", hashes, a, b)
+				return fmt.Sprintf("the history has the template hashes %v, want %s and %s", hashes, a, b)
 			}
 			return ""
 		})
@@ -160,7 +160,7 @@ func TestEveryCrashPoint(t *testing.T) {
 	}
 	total := attempt(t, 0, "")
 	if total < 30 {
-		t.Fatalf("the story took only %d writes", total)
+		t.Fatalf("the story without failures took only %d writes, want at least 30", total)
 	}
 	// A run with a crash may need more writes than a run without a crash.
 	ways := []string{crashBeforeWrite, crashAfterWrite, replyLost}

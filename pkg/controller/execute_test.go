@@ -21,20 +21,20 @@ import (
 // or not the pod has the labels of the object.
 func TestPodNameTaken(t *testing.T) {
 	for name, test := range map[string]struct {
-		change func(*metav1.OwnerReference)
-		says   string
+		change  func(*metav1.OwnerReference)
+		message string
 	}{
-		"an object that had the name before": {func(r *metav1.OwnerReference) { r.UID = "before" }, "owned by ImoocPod foo"},
-		"another object": {func(r *metav1.OwnerReference) {
+		"owned by an earlier object of the same name": {func(r *metav1.OwnerReference) { r.UID = "before" }, "owned by ImoocPod foo"},
+		"owned by another object": {func(r *metav1.OwnerReference) {
 			*r = metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "web", Controller: new(true)}
 		}, "owned by ReplicaSet web"},
-		"nobody": {func(r *metav1.OwnerReference) { r.Controller = nil }, "not owned by"},
+		"without a controller": {func(r *metav1.OwnerReference) { r.Controller = nil }, "not owned by"},
 	} {
 		for _, labeled := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, labeled %t", name, labeled), func(t *testing.T) {
 				inWorld(t, imoocPods(), func(w *world) {
 					foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
-					theirs := w.pod(kinds.ImoocPod(), foo, 0, func(pod *unstructured.Unstructured) {
+					foreign := w.pod(kinds.ImoocPod(), foo, 0, func(pod *unstructured.Unstructured) {
 						ref := reference(kinds.ImoocPod(), foo)
 						test.change(&ref)
 						pod.SetOwnerReferences([]metav1.OwnerReference{ref})
@@ -43,17 +43,17 @@ func TestPodNameTaken(t *testing.T) {
 						}
 					})
 					w.start()
-					if c := w.untilFailure(kinds.ImoocPod(), "foo"); c.Reason != "NameTaken" || !strings.Contains(c.Message, test.says) {
-						t.Errorf("the condition says %s: %s, want NameTaken: … %s", c.Reason, c.Message, test.says)
+					if c := w.untilFailure(kinds.ImoocPod(), "foo"); c.Reason != "NameTaken" || !strings.Contains(c.Message, test.message) {
+						t.Errorf("ReplicaFailure condition = %s: %s, want NameTaken: … %s", c.Reason, c.Message, test.message)
 					}
 					w.passes(time.Minute)
-					if now := w.Get("pods", "default", theirs.GetName()); !reflect.DeepEqual(now, theirs) {
-						t.Errorf("the pod was\n%v\nand is\n%v", theirs, now)
+					if now := w.Get("pods", "default", foreign.GetName()); !reflect.DeepEqual(now, foreign) {
+						t.Errorf("the loop changed the foreign pod from\n%v\nto\n%v", foreign, now)
 					}
 					if w.Get("pods", "default", slots.PodName("foo", foo.GetUID(), "", 1)) == nil {
-						t.Error("the other slot is not filled")
+						t.Error("slot 1 has no pod, although only the pod name of slot 0 is taken")
 					}
-					w.Remove("pods", "default", theirs.GetName())
+					w.Remove("pods", "default", foreign.GetName())
 					w.converges()
 				})
 			})
@@ -63,7 +63,7 @@ func TestPodNameTaken(t *testing.T) {
 
 // The execution of a plan stops when someone scales the object. Only writes in flight, and the few
 // writes that start before the cache shows the change, are still sent.
-func TestPlanIsGivenUpWhileItIsExecuted(t *testing.T) {
+func TestScalingStopsTheExecutionOfAPlan(t *testing.T) {
 	const many, few, after = 120, 5, 10
 	for verb, counts := range map[string]struct{ at, from, to int64 }{
 		"create": {at: 0, from: many, to: few},
@@ -83,7 +83,7 @@ func TestPlanIsGivenUpWhileItIsExecuted(t *testing.T) {
 				w.set(kinds.ImoocPod(), "default", "foo", counts.from, "spec", "replicas")
 				w.passes(time.Second)
 				if n := writes.Load(); n < after || n > many/2 {
-					t.Errorf("%d pods were written, and the object asked for something else after %d", n, after)
+					t.Errorf("%d pod writes, want %d to %d: the object was scaled back after %d", n, after, many/2, after)
 				}
 			})
 		})

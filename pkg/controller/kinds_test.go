@@ -12,7 +12,7 @@ import (
 )
 
 // An owner reference identifies a kind by name and group. The version does not matter.
-func TestKindOfAReference(t *testing.T) {
+func TestKindOfOwnerReference(t *testing.T) {
 	t.Parallel()
 	kind := kinds.ImoocPod()
 	k := &kindSet{all: map[string]*owners{}}
@@ -23,28 +23,28 @@ func TestKindOfAReference(t *testing.T) {
 		want             bool
 	}{
 		"the kind":                  {group + "/" + kind.Resource.Version, kind.Kind, true},
-		"in another version":        {group + "/v9", kind.Kind, true},
-		"of another group":          {"example.com/" + kind.Resource.Version, kind.Kind, false},
-		"of the core group":         {"v1", kind.Kind, false},
+		"another version":           {group + "/v9", kind.Kind, true},
+		"another group":             {"example.com/" + kind.Resource.Version, kind.Kind, false},
+		"core group":                {"v1", kind.Kind, false},
 		"another kind of the group": {group + "/" + kind.Resource.Version, "Other", false},
-		"no version":                {"a/b/c", kind.Kind, false},
+		"malformed apiVersion":      {"a/b/c", kind.Kind, false},
 	} {
 		pod := &metav1.ObjectMeta{Namespace: "a", OwnerReferences: []metav1.OwnerReference{{APIVersion: test.apiVersion, Kind: test.kind, Name: "foo", Controller: new(true)}}}
 		if got, key := k.controllerOf(pod); (got != nil) != test.want || (key.Name == "foo") != test.want {
-			t.Errorf("%s: found is %v, want %v", name, got != nil, test.want)
+			t.Errorf("%s: controller found = %v, want %v", name, got != nil, test.want)
 		}
 	}
 }
 
 // A missing CRD is logged only once, even if the input of its kind, the Deployments, cannot be listed.
-func TestMissingKindBesideARefusedInput(t *testing.T) {
+func TestMissingCRDIsLoggedOnce(t *testing.T) {
 	inWorld(t, []kinds.Kind{kinds.AppService()}, func(w *world) {
 		w.Forbid(apiserver.On("list|watch", "deployments"))
 		w.start(func(o *Options) { o.Kinds = append(o.Kinds, kinds.HelloWorld()) })
 		<-time.After(time.Minute)
 		for _, word := range []string{"not installed", "cannot list"} {
-			if said := w.said(word); len(said) != 1 {
-				t.Errorf("it said %q, want one line with %q", said, word)
+			if lines := w.logged(word); len(lines) != 1 {
+				t.Errorf("log: %q, want one line with %q", lines, word)
 			}
 		}
 	})
@@ -63,7 +63,7 @@ func TestUndeclaredKindStaysRefused(t *testing.T) {
 		})
 		w.passes(time.Second)
 		if err := w.c.Refused()[kind.CRD()]; err == nil {
-			t.Error("the kind is no longer refused, and no CRD declares it")
+			t.Error("the kind is no longer refused, although its CRD declares nothing")
 		}
 	})
 }

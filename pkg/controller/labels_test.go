@@ -17,7 +17,7 @@ import (
 
 // If the server rejects the patch that restores the labels of a pod, the loop sends the patch twice a minute, even
 // if no event occurs. Until the server accepts the patch, the pod still belongs to the object.
-func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
+func TestRejectedLabelPatchIsRetried(t *testing.T) {
 	for name, test := range map[string]struct {
 		err *apierrors.StatusError
 		// before means that the pods lost their labels before the loop started.
@@ -25,9 +25,9 @@ func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
 		// least and most limit the number of patches in ten minutes, and lines limits the number of log lines.
 		least, most, lines int
 	}{
-		"refused":                       {err: denied("a webhook denied the request"), least: 2 * 10, most: 2 * 22, lines: 3},
-		"refused to a loop that starts": {err: denied("a webhook denied the request"), before: true, least: 2 * 10, most: 2 * 22, lines: 3},
-		"failed":                        {err: apierrors.NewInternalError(fmt.Errorf("no leader")), least: 2 * 10, most: 2 * 60, lines: 2 * 60},
+		"rejected":                 {err: denied("a webhook denied the request"), least: 2 * 10, most: 2 * 22, lines: 3},
+		"rejected after a restart": {err: denied("a webhook denied the request"), before: true, least: 2 * 10, most: 2 * 22, lines: 3},
+		"server error":             {err: apierrors.NewInternalError(fmt.Errorf("no leader")), least: 2 * 10, most: 2 * 60, lines: 2 * 60},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, imoocPods(), func(w *world) {
@@ -47,20 +47,20 @@ func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
 				}
 				w.passes(10 * time.Minute)
 				if tried := len(w.Requests(apiserver.On("patch", "pods"))); tried < test.least || tried > test.most {
-					t.Errorf("the labels were sent %d times, want %d to %d", tried, test.least, test.most)
+					t.Errorf("%d label patches in 10 minutes, want %d to %d", tried, test.least, test.most)
 				}
-				if told := w.said("restore the labels of pod"); len(told) == 0 || len(told) > test.lines {
-					t.Errorf("the loop said %q", told)
+				if logged := w.logged("restore the labels of pod"); len(logged) == 0 || len(logged) > test.lines {
+					t.Errorf("log lines about label patches: %q, want 1 to %d", logged, test.lines)
 				}
 				w.set(kind, "default", "foo", int64(1), "spec", "replicas")
 				w.converges()
 				allow()
 				w.passes(time.Minute)
 				if made := len(w.Requests(createsPod)); made != 2 {
-					t.Errorf("%d pods were made, want 2", made)
+					t.Errorf("%d pods were created, want 2", made)
 				}
 				if of := children(w.Actor, foo)[0].GetLabels()[apis.LabelOwner]; of != string(foo.GetUID()) {
-					t.Errorf("the pod has the label %q", of)
+					t.Errorf("the owner label of the remaining pod is %q, want the UID of foo", of)
 				}
 			})
 		})
@@ -69,7 +69,7 @@ func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
 
 // If a pod loses its labels while the selector excludes its object, the loop restores the labels when the
 // selector includes the object again.
-func TestLabelsAreRestoredOnceTheSelectorTakesTheObjectIn(t *testing.T) {
+func TestLabelsAreRestoredWhenTheSelectorMatchesAgain(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
 		tier := func(value string) {
@@ -89,7 +89,7 @@ func TestLabelsAreRestoredOnceTheSelectorTakesTheObjectIn(t *testing.T) {
 		tier("web")
 		w.until(func() string {
 			if w.Get("pods", "default", first).GetLabels()[apis.LabelOwner] == "" {
-				return "the pod is not labeled"
+				return "the labels of the pod are not restored"
 			}
 			return ""
 		})
@@ -114,7 +114,7 @@ func TestPodWithoutLabelsCounts(t *testing.T) {
 		w.Stall()
 		w.until(func() string {
 			if w.Get("pods", "default", pod(2)) != nil || w.Get("pods", "default", pod(1)) == nil {
-				return "the pod of slot 2 is not moved to slot 1"
+				return "slot 2 still has a pod, or slot 1 has none"
 			}
 			return ""
 		})
@@ -123,8 +123,8 @@ func TestPodWithoutLabelsCounts(t *testing.T) {
 
 // If a pod loses its labels and then its owner reference, the loop sees at once that the pod is released, even if
 // nothing else happens to the object. The slot is refilled after the released pod is deleted and its name is free.
-func TestReleasedPodIsNotWaitedFor(t *testing.T) {
-	for name, between := range map[string]time.Duration{"at once": 0, "after its labels were restored": time.Minute} {
+func TestReleaseOfAPodIsNoticedAtOnce(t *testing.T) {
+	for name, between := range map[string]time.Duration{"before the labels are restored": 0, "after the labels are restored": time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, imoocPods(), func(w *world) {
 				kind := kinds.ImoocPod()
@@ -141,7 +141,7 @@ func TestReleasedPodIsNotWaitedFor(t *testing.T) {
 				w.Update("pods", "default", released, func(pod *unstructured.Unstructured) { pod.SetOwnerReferences(nil) })
 				w.untilFailure(kind, "foo") // the released pod has the name of the pod for slot 2
 				if took := time.Since(begun); took > 2*time.Second {
-					t.Errorf("the loop saw after %s that the pod was released", took)
+					t.Errorf("the loop noticed after %s that the pod was released, want at most 2s", took)
 				}
 				w.Delete("pods", "default", released)
 				w.converges()

@@ -41,49 +41,49 @@ func TestLargeObjectsAreNotCached(t *testing.T) {
 			obj.SetAnnotations(map[string]string{apis.AnnotationRestartedAt: "noon", apis.AnnotationPausedUntil: apis.PausedForever, apis.AnnotationPausedBy: "alice", apis.AnnotationRemovedSlots: "1,4"})
 			trimmed, ok := trimOwner(kind)(obj.DeepCopy()).(*unstructured.Unstructured)
 			if !ok {
-				t.Fatalf("cached as %T", trimmed)
+				t.Fatalf("%s of %d bytes: trimOwner did not return a %T", kind.Kind, bytes, trimmed)
 			}
 			cached, ok := trimOwner(kind)(trimmed).(*unstructured.Unstructured) // as client-go does with a streamed list
 			if !ok {
-				t.Fatalf("cached as %T", cached)
+				t.Fatalf("%s of %d bytes: the second trimOwner did not return a %T", kind.Kind, bytes, cached)
 			}
 			if n := strategy.Size(cached.Object); kept != equality.Semantic.DeepEqual(cached, obj) || n > maxCached {
-				t.Errorf("%s of %d bytes: %d bytes are cached", kind.Kind, bytes, n)
+				t.Errorf("%s of %d bytes: the cached object has %d bytes, want at most %d, and the whole object: %t", kind.Kind, bytes, n, maxCached, kept)
 			}
 			if differs(kind, cached, obj) || cached.GetResourceVersion() != "7" || cached.GetName() != "foo" || cached.GetNamespace() != "ns" {
-				t.Errorf("%s of %d bytes is cached as another: %v", kind.Kind, bytes, cached.Object["metadata"])
+				t.Errorf("%s of %d bytes: the cached object counts as changed, or its metadata is wrong: %v", kind.Kind, bytes, cached.Object["metadata"])
 			}
 			if a, b := strategy.DecodeStatus(kind.Mapping.Status, cached), strategy.DecodeStatus(kind.Mapping.Status, obj); !equality.Semantic.DeepEqual(a, b) {
-				t.Errorf("%s of %d bytes has the status %+v in the cache, and is stored with %+v", kind.Kind, bytes, a, b)
+				t.Errorf("%s of %d bytes: status in the cache = %+v, want %+v", kind.Kind, bytes, a, b)
 			}
 			if isOutline(cached) == kept {
-				t.Errorf("%s of %d bytes is an outline: %t", kind.Kind, bytes, !kept)
+				t.Errorf("%s of %d bytes: isOutline = %t, want %t", kind.Kind, bytes, kept, !kept)
 			}
 		}
 	}
 }
 
 // Plans depend on the removed slots. The cache keeps only the start of a long annotation.
-func TestRemovedSlotsMakeADifference(t *testing.T) {
+func TestDiffersComparesRemovedSlots(t *testing.T) {
 	kind := kinds.ImoocPod()
 	before := sized(kind, 1)
 	after := before.DeepCopy()
 	for _, slots := range []string{"1", "1,4", "", strings.Repeat("1,", 100_000)} {
 		after.SetAnnotations(map[string]string{"other": slots, apis.AnnotationRemovedSlots: slots})
 		if differs(kind, before, after) != (removedSlots(before) != slots) {
-			t.Errorf("%.10q and %.10q differ: %t", removedSlots(before), slots, differs(kind, before, after))
+			t.Errorf("removed slots %.10q and %.10q: differs = %t, want the opposite", removedSlots(before), slots, differs(kind, before, after))
 		}
 		before = after.DeepCopy()
 	}
 	if cached := outline(kind, before); strategy.Size(cached.Object) > maxCached {
-		t.Errorf("%d bytes are cached", strategy.Size(cached.Object))
+		t.Errorf("the outline has %d bytes, want at most %d", strategy.Size(cached.Object), maxCached)
 	}
 	if o := strategyOf(t, kind).Owner(kind, before); o.Invalid != "the annotation imoocpod.dev/removed-slots cannot be read: it is longer than 11000 bytes" {
-		t.Errorf("it is invalid: %q", o.Invalid)
+		t.Errorf("annotation with 200,000 bytes: Invalid = %q, want an error about its length", o.Invalid)
 	}
 	before.SetAnnotations(map[string]string{apis.AnnotationRemovedSlots: "4,1"})
 	if o := strategyOf(t, kind).Owner(kind, before); o.Invalid != "" || o.Removed.String() != "1,4" {
-		t.Errorf("%s are removed, it is invalid: %q", o.Removed, o.Invalid)
+		t.Errorf("annotation \"4,1\": Removed = %s, Invalid = %q, want 1,4 and no error", o.Removed, o.Invalid)
 	}
 }
 
@@ -92,24 +92,24 @@ func TestTemplateThatIsTooLarge(t *testing.T) {
 	for bytes, refused := range map[int]bool{100_000: false, 300_000: true} {
 		o := strategyOf(t, kinds.ImoocPod()).Owner(kinds.ImoocPod(), sized(kinds.ImoocPod(), bytes))
 		if (o.Template == nil) != refused || strings.Contains(o.Problem, "more than 262144 bytes") != refused || o.Desired != 2 || o.Invalid != "" {
-			t.Errorf("%d bytes: the problem is %q, and %d pods are wanted", bytes, o.Problem, o.Desired)
+			t.Errorf("template of %d bytes: Problem %q, Desired %d, Invalid %q, want refused: %t, Desired 2", bytes, o.Problem, o.Desired, o.Invalid, refused)
 		}
 	}
 }
 
-func TestObjectsThatNothingCanBePlannedFor(t *testing.T) {
+func TestInvalidObjects(t *testing.T) {
 	for name, test := range map[string]struct {
 		kind             kinds.Kind
 		field            string
 		value            any
 		invalid, problem string
 	}{
-		"a count beyond 32 bits":             {kinds.ImoocPod(), "replicas", int64(4294967296), ".spec.replicas is 4294967296", ""},
-		"a negative count of a deployment":   {kinds.AppService(), "replicas", int64(-1), ".spec.replicas is -1", ""},
-		"no name of a deployment":            {kinds.AppService(), "deploymentName", int64(1), "read the Deployment name of foo", ""},
-		"no template":                        {kinds.ImoocPod(), "template", "none", "", "read the pod template of foo"},
-		"no image, where the nodes decide":   {kinds.MyDaemonSet(), "image", int64(1), "read the image of foo", "read the image of foo"},
-		"a count where there should be none": {kinds.MyDaemonSet(), "replicas", "many", "", ""},
+		"replica count beyond 32 bits":            {kinds.ImoocPod(), "replicas", int64(4294967296), ".spec.replicas is 4294967296", ""},
+		"negative replica count of an AppService": {kinds.AppService(), "replicas", int64(-1), ".spec.replicas is -1", ""},
+		"Deployment name is a number":             {kinds.AppService(), "deploymentName", int64(1), "read the Deployment name of foo", ""},
+		"template is a string":                    {kinds.ImoocPod(), "template", "none", "", "read the pod template of foo"},
+		"image of a MyDaemonSet is a number":      {kinds.MyDaemonSet(), "image", int64(1), "read the image of foo", "read the image of foo"},
+		"MyDaemonSet with a replica count":        {kinds.MyDaemonSet(), "replicas", "many", "", ""},
 	} {
 		obj := sized(test.kind, 1)
 		if err := unstructured.SetNestedField(obj.Object, test.value, "spec", test.field); err != nil {

@@ -33,7 +33,7 @@ func TestNodesPlan(t *testing.T) {
 				status := agent.Mapping.Status
 				for _, path := range [][]string{status.Desired, status.Current, status.Updated, status.Available} {
 					if n, _, _ := unstructured.NestedInt64(w.Get(agent.CRD(), "default", "foo").Object, path...); n != desired {
-						return fmt.Sprintf("%v is %d, want %d", path, n, desired)
+						return fmt.Sprintf("status field %v is %d, want %d", path, n, desired)
 					}
 				}
 				return ""
@@ -48,7 +48,7 @@ func TestNodesPlan(t *testing.T) {
 		podsOn(2, "node-1", "node-2")
 
 		w.passes(time.Minute)
-		looks := w.reconciles()
+		reconciles := w.reconciles()
 		w.Update("nodes", "", "node-2", func(node *unstructured.Unstructured) {
 			node.SetAnnotations(map[string]string{"a": "b"})
 			set(node, "now", "status", "heartbeat")
@@ -57,8 +57,8 @@ func TestNodesPlan(t *testing.T) {
 			set(pod, "a heartbeat", "status", "message")
 		})
 		w.passes(time.Minute)
-		if now := w.reconciles(); now != looks {
-			t.Errorf("%d reconciles after heartbeats", now-looks)
+		if now := w.reconciles(); now != reconciles {
+			t.Errorf("%d reconciles after heartbeats, want none", now-reconciles)
 		}
 
 		taint(map[string]any{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}) // as "kubectl cordon" does

@@ -25,7 +25,7 @@ func (w *world) untilFailure(kind kinds.Kind, name string) (c metav1.Condition) 
 	w.Helper()
 	w.until(func() string {
 		if c = w.condition(kind, name, apis.ConditionReplicaFailure); c.Status != metav1.ConditionTrue {
-			return "the status of " + name + " does not say what is wrong"
+			return "the status of " + name + " reports no failure"
 		}
 		return ""
 	})
@@ -54,7 +54,7 @@ func (w *world) relabelCRD(label string) {
 
 // The selector of a Deployment is immutable, so it does not contain the name label, which can
 // change.
-func TestAnotherNameLabelLeavesTheSelector(t *testing.T) {
+func TestNewNameLabelDoesNotChangeTheSelector(t *testing.T) {
 	inWorkers(t, declaredKind{plan: kinds.StrategyDeployment, nameLabel: "name"}, func(w *world, kind kinds.Kind) {
 		foo := w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
 		w.start()
@@ -69,11 +69,11 @@ func TestAnotherNameLabelLeavesTheSelector(t *testing.T) {
 			return labels
 		}
 		if !maps.Equal(selector(before), selector(after)) || before.GetUID() != after.GetUID() || selector(after)[apis.LabelOwner] != string(foo.GetUID()) {
-			t.Errorf("the selector was %v and is %v", selector(before), selector(after))
+			t.Errorf("selector before = %v, after = %v, want the same one, with the UID of foo, in the same Deployment", selector(before), selector(after))
 		}
 		labels, _, _ := unstructured.NestedStringMap(after.Object, "spec", "template", "metadata", "labels")
 		if labels["other"] != "foo" {
-			t.Errorf("the pods have the labels %v", labels)
+			t.Errorf("labels in the pod template = %v, want other=foo", labels)
 		}
 		w.staysQuiet()
 	})
@@ -111,7 +111,7 @@ func foreignConditions() map[string]map[string]any {
 	return map[string]map[string]any{
 		"plain":              plain(func(map[string]any) {}),
 		"empty time":         plain(func(c map[string]any) { c["lastTransitionTime"] = "" }),
-		"time that is none":  plain(func(c map[string]any) { c["lastTransitionTime"] = "yesterday" }),
+		"time is invalid":    plain(func(c map[string]any) { c["lastTransitionTime"] = "yesterday" }),
 		"null time":          plain(func(c map[string]any) { c["lastTransitionTime"] = nil }),
 		"no time":            plain(func(c map[string]any) { delete(c, "lastTransitionTime") }),
 		"time with fraction": plain(func(c map[string]any) { c["lastTransitionTime"] = "2026-01-02T03:04:05.678Z" }),
@@ -133,7 +133,7 @@ func TestForeignDeploymentOfTheSameOwnerIsLeftAlone(t *testing.T) {
 		w.converges()
 		w.staysQuiet()
 		if now := w.Get("deployments", "default", "sidecar"); now == nil || !reflect.DeepEqual(now.Object["spec"], other.Object["spec"]) {
-			t.Error("the deployment of somebody else was deleted or changed")
+			t.Error("the foreign Deployment sidecar was deleted or changed")
 		}
 	})
 }
@@ -154,7 +154,7 @@ func (w *world) deployment(kind kinds.Kind, owner *unstructured.Unstructured, na
 
 // Creates that are rejected at the same time count as one refusal, which is retried after a second
 // and reported once.
-func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
+func TestParallelRefusalsAreReportedOnce(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		const quota = 40
 		allow := w.deny(denied("exceeded quota: few, requested: pods=1, used: pods=40, limited: pods=40"), createsPodAfter(quota))
@@ -166,30 +166,30 @@ func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 		}
 		w.until(func() string {
 			if len(refusals()) == 0 {
-				return "no errors while creating pods"
+				return "no create was refused"
 			}
 			return ""
 		})
 		w.passes(500 * time.Millisecond)
 		wave := refusals()
 		if len(wave) < 10 {
-			t.Fatalf("only %d creates were refused together", len(wave))
+			t.Fatalf("%d creates were refused together, want at least 10", len(wave))
 		}
-		said := w.said("exceeded quota")
-		if len(said) != 1 {
-			t.Errorf("%d lines tell of %d creates that were refused together, want 1", len(said), len(wave))
+		lines := w.logged("exceeded quota")
+		if len(lines) != 1 {
+			t.Errorf("%d log lines about %d creates that were refused together, want 1", len(lines), len(wave))
 		}
-		if told := occurrences(w.reasons(), "FailedCreate"); told != 1 {
-			t.Errorf("%d events tell of %d creates that were refused together, want 1", told, len(wave))
+		if events := occurrences(w.reasons(), "FailedCreate"); events != 1 {
+			t.Errorf("%d FailedCreate events for %d creates that were refused together, want 1", events, len(wave))
 		}
 		w.until(func() string {
 			if len(refusals()) == len(wave) {
-				return "nothing was tried again"
+				return "no refused create was retried"
 			}
 			return ""
 		})
 		if waited := refusals()[len(wave)].At.Sub(wave[0].At); waited > 2*time.Second {
-			t.Errorf("it was tried again after %s, want about 1s", waited)
+			t.Errorf("the first retry came after %s, want about 1s", waited)
 		}
 		allow()
 		w.converges()
@@ -203,7 +203,7 @@ func TestRepeatedRefusalKeepsTheFailure(t *testing.T) {
 		kind := kinds.ImoocPod()
 		var written []*unstructured.Unstructured
 		w.check = func(is request) {
-			w.hold(is)
+			w.checkRequest(is)
 			if is.Subresource == "status" {
 				written = append(written, is.after)
 			}
@@ -214,16 +214,16 @@ func TestRepeatedRefusalKeepsTheFailure(t *testing.T) {
 		w.untilFailure(kind, "foo")
 		w.passes(time.Minute)
 		if n := len(w.Requests(createsPod)); n < 7 || n > 10 { // after 1, 2, 4, 8, 10, 10 … seconds
-			t.Errorf("in a minute %d creates were refused", n)
+			t.Errorf("%d creates were refused in a minute, want 7 to 10", n)
 		}
 		seen := false
 		if len(written) > 3 {
-			t.Errorf("the status was written %d times", len(written))
+			t.Errorf("the status was written %d times, want at most 3", len(written))
 		}
 		for _, obj := range written {
 			failing := meta.IsStatusConditionTrue(strategy.DecodeStatus(kind.Mapping.Status, obj).Conditions, apis.ConditionReplicaFailure)
 			if seen && !failing {
-				t.Errorf("a write clears the failure: %v", obj.Object["status"])
+				t.Errorf("a status write during the refusals clears the failure: %v", obj.Object["status"])
 			}
 			seen = seen || failing
 		}
@@ -241,8 +241,8 @@ func earlier(name string) func(*unstructured.Unstructured) {
 	}
 }
 
-// ending returns a function that marks a pod as terminating. The pod stays until letGo is called.
-func ending(grace time.Duration) func(*unstructured.Unstructured) {
+// terminating returns a function that marks a pod as terminating. The pod stays until unstick is called.
+func terminating(grace time.Duration) func(*unstructured.Unstructured) {
 	return func(pod *unstructured.Unstructured) {
 		seconds := int64(grace / time.Second)
 		pod.SetDeletionTimestamp(new(metav1.NewTime(time.Now().Add(grace))))

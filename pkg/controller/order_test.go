@@ -16,12 +16,12 @@ func TestOrder(t *testing.T) {
 	t.Parallel()
 	key := func(name string) memory.Key { return memory.Key{Name: name} }
 	for name, test := range map[string]struct{ added, want string }{
-		"changes":                               {"a b c", "a b c"},
-		"a backlog":                             {"a- b- c-", "a b c"},
-		"a change overtakes the backlog":        {"a- b- c", "c a b"},
-		"an object of the backlog that changes": {"a- b- c- b", "b a c"},
-		"a change does not go back":             {"a b- a-", "a b"},
-		"one object, again and again":           {"a- a a- a", "a"},
+		"only changed objects":                            {"a b c", "a b c"},
+		"only the backlog":                                {"a- b- c-", "a b c"},
+		"a change overtakes the backlog":                  {"a- b- c", "c a b"},
+		"an object in the backlog changes":                {"a- b- c- b", "b a c"},
+		"a changed object does not return to the backlog": {"a b- a-", "a b"},
+		"one object is queued repeatedly":                 {"a- a a- a", "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -66,7 +66,7 @@ func TestOrderLosesNothing(t *testing.T) {
 					anyChanged = anyChanged || c
 				}
 				if !queued || !was && anyChanged {
-					t.Fatalf("got %s, queued %t, with changed ones left: %t", k.Name, queued, anyChanged)
+					t.Fatalf("Pop() = %s: it was queued: %t, changed objects are still queued: %t", k.Name, queued, anyChanged)
 				}
 				continue
 			}
@@ -79,7 +79,7 @@ func TestOrderLosesNothing(t *testing.T) {
 			}
 			changed[k] = changed[k] || !later
 			if o.Len() != len(changed) {
-				t.Fatalf("%d objects are queued, want %d", o.Len(), len(changed))
+				t.Fatalf("Len() = %d, want %d", o.Len(), len(changed))
 			}
 		}
 		left := []string{}
@@ -89,7 +89,7 @@ func TestOrderLosesNothing(t *testing.T) {
 			left = append(left, k.Name)
 		}
 		if len(changed) > 0 || len(slices.Compact(slices.Sorted(slices.Values(left)))) != len(left) {
-			t.Fatalf("%v are lost, got %v", changed, left)
+			t.Fatalf("objects that Pop() never returned: %v; objects that it returned: %v, want each once", changed, left)
 		}
 	})
 }

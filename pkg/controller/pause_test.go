@@ -47,7 +47,7 @@ func occurrences(list []string, word string) int {
 // For a paused object, the loop writes only the status, which stays accurate. Within a second after
 // the pause ends, the loop continues, even if it was started during the pause.
 func TestPausedObjectIsLeftAlone(t *testing.T) {
-	for name, restart := range map[string]bool{"by one loop": false, "by a loop that starts meanwhile": true} {
+	for name, restart := range map[string]bool{"without a restart": false, "with a restart during the pause": true} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, imoocPods(), func(w *world) {
 				kind := kinds.ImoocPod()
@@ -59,7 +59,7 @@ func TestPausedObjectIsLeftAlone(t *testing.T) {
 				w.passes(2 * time.Second)
 				before := len(w.Requests(onPods))
 				if c := w.condition(kind, "foo", apis.ConditionPaused); c.Status != metav1.ConditionTrue || !strings.HasSuffix(c.Message, " by alice") {
-					t.Errorf("the condition is %v", c)
+					t.Errorf("Paused condition = %v, want True, and a message that ends with \"by alice\"", c)
 				}
 				pods := children(w.Actor, foo)
 				w.Delete("pods", "default", pods[0].GetName())
@@ -77,30 +77,30 @@ func TestPausedObjectIsLeftAlone(t *testing.T) {
 				}
 				w.passes(time.Until(end) - time.Second)
 				if now := w.Requests(onPods); len(now) > before {
-					t.Fatalf("%d writes while it is paused, such as %s", len(now)-before, now[before])
+					t.Fatalf("%d writes while the object was paused, such as %s", len(now)-before, now[before])
 				}
 				status := strategy.DecodeStatus(kind.Mapping.Status, w.Get(kind.CRD(), "default", "foo"))
 				if status.Current != 1 || status.ObservedGeneration != w.Get(kind.CRD(), "default", "foo").GetGeneration() {
-					t.Errorf("the status is %+v", status)
+					t.Errorf("status during the pause = %+v, want 1 pod and the current generation", status)
 				}
 				w.passes(2 * time.Second)
 				writes := w.Requests(onPods)
 				if len(writes) == before {
-					t.Fatal("nothing was written within a second of the end")
+					t.Fatal("no write within a second after the end of the pause")
 				}
 				if at := writes[before].At; at.Before(end) || at.After(end.Add(time.Second)) {
-					t.Errorf("it went on at %s, and the pause ended at %s", at, end)
+					t.Errorf("the first write came at %s, want it within a second after the end of the pause at %s", at, end)
 				}
 				w.converges()
 				if c := w.condition(kind, "foo", apis.ConditionPaused); c.Status != metav1.ConditionFalse || c.Reason != "PauseEnded" {
-					t.Errorf("after the pause the condition is %v", c)
+					t.Errorf("Paused condition after the pause = %v, want False with the reason PauseEnded", c)
 				}
 				w.staysQuiet()
 				if reasons := w.reasons(); occurrences(reasons, "Paused") != 1 || occurrences(reasons, "Resumed") != 1 {
-					t.Errorf("the events are %v", reasons)
+					t.Errorf("event reasons = %v, want one Paused and one Resumed", reasons)
 				}
-				if said := w.said("resumed"); len(said) != 1 {
-					t.Errorf("it said %q", said)
+				if lines := w.logged("resumed"); len(lines) != 1 {
+					t.Errorf("log lines with \"resumed\": %q, want one", lines)
 				}
 			})
 		})
@@ -124,12 +124,12 @@ func TestPauseEndsAfterTheMachineSlept(t *testing.T) {
 		w.start(func(o *Options) { o.Clock = clock })
 		w.passes(10 * time.Minute)
 		if writes := w.Requests(onPods); len(writes) > 0 {
-			t.Fatalf("%s while it is paused", writes[0])
+			t.Fatalf("write while the object was paused: %s", writes[0])
 		}
 		clock.slept.Store(int64(8 * time.Hour))
 		w.passes(time.Minute + time.Second)
 		if writes := w.Requests(onPods); len(writes) == 0 {
-			t.Error("nothing was written within a minute")
+			t.Error("no write within a minute after the machine woke up")
 		}
 		w.converges()
 	})
@@ -155,7 +155,7 @@ func TestPlansUseTheWallClock(t *testing.T) {
 		w.passes(500 * time.Millisecond)
 		key := memory.Key{Kind: kind.CRD(), Namespace: "default", Name: "foo"}
 		if at := w.c.memory.Get(key, foo.GetUID()).Plan.Failures[0].At; at.IsZero() || strings.Contains(at.String(), "m=") {
-			t.Errorf("the pod failed at %s, want a time without a monotonic reading", at)
+			t.Errorf("recorded time of the failure = %s, want a time without a monotonic reading", at)
 		}
 	})
 }
@@ -174,25 +174,25 @@ func TestPauseIsReplacedAndLifted(t *testing.T) {
 		w.set(kind, "default", "foo", int64(2), "spec", "replicas")
 		w.passes(30 * time.Minute)
 		if made := len(w.Requests(createsPod)); made != 1 {
-			t.Errorf("%d pods were made", made)
+			t.Errorf("%d pods were created before the object was resumed, want 1", made)
 		}
 		w.pause(kind, "default", "foo", 0)
 		w.passes(500 * time.Millisecond)
 		if made := len(w.Requests(createsPod)); made != 2 {
-			t.Errorf("%d pods were made half a second after it was resumed", made)
+			t.Errorf("%d pods were created half a second after the object was resumed, want 2", made)
 		}
 		w.converges()
 		w.staysQuiet()
 		reasons := w.reasons()
 		if occurrences(reasons, "Paused") != 2 || occurrences(reasons, "Resumed") != 1 {
-			t.Errorf("the events are %v", reasons)
+			t.Errorf("event reasons = %v, want two Paused and one Resumed", reasons)
 		}
 	})
 }
 
 // A pause with an invalid end does not pause the object. The status and a single event report the
 // error.
-func TestPauseWhoseEndCannotBeRead(t *testing.T) {
+func TestPauseWithInvalidEnd(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
 		w.create(kind, "default", "foo", map[string]any{"spec": map[string]any{"replicas": int64(1)}, "metadata": map[string]any{"annotations": map[string]any{
@@ -203,13 +203,13 @@ func TestPauseWhoseEndCannotBeRead(t *testing.T) {
 		w.set(kind, "default", "foo", int64(2), "spec", "replicas")
 		w.converges()
 		if c := w.condition(kind, "foo", apis.ConditionPaused); c.Status != metav1.ConditionFalse || c.Reason != "InvalidPause" || !strings.Contains(c.Message, `"14:05"`) {
-			t.Errorf("the condition is %v", c)
+			t.Errorf("Paused condition = %v, want False with the reason InvalidPause and a message with \"14:05\"", c)
 		}
 		synctest.Wait()
 		w.staysQuiet()
 		w.restartsQuietly()
 		if n := occurrences(w.reasons(), "InvalidPause"); n != 1 {
-			t.Errorf("%d events tell of it", n)
+			t.Errorf("%d InvalidPause events, want 1", n)
 		}
 	})
 }

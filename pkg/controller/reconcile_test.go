@@ -23,7 +23,7 @@ import (
 
 // The execution of a plan stops immediately if the cache shows a change to the object. If only the
 // server shows the change, the execution stops within a second.
-func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
+func TestIsCurrent(t *testing.T) {
 	kind := kinds.ImoocPod()
 	version := func(resourceVersion string, generation int64) *unstructured.Unstructured {
 		obj := &unstructured.Unstructured{}
@@ -45,17 +45,17 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 		want           bool
 		fail           error // the error when the object is read
 	}{
-		"nothing changed":                               {version("5", 1), version("5", 1), time.Minute, true, nil},
-		"the cache knows that it changed":               {version("7", 2), version("7", 2), 0, false, nil},
-		"the cache knows that it was paused":            {paused(version("7", 1)), paused(version("7", 1)), 0, false, nil},
-		"the cache does not know that it was paused":    {version("5", 1), paused(version("7", 1)), liveReadInterval, false, nil},
-		"the cache knows that it is gone":               {nil, nil, 0, false, nil},
-		"a cache behind what was read":                  {version("3", 0), version("5", 1), time.Minute, true, nil},
-		"the cache does not know, and it was just read": {version("5", 1), version("7", 2), liveReadInterval - 1, true, nil},
-		"the cache does not know that it changed":       {version("5", 1), version("7", 2), liveReadInterval, false, nil},
-		"the cache does not know that it is gone":       {version("5", 1), nil, liveReadInterval, false, nil},
-		"the object cannot be read":                     {version("5", 1), version("5", 1), liveReadInterval, false, apierrors.NewInternalError(errors.New("no leader"))},
-		"the object may not be read":                    {version("5", 1), version("5", 1), liveReadInterval, false, apierrors.NewForbidden(schema.GroupResource{}, "foo", nil)},
+		"nothing changed":                            {version("5", 1), version("5", 1), time.Minute, true, nil},
+		"changed in the cache":                       {version("7", 2), version("7", 2), 0, false, nil},
+		"paused in the cache":                        {paused(version("7", 1)), paused(version("7", 1)), 0, false, nil},
+		"paused on the server only":                  {version("5", 1), paused(version("7", 1)), liveReadInterval, false, nil},
+		"deleted in the cache":                       {nil, nil, 0, false, nil},
+		"the cache is behind the object of the plan": {version("3", 0), version("5", 1), time.Minute, true, nil},
+		"changed on the server only, just read":      {version("5", 1), version("7", 2), liveReadInterval - 1, true, nil},
+		"changed on the server only":                 {version("5", 1), version("7", 2), liveReadInterval, false, nil},
+		"deleted on the server only":                 {version("5", 1), nil, liveReadInterval, false, nil},
+		"the live read fails":                        {version("5", 1), version("5", 1), liveReadInterval, false, apierrors.NewInternalError(errors.New("no leader"))},
+		"the live read is forbidden":                 {version("5", 1), version("5", 1), liveReadInterval, false, apierrors.NewForbidden(schema.GroupResource{}, "foo", nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := apiserver.New(t)
@@ -84,7 +84,7 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 				key:        o.keyOf("ns", "foo"), owners: o, object: version("5", 1), view: plan.View{Now: noon},
 			}
 			if got := r.isCurrent(t.Context())(); got != test.want {
-				t.Errorf("the plan still holds: %v, want %v", got, test.want)
+				t.Errorf("isCurrent = %v, want %v", got, test.want)
 			}
 		})
 	}
@@ -92,9 +92,9 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 
 // The loop writes nothing for an object that the selector no longer matches, or that was deleted and
 // recreated under the same name, even if the cache has not seen the change.
-func TestObjectIsTheSameAfterTheLiveRead(t *testing.T) {
+func TestLiveReadPreventsStaleWrites(t *testing.T) {
 	kind := kinds.ImoocPod()
-	for name, recreated := range map[string]bool{"left out": false, "recreated": true} {
+	for name, recreated := range map[string]bool{"no longer selected": false, "recreated": true} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, imoocPods(), func(w *world) {
 				fields := spec(int64(2), nil)
@@ -113,10 +113,10 @@ func TestObjectIsTheSameAfterTheLiveRead(t *testing.T) {
 				w.start(func(opts *Options) { opts.Selector = labels.SelectorFromSet(labels.Set{"tier": "web"}) })
 				w.passes(time.Minute)
 				if len(w.Requests(reads)) == 0 {
-					t.Error("the object was not read before anything was written for it")
+					t.Error("the loop did not read the object from the server")
 				}
 				if writes := w.Requests(apiserver.Writes); len(writes) > 0 {
-					t.Errorf("%d writes, such as %s", len(writes), writes[0])
+					t.Errorf("%d writes for the changed object, want none, such as %s", len(writes), writes[0])
 				}
 			})
 		})
@@ -125,7 +125,7 @@ func TestObjectIsTheSameAfterTheLiveRead(t *testing.T) {
 
 // A pod counts even if its create got no response and it is not cached yet. If the wanted slots
 // change meanwhile, the loop creates no extra pods.
-func TestPodsWhoseCreatesWereNotAnsweredCount(t *testing.T) {
+func TestPodsOfUnansweredCreatesCount(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
 		w.create(kind, "default", "foo", spec(int64(0), nil))
@@ -157,19 +157,19 @@ func TestReconcileCounts(t *testing.T) {
 		t.Run(kind.Kind, func(t *testing.T) {
 			inWorld(t, []kinds.Kind{kind}, func(w *world) {
 				w.start()
-				var looks int64
+				var reconciles int64
 				var writes int
-				count := func(what string, mostLooks int64, mostWrites int) {
+				count := func(what string, mostReconciles int64, mostWrites int) {
 					t.Helper()
 					w.converges()
 					w.passes(time.Minute)
-					nowLooks, nowWrites := w.reconciles(), len(w.Requests(apiserver.Writes))
-					t.Logf("%-10s %-8s %2d reconciles %2d writes", kind.Kind, what, nowLooks-looks, nowWrites-writes)
-					if nowLooks-looks > mostLooks || nowWrites-writes > mostWrites {
-						t.Errorf("%s took %d reconciles and %d writes, want at most %d and %d",
-							what, nowLooks-looks, nowWrites-writes, mostLooks, mostWrites)
+					nowReconciles, nowWrites := w.reconciles(), len(w.Requests(apiserver.Writes))
+					t.Logf("%-10s %-18s %2d reconciles %2d writes", kind.Kind, what, nowReconciles-reconciles, nowWrites-writes)
+					if nowReconciles-reconciles > mostReconciles || nowWrites-writes > mostWrites {
+						t.Errorf("%s: %d reconciles and %d writes, want at most %d and %d",
+							what, nowReconciles-reconciles, nowWrites-writes, mostReconciles, mostWrites)
 					}
-					looks, writes = nowLooks, nowWrites
+					reconciles, writes = nowReconciles, nowWrites
 				}
 				scale := func(n int64) { w.set(kind, "default", "foo", n, kind.ReplicasPath...) }
 				foo := &unstructured.Unstructured{Object: ofAnyKind(kind, "web")}
@@ -189,7 +189,7 @@ func TestReconcileCounts(t *testing.T) {
 				w.Update("pods", "default", w.List("pods", "default")[0].GetName(), func(pod *unstructured.Unstructured) {
 					set(pod, "a heartbeat", "status", "message")
 				})
-				count("nothing", 0, 0)
+				count("irrelevant changes", 0, 0)
 			})
 		})
 	}

@@ -25,7 +25,7 @@ func ofEndingNamespace() *apierrors.StatusError {
 
 // The deletion of a namespace is not reported as a failure. Writing the status requeues the object,
 // so the create may be repeated once, but not more often.
-func TestCreatesInANamespaceThatEnds(t *testing.T) {
+func TestCreatesInATerminatingNamespace(t *testing.T) {
 	for name, answer := range map[string]*apierrors.StatusError{
 		"terminating": ofEndingNamespace(),
 		"gone":        apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "default"),
@@ -42,13 +42,13 @@ func TestCreatesInANamespaceThatEnds(t *testing.T) {
 				}
 				w.passes(time.Minute)
 				if more := len(w.Requests(createsPod)) - creates; more > 0 {
-					t.Errorf("%d creates were tried again", more)
+					t.Errorf("%d creates were retried, want none", more)
 				}
 				if w.condition(kinds.ImoocPod(), "foo", apis.ConditionReplicaFailure).Status == metav1.ConditionTrue {
-					t.Error("the status calls it a failure")
+					t.Error("the status reports a failure")
 				}
-				if told := w.Requests(apiserver.On("create", "events")); len(told) > 0 {
-					t.Errorf("an event tells of it: %s", told[0])
+				if events := w.Requests(apiserver.On("create", "events")); len(events) > 0 {
+					t.Errorf("unexpected event: %s", events[0])
 				}
 			})
 		})

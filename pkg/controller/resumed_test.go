@@ -23,7 +23,7 @@ func (w *world) failFirstReads(fail apiserver.Fault) {
 	}, fail)
 }
 
-const brokenConnection = "a connection that breaks"
+const brokenConnection = "broken connection"
 
 func failures() map[string]apiserver.Fault {
 	return map[string]apiserver.Fault{
@@ -50,10 +50,10 @@ func TestResumedLoopWaitsOutFailures(t *testing.T) {
 					}
 					return ""
 				})
-				lines := strings.Join(w.said(""), "\n")
+				lines := strings.Join(w.logged(""), "\n")
 				for _, resource := range []string{"pods", "imoocpods.batch.tutorial.kubebuilder.io", "customresourcedefinitions"} {
 					if n := strings.Count(lines, "watch "+resource+":") + strings.Count(lines, "list "+resource+":"); n > 1 {
-						t.Errorf("it said %d times that %s cannot be read:\n%s", n, resource, lines)
+						t.Errorf("%d log lines about failed reads of %s, want at most 1:\n%s", n, resource, lines)
 					}
 				}
 			})
@@ -63,21 +63,21 @@ func TestResumedLoopWaitsOutFailures(t *testing.T) {
 
 // If the loop has no permission to list the objects of a kind, Refused returns the kind, and the
 // other kinds are reconciled.
-func TestKindThatMayNotBeListedIsLeftOut(t *testing.T) {
-	mayNot := kinds.HelloWorld()
-	inWorld(t, []kinds.Kind{kinds.ImoocPod(), mayNot}, func(w *world) {
+func TestForbiddenKindIsSkipped(t *testing.T) {
+	forbidden := kinds.HelloWorld()
+	inWorld(t, []kinds.Kind{kinds.ImoocPod(), forbidden}, func(w *world) {
 		w.failFirstReads(apiserver.Fault{Err: apierrors.NewServiceUnavailable("shutting down")})
-		w.Forbid(apiserver.On("*", mayNot.Resource.Resource))
+		w.Forbid(apiserver.On("*", forbidden.Resource.Resource))
 		w.start(func(o *Options) { o.Resumed = true })
 		w.until(func() string {
 			if _, settled := w.c.States(); !settled {
-				return "it does not converge"
+				return "the loop has not settled"
 			}
 			return ""
 		})
 		refused := w.c.Refused()
-		if err := refused[mayNot.CRD()]; len(refused) != 1 || !apierrors.IsForbidden(err) {
-			t.Errorf("left out are %v", refused)
+		if err := refused[forbidden.CRD()]; len(refused) != 1 || !apierrors.IsForbidden(err) {
+			t.Errorf("Refused() = %v, want only a Forbidden error for %s", refused, forbidden.CRD())
 		}
 	})
 }
@@ -92,7 +92,7 @@ func TestFirstStartFails(t *testing.T) {
 			inWorld(t, imoocPods(), func(w *world) {
 				w.failFirstReads(fail)
 				if err := w.newLoop().Run(w.Context()); err == nil || !strings.Contains(err.Error(), "list pods") {
-					t.Errorf("it ended with %v", err)
+					t.Errorf("Run returned %v, want an error about \"list pods\"", err)
 				}
 			})
 		})

@@ -20,27 +20,27 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// holdRecorded checks that the revision of a template exists before the template is used.
-func (w *world) holdRecorded(is request, owner *unstructured.Unstructured, hash string) {
+// checkRecorded checks that the revision of a template exists before the template is used.
+func (w *world) checkRecorded(is request, owner *unstructured.Unstructured, hash string) {
 	name := plan.RevisionName(owner.GetName(), owner.GetUID(), hash)
 	if is.in.Get("controllerrevisions", owner.GetNamespace(), name) == nil && !w.historyless {
-		w.blame("%s before the revision of its template", is)
+		w.addViolation("%s before the revision of its template exists", is)
 	}
 }
 
-// holdRevision checks a write of a revision. The loop must have read the owner before. A new revision must contain
+// checkRevision checks a write of a revision. The loop must have read the owner before. A new revision must contain
 // the template whose hash is in its name. A patch may change only the labels, the annotations, and the number. A patch
 // or a delete must have the resource version as a precondition. A revision in use must not be deleted.
-func (w *world) holdRevision(is request, kind kinds.Kind, owner *unstructured.Unstructured) {
+func (w *world) checkRevision(is request, kind kinds.Kind, owner *unstructured.Unstructured) {
 	if owner == nil {
-		w.blame("I4: %s, whose revision is not the loop's", is)
+		w.addViolation("I4: %s: the loop does not own the revision", is)
 		return
 	}
-	if _, ever := w.looked[owner.GetUID()]; !ever {
-		w.blame("%s without a look at its owner", is)
+	if _, ever := w.lastRead[owner.GetUID()]; !ever {
+		w.addViolation("%s: the loop has not read the owner", is)
 	}
 	if is.before != nil && !bytes.Contains(is.Body, []byte(`"resourceVersion":`)) {
-		w.blame("I4: %s without the resource version as a precondition", is)
+		w.addViolation("I4: %s without the resource version as a precondition", is)
 	}
 	revision := is.after
 	if revision == nil {
@@ -55,7 +55,7 @@ func (w *world) holdRevision(is request, kind kinds.Kind, owner *unstructured.Un
 			return kinds.TemplateHash(kind, &unstructured.Unstructured{Object: data}) == hash
 		}
 		if !ofLabel(kind.Mapping.NameLabel) && (kind.Shipped() || !slices.ContainsFunc(w.formerLabels, ofLabel)) {
-			w.blame("%s, which keeps another template", is)
+			w.addViolation("%s: the template in the revision does not match the hash in its name", is)
 		}
 	case "patch":
 		before, after := is.before.DeepCopy(), is.after.DeepCopy()
@@ -66,12 +66,12 @@ func (w *world) holdRevision(is request, kind kinds.Kind, owner *unstructured.Un
 			obj.Object["revision"] = nil
 		}
 		if fmt.Sprint(before.Object) != fmt.Sprint(after.Object) {
-			w.blame("I4: %s changes more than the number", is)
+			w.addViolation("I4: %s changes more than the labels, the annotations, and the number", is)
 		}
 	case "delete":
 		inUse := slices.ContainsFunc(children(is.in, owner), func(pod *unstructured.Unstructured) bool { return pod.GetLabels()[apis.LabelTemplateHash] == hash })
 		if inUse || hash == "" || hash == kinds.TemplateHash(kind, owner) {
-			w.blame("%s, which is in use", is)
+			w.addViolation("%s: the revision is in use", is)
 		}
 	}
 }
@@ -93,9 +93,9 @@ func (w *world) history(owner *unstructured.Unstructured) (hashes []string, numb
 	return hashes, numbers
 }
 
-// amissHistory describes a fault in the history of an object, or returns "". The newest revision
+// historyMismatch describes a fault in the history of an object, or returns "". The newest revision
 // must have the object's current template.
-func (w *world) amissHistory(kind kinds.Kind, owner *unstructured.Unstructured) string {
+func (w *world) historyMismatch(kind kinds.Kind, owner *unstructured.Unstructured) string {
 	if w.historyless {
 		return ""
 	}
@@ -104,7 +104,7 @@ func (w *world) amissHistory(kind kinds.Kind, owner *unstructured.Unstructured) 
 		newest = hashes[len(hashes)-1]
 	}
 	if want := kinds.TemplateHash(kind, owner); newest != want {
-		return fmt.Sprintf("the newest revision of %s is that of the template %q, want %q", owner.GetName(), newest, want)
+		return fmt.Sprintf("the newest revision of %s has the template hash %q, want %q", owner.GetName(), newest, want)
 	}
 	return ""
 }
@@ -162,7 +162,7 @@ func TestHistoryOfTemplates(t *testing.T) {
 		w.start()
 		w.converges()
 		if made := w.Requests(revisionWrite); len(made) != 1 {
-			t.Errorf("%d revisions were written for the first template, want 1: %v", len(made), made)
+			t.Errorf("%d revision writes for the first template, want 1: %v", len(made), made)
 		}
 		if len(kind.ReplicasPath) > 0 {
 			w.set(kind, "default", "foo", int64(3), kind.ReplicasPath...)
@@ -170,7 +170,7 @@ func TestHistoryOfTemplates(t *testing.T) {
 		}
 		w.staysQuiet()
 		if made := w.Requests(revisionWrite); len(made) != 1 {
-			t.Errorf("%d revisions were written with a scale, want 1: %v", len(made), made)
+			t.Errorf("%d revision writes after the object was scaled, want 1: %v", len(made), made)
 		}
 		image("b")
 		w.converges()
@@ -180,10 +180,10 @@ func TestHistoryOfTemplates(t *testing.T) {
 		w.staysQuiet()
 		w.restartsQuietly()
 		if hashes, numbers := w.history(foo); !slices.Equal(hashes, []string{b, a}) || !slices.Equal(numbers, []int64{2, 3}) {
-			t.Errorf("the history is %v with the numbers %v, want %v with 2 and 3", hashes, numbers, []string{b, a})
+			t.Errorf("the history has the template hashes %v with the numbers %v, want %v with 2 and 3", hashes, numbers, []string{b, a})
 		}
 		if made := w.Requests(revisionWrite); len(made) != 3 {
-			t.Errorf("%d revisions were written, want 3: %v", len(made), made)
+			t.Errorf("%d revision writes, want 3: %v", len(made), made)
 		}
 	})
 }
@@ -206,21 +206,21 @@ func TestChangeCauseIsKept(t *testing.T) {
 			})
 			w.converges()
 		}
-		told := func(hash string) map[string]string {
+		annotations := func(hash string) map[string]string {
 			return w.Get("controllerrevisions", "default", plan.RevisionName("foo", foo.GetUID(), hash)).GetAnnotations()
 		}
 		cause("b", "image a → b", "alice")
 		b := kinds.TemplateHash(kinds.ImoocPod(), w.Get(kinds.ImoocPod().CRD(), "default", "foo"))
-		if is := told(b); is[apis.AnnotationChangeCause] != "image a → b" || is[apis.AnnotationChangedBy] != "alice" {
-			t.Errorf("the revision of b says %v", is)
+		if is := annotations(b); is[apis.AnnotationChangeCause] != "image a → b" || is[apis.AnnotationChangedBy] != "alice" {
+			t.Errorf("annotations of revision b = %v, want the cause \"image a → b\" by alice", is)
 		}
 		cause("a", "undo of 2", "bob")
-		if is := told(a); is[apis.AnnotationChangeCause] != "undo of 2" || is[apis.AnnotationChangedBy] != "bob" {
-			t.Errorf("the revision of a says %v", is)
+		if is := annotations(a); is[apis.AnnotationChangeCause] != "undo of 2" || is[apis.AnnotationChangedBy] != "bob" {
+			t.Errorf("annotations of revision a = %v, want the cause \"undo of 2\" by bob", is)
 		}
 		cause("b", "", "")
-		if is := told(b); len(is) != 0 {
-			t.Errorf("the revision of b says %v of a change that said nothing", is)
+		if is := annotations(b); len(is) != 0 {
+			t.Errorf("annotations of revision b after a change without a cause = %v, want none", is)
 		}
 	})
 }
@@ -228,17 +228,17 @@ func TestChangeCauseIsKept(t *testing.T) {
 // If revisions cannot be listed, as with the role of an earlier version, or cannot be written, objects still
 // converge. The loop logs this once. When it gets the permission to list revisions, it writes a revision of
 // the current template. It retries a rejected write only when the object changes.
-func TestRefusedRevisionCostsNoPod(t *testing.T) {
+func TestRefusedRevisionDoesNotBlockPods(t *testing.T) {
 	unreadable := apiserver.On("list|watch", "controllerrevisions")
 	for name, test := range map[string]struct {
-		match  apiserver.Match
-		err    *apierrors.StatusError
-		writes int
-		says   string
+		match   apiserver.Match
+		err     *apierrors.StatusError
+		writes  int
+		message string
 	}{
-		"list":           {unreadable, denied("the role is an older one"), 0, "cannot list controllerrevisions"},
-		"write":          {revisionWrite, denied("the role is an older one"), 2, "cannot keep the history"},
-		"broken webhook": {revisionWrite, apierrors.NewInternalError(errors.New("webhook failed")), 2 * troubleAfter, "cannot keep the history"},
+		"list is forbidden":  {unreadable, denied("the role is an older one"), 0, "cannot list controllerrevisions"},
+		"write is forbidden": {revisionWrite, denied("the role is an older one"), 2, "cannot keep the history"},
+		"broken webhook":     {revisionWrite, apierrors.NewInternalError(errors.New("webhook failed")), 2 * troubleAfter, "cannot keep the history"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
@@ -252,10 +252,10 @@ func TestRefusedRevisionCostsNoPod(t *testing.T) {
 				w.converges()
 				w.staysQuiet()
 				if tried := w.Requests(revisionWrite); len(tried) != test.writes {
-					t.Errorf("%d writes of revisions, want %d: %v", len(tried), test.writes, tried)
+					t.Errorf("%d revision writes, want %d: %v", len(tried), test.writes, tried)
 				}
-				if said := w.said(test.says); len(said) != 1 {
-					t.Errorf("it said %q, want one line", said)
+				if lines := w.logged(test.message); len(lines) != 1 {
+					t.Errorf("log: %q, want one line with %q", lines, test.message)
 				}
 				w.historyless = false
 				allow()
@@ -265,7 +265,7 @@ func TestRefusedRevisionCostsNoPod(t *testing.T) {
 				w.converges()
 				w.staysQuiet()
 				if hashes, _ := w.history(foo); len(hashes) != 1 {
-					t.Errorf("the history is %v, want one revision", hashes)
+					t.Errorf("the history has the template hashes %v, want one", hashes)
 				}
 			})
 		})
@@ -284,10 +284,10 @@ func TestForeignRevision(t *testing.T) {
 		w.converges()
 		w.staysQuiet()
 		if now := w.Get("controllerrevisions", "default", name); now.GetResourceVersion() != theirs.GetResourceVersion() {
-			t.Error("it was changed")
+			t.Error("the foreign revision was changed")
 		}
-		if said := w.said("ControllerRevision " + name + " already exists"); len(said) != 1 {
-			t.Errorf("it said %q, want one line", said)
+		if lines := w.logged("ControllerRevision " + name + " already exists"); len(lines) != 1 {
+			t.Errorf("log lines about the foreign revision: %q, want one", lines)
 		}
 	})
 }
@@ -305,7 +305,7 @@ func TestChangedRevisionsAreRepaired(t *testing.T) {
 		w.Update("controllerrevisions", "default", name, func(r *unstructured.Unstructured) { r.SetLabels(nil) })
 		w.until(func() string {
 			if r := w.Get("controllerrevisions", "default", name); r.GetLabels()[apis.LabelOwner] != string(foo.GetUID()) {
-				return fmt.Sprintf("the revision has the labels %v", r.GetLabels())
+				return fmt.Sprintf("the labels of the revision are %v, want the UID of foo in them", r.GetLabels())
 			}
 			return ""
 		})
@@ -316,7 +316,7 @@ func TestChangedRevisionsAreRepaired(t *testing.T) {
 		w.converges()
 		w.staysQuiet()
 		if _, numbers := w.history(foo); !slices.Equal(numbers, []int64{9, 10}) {
-			t.Errorf("the revisions are %v, want 9 and 10", numbers)
+			t.Errorf("revision numbers = %v, want 9 and 10", numbers)
 		}
 	})
 }
@@ -334,7 +334,7 @@ func TestHistoryOfALargeObject(t *testing.T) {
 		}
 		w.staysQuiet()
 		if hashes, numbers := w.history(foo); len(hashes) != 2 || hashes[1] != kinds.TemplateHash(kind, foo) || numbers[1] != 3 {
-			t.Errorf("the history is %v with the numbers %v", hashes, numbers)
+			t.Errorf("the history has the template hashes %v with the numbers %v, want 2, the newest with the current template and number 3", hashes, numbers)
 		}
 	})
 }
@@ -342,9 +342,9 @@ func TestHistoryOfALargeObject(t *testing.T) {
 // Two concurrent loops write one history, even if their caches are behind.
 func TestTwoLoopsKeepOneHistory(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
-		w.check = func(is request) { // hold can check the writes of pods only if one loop runs
+		w.check = func(is request) { // checkRequest can check the writes of pods only if one loop runs
 			if is.Verb == "get" || revisionWrite(is.Request) {
-				w.hold(is)
+				w.checkRequest(is)
 			}
 		}
 		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
@@ -364,7 +364,7 @@ func TestTwoLoopsKeepOneHistory(t *testing.T) {
 			w.converges()
 		}
 		if hashes, numbers := w.history(foo); len(hashes) > 3 || hashes[len(hashes)-1] != kinds.TemplateHash(kind, foo) {
-			t.Errorf("the history is %v with the numbers %v", hashes, numbers)
+			t.Errorf("the history has the template hashes %v with the numbers %v, want at most 3, the newest with the current template", hashes, numbers)
 		}
 	})
 }

@@ -22,8 +22,8 @@ import (
 
 func (w *world) event(reason, message string) bool {
 	return slices.ContainsFunc(w.List("events", ""), func(event *unstructured.Unstructured) bool {
-		said, _, _ := unstructured.NestedString(event.Object, "message")
-		return event.Object["reason"] == reason && strings.Contains(said, message)
+		text, _, _ := unstructured.NestedString(event.Object, "message")
+		return event.Object["reason"] == reason && strings.Contains(text, message)
 	})
 }
 
@@ -55,14 +55,14 @@ func TestStatusIsWrittenAfterAConflict(t *testing.T) {
 		}})
 		w.change(foo, "default", "foo", func(obj *unstructured.Unstructured) { delete(obj.Object, "status") })
 		w.passes(time.Minute)
-		if amiss := w.amiss(foo, "default", "foo"); amiss != "" {
-			t.Error(amiss)
+		if mismatch := w.mismatch(foo, "default", "foo"); mismatch != "" {
+			t.Error(mismatch)
 		}
 		if sent := len(w.Requests(writes)) - before; sent != 2 {
 			t.Errorf("the status was sent %d times, want 2", sent)
 		}
 		if phase, _, _ := unstructured.NestedString(w.Get(foo.CRD(), "default", "foo").Object, "status", "phase"); phase != "theirs" {
-			t.Errorf("the field of somebody else is %q", phase)
+			t.Errorf("foreign field status.phase = %q, want theirs", phase)
 		}
 	})
 }
@@ -103,13 +103,13 @@ func TestRefusedDeletionDoesNotStopTheOthers(t *testing.T) {
 }
 
 // If every create fails with a server error, for example from a webhook, the status reports it.
-func TestServerThatFailsIsReported(t *testing.T) {
+func TestServerErrorIsReported(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		allow := w.deny(apierrors.NewInternalError(errors.New("failed calling webhook pods.example.com")), createsPod)
 		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
 		w.start()
 		if c := w.untilFailure(kinds.ImoocPod(), "foo"); c.Reason != "CreateFailed" || !strings.Contains(c.Message, "pods.example.com") {
-			t.Errorf("the condition says %s: %s", c.Reason, c.Message)
+			t.Errorf("ReplicaFailure condition = %s: %s, want CreateFailed: … pods.example.com", c.Reason, c.Message)
 		}
 		allow()
 		w.converges()
@@ -120,12 +120,12 @@ func TestServerThatFailsIsReported(t *testing.T) {
 	})
 }
 
-type explosive struct {
+type panickingClock struct {
 	clock.PassiveClock
 	once atomic.Bool
 }
 
-func (e *explosive) Now() time.Time {
+func (e *panickingClock) Now() time.Time {
 	if e.once.CompareAndSwap(false, true) {
 		panic("boom")
 	}
@@ -136,7 +136,7 @@ func (e *explosive) Now() time.Time {
 func TestPanicIsReported(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
-		w.start(func(o *Options) { o.Clock = &explosive{PassiveClock: clock.RealClock{}} })
+		w.start(func(o *Options) { o.Clock = &panickingClock{PassiveClock: clock.RealClock{}} })
 		w.converges()
 		w.passes(time.Minute)
 		if !w.event("InternalError", "internal error: boom") {
@@ -159,10 +159,10 @@ func TestStopFinishesTheWriteUnderWay(t *testing.T) {
 		took := time.Since(stopped)
 		w.passes(time.Second) // until the event recorder has finished, too
 		if took < 5*time.Second || len(children(w.Actor, foo)) != 1 {
-			t.Errorf("the loop ended after %s with %d pods, want 1 after 5s", took, len(children(w.Actor, foo)))
+			t.Errorf("the loop ended after %s with %d pods, want 1 pod after at least 5s", took, len(children(w.Actor, foo)))
 		}
 		if all, _ := w.c.States(); len(all) != 1 || all[0].Name != "foo" {
-			t.Errorf("after its end, the loop knows of %+v", all)
+			t.Errorf("States() after the end of the loop = %+v, want only foo", all)
 		}
 	})
 }
@@ -180,7 +180,7 @@ func TestDeclarationRemovedDuringCreate(t *testing.T) {
 		w.start()
 		w.passes(time.Minute)
 		if n := len(children(w.Actor, foo)); n < 20 || n > wanted/2 {
-			t.Errorf("%d pods of %d were created, although the declaration was removed before the 20th", n, wanted)
+			t.Errorf("%d pods of %d were created, want 20 to half: the declaration was removed after 20", n, wanted)
 		}
 	})
 }
@@ -203,8 +203,8 @@ func TestDeclarationRemovedDuringOutage(t *testing.T) {
 		w.passes(time.Minute)
 		end()
 		w.passes(time.Minute)
-		if lost, again := w.said("connection to the API server lost"), w.said("connected again"); len(lost) != 2 || len(again) != 1 {
-			t.Errorf("it said %q and %q, want two lost connections, and one that is back", lost, again)
+		if lost, again := w.logged("connection to the API server lost"), w.logged("connected again"); len(lost) != 2 || len(again) != 1 {
+			t.Errorf("log: %q and %q, want two lost connections and one reconnection", lost, again)
 		}
 	})
 }
@@ -223,14 +223,14 @@ func TestForeignDeployment(t *testing.T) {
 		}})
 		w.start()
 		if c := w.untilFailure(app, "foo"); c.Reason != "NameTaken" {
-			t.Errorf("the condition says %s: %s", c.Reason, c.Message)
+			t.Errorf("ReplicaFailure condition = %s: %s, want NameTaken", c.Reason, c.Message)
 		}
 		w.Stall()
 		foreign := w.Get("deployments", "default", "web")
 		w.passes(time.Minute)
 		now := w.Get("deployments", "default", "web")
 		if !reflect.DeepEqual(now.Object["spec"], foreign.Object["spec"]) || len(now.GetOwnerReferences()) > 0 {
-			t.Errorf("the foreign Deployment was\n%v\nand is\n%v", foreign, now)
+			t.Errorf("the loop changed the foreign Deployment from\n%v\nto\n%v", foreign, now)
 		}
 		w.Delete("deployments", "default", "web")
 		w.converges()

@@ -80,16 +80,16 @@ var (
 		"foreign fields":  map[string]any{"phase": "Bound", "cloud": map[string]any{"a": []any{int64(1), nil}}},
 		"wrong types":     map[string]any{"replicas": "3", "readyReplicas": 1.5, "observedGeneration": "x", "selector": int64(1)},
 		"wrong counts":    map[string]any{"replicas": int64(4294967299), "readyReplicas": int64(-7), "observedGeneration": int64(99)},
-		"ours broken": map[string]any{"conditions": []any{
+		"own conditions invalid": map[string]any{"conditions": []any{
 			map[string]any{"type": "Ready", "status": "True", "lastTransitionTime": "", "observedGeneration": int64(1)},
 			map[string]any{"type": "Progressing"},
 		}},
-		"no type": map[string]any{"conditions": []any{map[string]any{"status": "True"}}},
-		"twice":   map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "False"}, map[string]any{"type": "Ready", "status": "True"}}},
+		"no type":         map[string]any{"conditions": []any{map[string]any{"status": "True"}}},
+		"same type twice": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "False"}, map[string]any{"type": "Ready", "status": "True"}}},
 	}
 	// scriptedPods are the states of pods, ordinary ones first.
-	scriptedPods = []string{"ours", "outdated", "earlier", "unlabeled", "label of another", "empty label", "other slot", "bypasses", "finished", "ending", "ending slowly",
-		"unready", "only labeled", "of a namesake", "name taken"}
+	scriptedPods = []string{"ours", "outdated", "of an earlier version", "unlabeled", "another owner label", "empty owner label", "other slot",
+		"replaces another pod", "finished", "terminating", "terminating slowly", "unready", "labeled but not owned", "owned by a namesake", "name taken"}
 )
 
 func drawScript(t *rapid.T) script {
@@ -132,8 +132,8 @@ func drawScript(t *rapid.T) script {
 	for range rapid.IntRange(0, 8).Draw(t, "steps") {
 		st := step{
 			what:  rapid.SampledFrom([]string{"pass", "scale", "template", "status", "kill", "fail", "unlabel", "hold", "add", "refuse", "restart", "label", "pause", "remove", "slots", "lose"}).Draw(t, "step"),
-			owner: rapid.IntRange(0, 2).Draw(t, "of"), pod: rapid.IntRange(0, 5).Draw(t, "pod"),
-			then: rapid.SampledFrom([]time.Duration{0, time.Millisecond, 150 * time.Millisecond, time.Second, time.Minute, 7 * time.Minute}).Draw(t, "then"),
+			owner: rapid.IntRange(0, 2).Draw(t, "of object"), pod: rapid.IntRange(0, 5).Draw(t, "pod"),
+			then: rapid.SampledFrom([]time.Duration{0, time.Millisecond, 150 * time.Millisecond, time.Second, time.Minute, 7 * time.Minute}).Draw(t, "wait"),
 		}
 		if how := how[st.what]; how != nil {
 			st.how = how.Draw(t, "how")
@@ -147,7 +147,7 @@ func drawScript(t *rapid.T) script {
 // object that cannot converge must report why. After the faults are repaired, everything must
 // converge. To repeat a failure, pass its seed as "-rapid.seed". "-rapid.checks" sets the number of
 // worlds; the Makefile sets RAPID_CHECKS.
-func TestObjectsAsAServerMayHoldThem(t *testing.T) {
+func TestArbitraryObjectsConverge(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		if rapid.IntRange(0, sampled()-1).Draw(r, "sampled") > 0 {
@@ -236,7 +236,7 @@ func (s script) run(w *world) {
 	w.passes(2 * time.Minute)
 	for _, kind := range w.kinds {
 		for _, obj := range w.List(kind.CRD(), "") {
-			w.mustSay(kind, obj)
+			w.mustReportMismatch(kind, obj)
 		}
 	}
 	repair(w)
@@ -327,7 +327,7 @@ func setStatus(obj *unstructured.Unstructured, word string) {
 
 func (p scriptedPod) make(w *world, kind kinds.Kind, owner *unstructured.Unstructured, number int) {
 	slot := slots.Slot(p.slot)
-	relabelled := func(label, value string) func(*unstructured.Unstructured) {
+	relabeled := func(label, value string) func(*unstructured.Unstructured) {
 		return func(pod *unstructured.Unstructured) {
 			labels := pod.GetLabels()
 			labels[label] = value
@@ -335,22 +335,22 @@ func (p scriptedPod) make(w *world, kind kinds.Kind, owner *unstructured.Unstruc
 		}
 	}
 	change := map[string]func(*unstructured.Unstructured){
-		"outdated":         relabelled(apis.LabelTemplateHash, "older"),
-		"earlier":          earlier(fmt.Sprintf("%s-earlier-%d", owner.GetName(), number)),
-		"unlabeled":        func(pod *unstructured.Unstructured) { pod.SetLabels(nil) },
-		"label of another": relabelled(apis.LabelOwner, "another"),
-		"empty label":      relabelled(apis.LabelOwner, ""),
-		"other slot":       relabelled(apis.LabelSlot, "77"),
-		"bypasses":         relabelled(apis.LabelReplaces, "7"),
-		"finished":         func(pod *unstructured.Unstructured) { set(pod, "Failed", "status", "phase") },
-		"ending":           ending(time.Second),
-		"ending slowly":    ending(time.Hour),
-		"unready":          func(pod *unstructured.Unstructured) { pod.Object["status"] = running(false) },
-		"only labeled": func(pod *unstructured.Unstructured) {
+		"outdated":              relabeled(apis.LabelTemplateHash, "older"),
+		"of an earlier version": earlier(fmt.Sprintf("%s-earlier-%d", owner.GetName(), number)),
+		"unlabeled":             func(pod *unstructured.Unstructured) { pod.SetLabels(nil) },
+		"another owner label":   relabeled(apis.LabelOwner, "another"),
+		"empty owner label":     relabeled(apis.LabelOwner, ""),
+		"other slot":            relabeled(apis.LabelSlot, "77"),
+		"replaces another pod":  relabeled(apis.LabelReplaces, "7"),
+		"finished":              func(pod *unstructured.Unstructured) { set(pod, "Failed", "status", "phase") },
+		"terminating":           terminating(time.Second),
+		"terminating slowly":    terminating(time.Hour),
+		"unready":               func(pod *unstructured.Unstructured) { pod.Object["status"] = running(false) },
+		"labeled but not owned": func(pod *unstructured.Unstructured) {
 			pod.SetName(fmt.Sprintf("%s-labeled-%d", owner.GetName(), number))
 			pod.SetOwnerReferences(nil)
 		},
-		"of a namesake": func(pod *unstructured.Unstructured) {
+		"owned by a namesake": func(pod *unstructured.Unstructured) {
 			pod.SetName(fmt.Sprintf("%s-namesake-%d", owner.GetName(), number))
 			refs := pod.GetOwnerReferences()
 			refs[0].UID = "somebody"
@@ -462,13 +462,13 @@ func denied(why string) *apierrors.StatusError {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "children"}, "a", errors.New(why))
 }
 
-// mustSay fails the test if an object has not converged and its status does not report why. It
+// mustReportMismatch fails the test if an object has not converged and its status does not report why. It
 // ignores objects while the server rejects writes, and objects with a pod that has yet to terminate
 // or to become ready.
-func (w *world) mustSay(kind kinds.Kind, obj *unstructured.Unstructured) {
+func (w *world) mustReportMismatch(kind kinds.Kind, obj *unstructured.Unstructured) {
 	namespace, name := obj.GetNamespace(), obj.GetName()
-	amiss := w.amiss(kind, namespace, name)
-	if amiss == "" {
+	mismatch := w.mismatch(kind, namespace, name)
+	if mismatch == "" {
 		return
 	}
 	if w.accept != nil || isTrue(kind, w.Get(kind.CRD(), namespace, name), apis.ConditionReplicaFailure) {
@@ -479,7 +479,7 @@ func (w *world) mustSay(kind kinds.Kind, obj *unstructured.Unstructured) {
 			return
 		}
 	}
-	w.Errorf("two minutes later the status says nothing of it: %s", amiss)
+	w.Errorf("the status does not report this problem within two minutes: %s", mismatch)
 }
 
 // repair removes the faults that keep the objects from converging.
@@ -508,7 +508,7 @@ func repair(w *world) {
 			w.Update("pods", pod.GetNamespace(), pod.GetName(), func(pod *unstructured.Unstructured) { pod.Object["status"] = running(true) })
 		}
 	}
-	w.letGo()
+	w.unstick()
 	// End the loop before objects are deleted, because the loop may be writing their children.
 	w.end()
 	if w.kinds[0].Mapping.Strategy == kinds.StrategyDeployment {

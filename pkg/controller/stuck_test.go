@@ -21,7 +21,7 @@ func TestStuck(t *testing.T) {
 		t.Helper()
 		clk.SetTime(start.Add(at))
 		if got := c.Stuck(); (got == "") != (want == "") || !strings.Contains(got, want) {
-			t.Errorf("after %s: %q, want %q", at, got, want)
+			t.Errorf("after %s: Stuck() = %q, want %q", at, got, want)
 		}
 	}
 	stuck(0, "")

@@ -56,7 +56,7 @@ type world struct {
 	c         *Controller
 	stop      func()
 	// check checks a request of the loop on one object before the request takes effect. By default,
-	// check is the method hold.
+	// check is the method checkRequest.
 	check func(request)
 	// accept undoes the last call to refuse. It is nil if the server rejects nothing.
 	accept func()
@@ -67,12 +67,12 @@ type world struct {
 	// mu guards the following fields.
 	mu sync.Mutex
 
-	// wanted maps an object to its desired states, oldest first. looked maps an object to the time
+	// wanted maps an object to its desired states, oldest first. lastRead maps an object to the time
 	// of the loop's last live read. written maps an object to the names of the pods that the loop has
 	// created or deleted since then.
-	wanted  map[types.UID][]want
-	looked  map[types.UID]time.Time
-	written map[types.UID][]string
+	wanted   map[types.UID][]want
+	lastRead map[types.UID]time.Time
+	written  map[types.UID][]string
 	// taken maps a pod to the time when someone other than the loop last changed it. shown holds
 	// the creation times of pods that the loop did not create.
 	taken, shown map[types.UID]time.Time
@@ -82,8 +82,8 @@ type world struct {
 	// historyless means that no revisions are expected, because they cannot be read or written.
 	historyless bool
 	// paused maps an object to the time when its pause last changed.
-	paused map[types.UID]time.Time
-	wrong  []string
+	paused     map[types.UID]time.Time
+	violations []string
 }
 
 // request is a request of the loop on one object that is about to take effect.
@@ -117,8 +117,8 @@ func runInWorld(t testing.TB, kinds []kinds.Kind, do func(w *world)) {
 	w := newWorld(t, kinds)
 	defer func() {
 		w.end()
-		for _, wrong := range w.wrong {
-			t.Error(wrong)
+		for _, violation := range w.violations {
+			t.Error(violation)
 		}
 		if t.Failed() {
 			t.Log(w.story())
@@ -146,7 +146,7 @@ spec:
 func newWorld(t testing.TB, kinds []kinds.Kind) *world {
 	w := &world{
 		TB: t, Server: apiserver.New(t), kinds: kinds,
-		wanted: map[types.UID][]want{}, looked: map[types.UID]time.Time{}, written: map[types.UID][]string{},
+		wanted: map[types.UID][]want{}, lastRead: map[types.UID]time.Time{}, written: map[types.UID][]string{},
 		taken: map[types.UID]time.Time{}, shown: map[types.UID]time.Time{},
 		paused: map[types.UID]time.Time{},
 	}
@@ -160,7 +160,7 @@ func newWorld(t testing.TB, kinds []kinds.Kind) *world {
 	play.ReplicaSets(w.Server)
 	play.Deployments(w.Server)
 	w.transport = w.Server
-	w.check = w.hold
+	w.check = w.checkRequest
 	w.OnRequest(func(in apiserver.Actor, r apiserver.Request, c apiserver.Change) {
 		w.check(request{r, in, c.Before, c.After})
 	})
@@ -181,7 +181,7 @@ func (w *world) newLoop(change ...func(*Options)) *Controller {
 	if err != nil {
 		w.Fatal(err)
 	}
-	opts := Options{Dynamic: objects, Core: core, Workers: 2, Log: w.say, Metrics: metrics.New("")}
+	opts := Options{Dynamic: objects, Core: core, Workers: 2, Log: w.log, Metrics: metrics.New("")}
 	for _, kind := range w.kinds {
 		if kind.Shipped() {
 			opts.Kinds = append(opts.Kinds, kind)
@@ -199,7 +199,7 @@ func (w *world) newLoop(change ...func(*Options)) *Controller {
 func (w *world) start(change ...func(*Options)) {
 	w.Helper()
 	w.mu.Lock()
-	clear(w.looked)
+	clear(w.lastRead)
 	clear(w.written)
 	w.mu.Unlock()
 	c := w.newLoop(change...)
@@ -208,7 +208,7 @@ func (w *world) start(change ...func(*Options)) {
 	go func() {
 		defer close(ended)
 		if err := c.Run(ctx); err != nil && ctx.Err() == nil {
-			w.Errorf("the loop gave up: %v", err)
+			w.Errorf("Run returned an error: %v", err)
 		}
 	}()
 	w.c = c
@@ -222,14 +222,14 @@ func (w *world) end() {
 	}
 }
 
-func (w *world) say(l report.Line) {
+func (w *world) log(l report.Line) {
 	w.linesMu.Lock()
 	defer w.linesMu.Unlock()
 	w.lines = append(w.lines, l.Text)
 }
 
-// said returns the lines of the log that contain a text.
-func (w *world) said(text string) []string {
+// logged returns the lines of the log that contain a text.
+func (w *world) logged(text string) []string {
 	w.linesMu.Lock()
 	defer w.linesMu.Unlock()
 	return slices.DeleteFunc(slices.Clone(w.lines), func(line string) bool { return !strings.Contains(line, text) })
@@ -241,18 +241,18 @@ func (*world) passes(d time.Duration) {
 	synctest.Wait()
 }
 
-// until waits until amiss returns "", and fails the test after too much time or too many writes.
-func (w *world) until(amiss func() string) {
+// until waits until mismatch returns "", and fails the test after too much time or too many writes.
+func (w *world) until(mismatch func() string) {
 	w.Helper()
 	before := len(w.Requests(apiserver.Writes))
 	for end := time.Now().Add(patience); ; {
 		synctest.Wait()
-		what := amiss()
+		what := mismatch()
 		if what == "" {
 			return
 		}
 		if writes := len(w.Requests(apiserver.Writes)) - before; time.Now().After(end) || writes > 600 {
-			w.Fatalf("after %s and %d writes: %s", patience-time.Until(end).Round(time.Second), writes, what)
+			w.Fatalf("gave up after %s and %d writes: %s", patience-time.Until(end).Round(time.Second), writes, what)
 		}
 		<-time.After(100 * time.Millisecond)
 	}
@@ -268,9 +268,9 @@ func (w *world) story() string {
 		}
 		fmt.Fprintf(&b, "%s %.200s\n", write.At.Format("15:04:05.000"), write)
 	}
-	fmt.Fprintf(&b, "%d writes. The loop said:\n", len(writes))
-	said := w.said("")
-	for _, line := range said[:min(len(said), 20)] {
+	fmt.Fprintf(&b, "%d writes. The log:\n", len(writes))
+	lines := w.logged("")
+	for _, line := range lines[:min(len(lines), 20)] {
 		fmt.Fprintf(&b, "  %.300s\n", line)
 	}
 	for _, kind := range w.kinds {
@@ -280,7 +280,7 @@ func (w *world) story() string {
 		}
 	}
 	for _, pod := range w.List("pods", "") {
-		fmt.Fprintf(&b, "pod %s/%s %v of %v ends %v status %v\n", pod.GetNamespace(), pod.GetName(), pod.GetLabels(), metav1.GetControllerOf(pod), pod.GetDeletionTimestamp(), pod.Object["status"])
+		fmt.Fprintf(&b, "pod %s/%s %v owner %v deleted %v: %v\n", pod.GetNamespace(), pod.GetName(), pod.GetLabels(), metav1.GetControllerOf(pod), pod.GetDeletionTimestamp(), pod.Object["status"])
 	}
 	return b.String()
 }
@@ -361,7 +361,7 @@ func (w *world) between(uid types.UID) (least, most int64, ok bool) {
 
 // inForce lists the desired states of an object since the loop last read it live.
 func (w *world) inForce(uid types.UID) []want {
-	from, looked := w.looked[uid]
+	from, looked := w.lastRead[uid]
 	all := w.wanted[uid]
 	for looked && len(all) > 1 && all[1].since.Before(from) {
 		all = all[1:]
@@ -369,9 +369,9 @@ func (w *world) inForce(uid types.UID) []want {
 	return all
 }
 
-func (w *world) blame(format string, args ...any) {
-	if len(w.wrong) < 5 {
-		w.wrong = append(w.wrong, time.Now().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
+func (w *world) addViolation(format string, args ...any) {
+	if len(w.violations) < 5 {
+		w.violations = append(w.violations, time.Now().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
 	}
 }
 
@@ -396,12 +396,12 @@ func (w *world) owner(in apiserver.Actor, obj *unstructured.Unstructured) (kinds
 	return kinds.Kind{}, nil
 }
 
-// hold checks a request of the loop against the invariants.
-func (w *world) hold(is request) {
+// checkRequest checks a request of the loop against the invariants.
+func (w *world) checkRequest(is request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if is.Verb == "get" {
-		w.looked[is.after.GetUID()] = time.Now()
+		w.lastRead[is.after.GetUID()] = time.Now()
 		delete(w.written, is.after.GetUID())
 		return
 	}
@@ -414,68 +414,68 @@ func (w *world) hold(is request) {
 	case "events":
 	case "pods":
 		if owner == nil || kind.Mapping.Strategy == kinds.StrategyDeployment {
-			w.blame("I4: %s, whose pod is not the loop's", is)
+			w.addViolation("I4: %s: the loop does not own the pod", is)
 			return
 		}
-		w.holdPause(is, owner)
+		w.checkPause(is, owner)
 		switch is.Verb {
 		case "create":
-			w.holdLook(is, owner, obj)
-			w.holdCreate(is, kind, owner)
+			w.checkRead(is, owner, obj)
+			w.checkCreate(is, kind, owner)
 		case "delete":
-			w.holdLook(is, owner, obj)
-			w.holdDelete(is, kind, owner)
+			w.checkRead(is, owner, obj)
+			w.checkDelete(is, kind, owner)
 		default:
-			w.holdLabels(is)
+			w.checkLabels(is)
 		}
 	case "deployments":
 		if owner == nil || kind.Mapping.Strategy != kinds.StrategyDeployment {
-			w.blame("I4: %s, whose Deployment is not the loop's", is)
+			w.addViolation("I4: %s: the loop does not own the Deployment", is)
 			return
 		}
-		w.holdPause(is, owner)
+		w.checkPause(is, owner)
 		if is.before != nil {
 			selector, _, _ := unstructured.NestedStringMap(is.before.Object, "spec", "selector", "matchLabels")
 			if selector[apis.LabelOwner] != string(owner.GetUID()) {
-				w.blame("I4: %s, which someone else made for the same owner", is)
+				w.addViolation("I4: %s: someone else created this Deployment for the same owner", is)
 			}
 		}
 		if _, _, ok := w.between(owner.GetUID()); !ok {
-			w.blame("%s for an object whose count cannot be", is)
+			w.addViolation("%s for an object with an invalid spec", is)
 		}
 		if isApply(is.Request) {
-			w.holdRecorded(is, owner, is.after.GetAnnotations()[apis.LabelTemplateHash])
+			w.checkRecorded(is, owner, is.after.GetAnnotations()[apis.LabelTemplateHash])
 		}
 	case "controllerrevisions":
 		if owner != nil {
-			w.holdPause(is, owner)
+			w.checkPause(is, owner)
 		}
-		w.holdRevision(is, kind, owner)
+		w.checkRevision(is, kind, owner)
 	default:
-		w.holdStatus(is)
+		w.checkStatus(is)
 	}
 }
 
-// holdPause checks that no child of a paused object is written after the loop has seen the pause or
+// checkPause checks that no child of a paused object is written after the loop has seen the pause or
 // should have seen it.
-func (w *world) holdPause(is request, owner *unstructured.Unstructured) {
+func (w *world) checkPause(is request, owner *unstructured.Unstructured) {
 	since, known := w.paused[owner.GetUID()]
 	pause := apis.ReadPause(owner.GetAnnotations())
-	seen := w.looked[owner.GetUID()].After(since) || time.Since(since) > 2*liveReadInterval
+	seen := w.lastRead[owner.GetUID()].After(since) || time.Since(since) > 2*liveReadInterval
 	if known && seen && owner.GetDeletionTimestamp() == nil && pause.Active(time.Now()) {
-		w.blame("%s for an object that is %s, since %s", is, pause, since.Format("15:04:05.000"))
+		w.addViolation("%s for an object that is %s, since %s", is, pause, since.Format("15:04:05.000"))
 	}
 }
 
-// holdLook checks that the loop has read the owner of a pod before it creates or deletes the pod, and that it
+// checkRead checks that the loop has read the owner of a pod before it creates or deletes the pod, and that it
 // writes each pod only once per read.
-func (w *world) holdLook(is request, owner, pod *unstructured.Unstructured) {
+func (w *world) checkRead(is request, owner, pod *unstructured.Unstructured) {
 	uid := owner.GetUID()
-	if _, ever := w.looked[uid]; !ever {
-		w.blame("%s without a look at its owner", is)
+	if _, ever := w.lastRead[uid]; !ever {
+		w.addViolation("%s: the loop has not read the owner", is)
 	}
 	if slices.Contains(w.written[uid], pod.GetName()) {
-		w.blame("%s, which was written before on the same look at its owner", is)
+		w.addViolation("%s: the loop has written this pod since its last read of the owner", is)
 	}
 	w.written[uid] = append(w.written[uid], pod.GetName())
 }
@@ -503,7 +503,7 @@ func (w *world) pause(kind kinds.Kind, namespace, name string, length time.Durat
 func (w *world) mine(in apiserver.Actor, owner *unstructured.Unstructured) []*unstructured.Unstructured {
 	return slices.DeleteFunc(children(in, owner), func(pod *unstructured.Unstructured) bool {
 		shown, ok := w.shown[pod.GetUID()]
-		return ok && !shown.Before(w.looked[owner.GetUID()])
+		return ok && !shown.Before(w.lastRead[owner.GetUID()])
 	})
 }
 
@@ -533,23 +533,23 @@ func lost(pod *unstructured.Unstructured) bool {
 	return at != nil && !time.Now().Before(at.Add(5*time.Minute))
 }
 
-// holdCreate checks that the loop creates a pod only if it has just read the object, and only if
+// checkCreate checks that the loop creates a pod only if it has just read the object, and only if
 // fewer pods exist than wanted. Finished and lost pods (see lost) do not count.
-func (w *world) holdCreate(is request, kind kinds.Kind, owner *unstructured.Unstructured) {
-	if looked, ever := w.looked[owner.GetUID()]; !ever || time.Since(looked) > strategy.Slice+time.Second {
-		w.blame("%s without a look at its owner (the last one was at %s)", is, looked.Format(time.TimeOnly))
+func (w *world) checkCreate(is request, kind kinds.Kind, owner *unstructured.Unstructured) {
+	if looked, ever := w.lastRead[owner.GetUID()]; !ever || time.Since(looked) > strategy.Slice+time.Second {
+		w.addViolation("%s: the loop has not read the owner just before (last read: %s)", is, looked.Format(time.TimeOnly))
 	}
 	_, most, ok := w.between(owner.GetUID())
 	if !ok {
-		w.blame("%s for an object whose count cannot be", is)
+		w.addViolation("%s for an object with an invalid spec", is)
 		return
 	}
-	w.holdRecorded(is, owner, is.after.GetLabels()[apis.LabelTemplateHash])
+	w.checkRecorded(is, owner, is.after.GetLabels()[apis.LabelTemplateHash])
 	if kind.Mapping.Strategy == kinds.StrategyNodes {
 		return
 	}
 	if slot := slotOf(is.after, owner); !w.everWanted(owner, slot) {
-		w.blame("I1: %s in slot %s, which is not wanted", is, slot)
+		w.addViolation("I1: %s in slot %s, which is not wanted", is, slot)
 	}
 	live := int64(0)
 	for _, pod := range w.mine(is.in, owner) {
@@ -558,7 +558,7 @@ func (w *world) holdCreate(is request, kind kinds.Kind, owner *unstructured.Unst
 		}
 	}
 	if live >= most {
-		w.blame("I1: %s while %d pods are live and %d are wanted", is, live, most)
+		w.addViolation("I1: %s while %d pods are live and %d are wanted", is, live, most)
 	}
 }
 
@@ -576,21 +576,21 @@ func slotOf(pod, owner *unstructured.Unstructured) slots.Slot {
 	return slots.FromName(pod.GetName(), owner.GetName(), owner.GetUID(), "")
 }
 
-// holdDelete checks that a delete has the UID of the pod as a precondition, and that the delete leaves at least
+// checkDelete checks that a delete has the UID of the pod as a precondition, and that the delete leaves at least
 // the wanted number of active pods, unless the deleted pod is outdated or its slot is not wanted. If the
 // deleted pod is ready, at most a quarter of the wanted pods, or one pod if that is more, may be unready
 // afterward.
-func (w *world) holdDelete(is request, kind kinds.Kind, owner *unstructured.Unstructured) {
+func (w *world) checkDelete(is request, kind kinds.Kind, owner *unstructured.Unstructured) {
 	gone := is.before
 	if !bytes.Contains(is.Body, []byte(gone.GetUID())) {
-		w.blame("I4: %s without the UID as a precondition", is)
+		w.addViolation("I4: %s without the UID as a precondition", is)
 	}
 	if gone.GetDeletionTimestamp() != nil || hasEnded(gone) || w.takenLately(gone, owner) {
 		return
 	}
 	least, _, ok := w.between(owner.GetUID())
 	if !ok {
-		w.blame("%s for an object whose count cannot be", is)
+		w.addViolation("%s for an object with an invalid spec", is)
 		return
 	}
 	active, readies := int64(0), int64(0)
@@ -613,29 +613,29 @@ func (w *world) holdDelete(is request, kind kinds.Kind, owner *unstructured.Unst
 	hash := gone.GetLabels()[apis.LabelTemplateHash]
 	switch outdated := hash != "" && hash != kinds.TemplateHash(kind, owner); {
 	case !outdated && !slices.ContainsFunc(w.inForce(owner.GetUID()), func(want want) bool { return want.ok && !want.wants(slot) }):
-		w.blame("I2: %s, which is as wanted, while %d of %d pods are left", is, active, least)
+		w.addViolation("I2: %s: the pod is up to date and its slot is wanted, but %d active pods of %d wanted are left", is, active, least)
 	// The loop might not know yet that a new pod is ready. A pod takes a second to become ready, and its
 	// creation time has no fractions of a second.
 	case ready(gone) && time.Since(gone.GetCreationTimestamp().Time) > 4*time.Second && readies < least-max(1, least/4):
-		w.blame("I2: %s, which is ready, while %d ready pods of %d are left", is, readies, least)
+		w.addViolation("I2: %s: the pod is ready, but %d ready pods of %d wanted are left", is, readies, least)
 	}
 }
 
 // takenLately reports whether someone other than the loop changed a pod since the loop last read its owner.
 func (w *world) takenLately(pod, owner *unstructured.Unstructured) bool {
 	at, taken := w.taken[pod.GetUID()]
-	return taken && !at.Before(w.looked[owner.GetUID()])
+	return taken && !at.Before(w.lastRead[owner.GetUID()])
 }
 
-// holdLabels checks that the loop changes only the labels of an existing pod.
-func (w *world) holdLabels(is request) {
+// checkLabels checks that the loop changes only the labels of an existing pod.
+func (w *world) checkLabels(is request) {
 	before, after := is.before.DeepCopy(), is.after.DeepCopy()
 	for _, pod := range []*unstructured.Unstructured{before, after} {
 		pod.SetLabels(nil)
 		pod.SetManagedFields(nil)
 	}
 	if !reflect.DeepEqual(before.Object, after.Object) {
-		w.blame("I4: %s changes more than labels", is)
+		w.addViolation("I4: %s changes more than labels", is)
 	}
 }
 
@@ -643,17 +643,17 @@ func writtenConditions() []string {
 	return []string{apis.ConditionReady, apis.ConditionProgressing, apis.ConditionReplicaFailure, apis.ConditionPaused}
 }
 
-// holdStatus checks that the loop changes only its own fields of the status.
-func (w *world) holdStatus(is request) {
+// checkStatus checks that the loop changes only its own fields of the status.
+func (w *world) checkStatus(is request) {
 	i := slices.IndexFunc(w.kinds, func(k kinds.Kind) bool { return k.Resource.Resource == is.Resource })
 	if i < 0 || is.Subresource != "status" || is.before == nil {
-		w.blame("I4: %s", is)
+		w.addViolation("I4: %s: not a write of the status of a reconciled object", is)
 		return
 	}
 	kind := w.kinds[i]
 	at := kind.Mapping.Status
-	before, foreign := strangers(at, is.before)
-	after, kept := strangers(at, is.after)
+	before, foreign := foreignStatus(at, is.before)
+	after, kept := foreignStatus(at, is.after)
 	for name, empty := range at.Empty {
 		if status, _ := before["status"].(map[string]any); status[name] != nil {
 			continue
@@ -668,15 +668,15 @@ func (w *world) holdStatus(is request) {
 		}
 	}
 	if !reflect.DeepEqual(before, after) {
-		w.blame("I4: %s: fields of others were\n%v\nand are\n%v", is, before["status"], after["status"])
+		w.addViolation("I4: %s changes fields that the loop does not own; status before:\n%v\nafter:\n%v", is, before["status"], after["status"])
 	}
 	if !reflect.DeepEqual(foreign, kept) {
-		w.blame("I4: %s: conditions of others were\n%v\nand are\n%v", is, foreign, kept)
+		w.addViolation("I4: %s changes conditions that the loop does not own; before:\n%v\nafter:\n%v", is, foreign, kept)
 	}
 }
 
-// strangers returns the fields and the conditions of an object that the loop does not write.
-func strangers(at kinds.StatusPaths, obj *unstructured.Unstructured) (fields map[string]any, conditions []any) {
+// foreignStatus returns the fields and the conditions of an object that the loop does not write.
+func foreignStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) (fields map[string]any, conditions []any) {
 	copied := obj.DeepCopy()
 	copied.SetResourceVersion("")
 	copied.SetManagedFields(nil)
@@ -698,28 +698,28 @@ func strangers(at kinds.StatusPaths, obj *unstructured.Unstructured) (fields map
 	return copied.Object, conditions
 }
 
-// amiss describes how an object differs from its spec, or returns "". An object with an invalid
+// mismatch describes how an object differs from its spec, or returns "". An object with an invalid
 // spec must report that in its status.
-func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
+func (w *world) mismatch(kind kinds.Kind, namespace, name string) string {
 	obj := w.Get(kind.CRD(), namespace, name)
 	if obj == nil || obj.GetDeletionTimestamp() != nil {
 		return ""
 	}
 	n, ok := count(w.Actor, kind, obj)
 	if !ok {
-		if told := isTrue(kind, obj, apis.ConditionReplicaFailure); !told {
-			return name + " asks for what cannot be and its status does not say so"
+		if reported := isTrue(kind, obj, apis.ConditionReplicaFailure); !reported {
+			return name + " has an invalid spec, and its status does not report a failure"
 		}
 		return ""
 	}
-	if told := isTrue(kind, obj, apis.ConditionReady); !told {
-		return name + " is not ready by its status"
+	if reported := isTrue(kind, obj, apis.ConditionReady); !reported {
+		return name + " is not ready according to its status"
 	}
-	if amiss := w.amissHistory(kind, obj); amiss != "" {
-		return amiss
+	if mismatch := w.historyMismatch(kind, obj); mismatch != "" {
+		return mismatch
 	}
 	if kind.Mapping.Strategy == kinds.StrategyDeployment {
-		return w.amissDeployment(kind, obj, n)
+		return w.deploymentMismatch(kind, obj, n)
 	}
 	filled, wanted := map[slots.Slot]bool{}, desired(w.Actor, kind, obj)
 	count := int64(0)
@@ -738,13 +738,13 @@ func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 		case filled[slot]:
 			return fmt.Sprintf("two pods of %s are in slot %s", name, slot)
 		case hash != "" && hash != kinds.TemplateHash(kind, obj):
-			return fmt.Sprintf("pod %s of %s is made from another template", pod.GetName(), name)
+			return fmt.Sprintf("pod %s of %s has an outdated template", pod.GetName(), name)
 		default:
 			filled[slot] = true
 		}
 	}
 	if count != n {
-		return fmt.Sprintf("%s has %d pods and asks for %d", name, count, n)
+		return fmt.Sprintf("%s has %d pods, want %d", name, count, n)
 	}
 	for path, want := range map[*[]string]int64{
 		&kind.Mapping.Status.Current: n, &kind.Mapping.Status.Ready: n, &kind.Mapping.Status.Updated: n,
@@ -753,14 +753,14 @@ func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 		if len(*path) == 0 {
 			continue
 		}
-		if said, _, _ := unstructured.NestedFieldNoCopy(obj.Object, *path...); said != want {
-			return fmt.Sprintf("%s says %v in .%s, want %d", name, said, strings.Join(*path, "."), want)
+		if got, _, _ := unstructured.NestedFieldNoCopy(obj.Object, *path...); got != want {
+			return fmt.Sprintf("the status of %s has %v in .%s, want %d", name, got, strings.Join(*path, "."), want)
 		}
 	}
 	return ""
 }
 
-func (w *world) amissDeployment(kind kinds.Kind, obj *unstructured.Unstructured, n int64) string {
+func (w *world) deploymentMismatch(kind kinds.Kind, obj *unstructured.Unstructured, n int64) string {
 	mine := 0
 	for _, d := range w.List("deployments", obj.GetNamespace()) {
 		selector, _, _ := unstructured.NestedStringMap(d.Object, "spec", "selector", "matchLabels")
@@ -770,11 +770,11 @@ func (w *world) amissDeployment(kind kinds.Kind, obj *unstructured.Unstructured,
 		mine++
 		name := strategyOf(w.TB, kind).Owner(kind, obj).Wanted.Name
 		if replicas, _, _ := unstructured.NestedInt64(d.Object, "spec", "replicas"); d.GetName() != name || replicas != n {
-			return fmt.Sprintf("deployment %s of %s has %d replicas, want %d", d.GetName(), obj.GetName(), replicas, n)
+			return fmt.Sprintf("Deployment %s of %s has %d replicas, want Deployment %s with %d", d.GetName(), obj.GetName(), replicas, name, n)
 		}
 	}
 	if mine != 1 {
-		return fmt.Sprintf("%s has %d deployments", obj.GetName(), mine)
+		return fmt.Sprintf("%s has %d Deployments, want 1", obj.GetName(), mine)
 	}
 	return ""
 }
@@ -802,8 +802,8 @@ func (w *world) converges() {
 	w.until(func() string {
 		for _, kind := range w.kinds {
 			for _, obj := range w.List(kind.CRD(), "") {
-				if amiss := w.amiss(kind, obj.GetNamespace(), obj.GetName()); amiss != "" {
-					return amiss
+				if mismatch := w.mismatch(kind, obj.GetNamespace(), obj.GetName()); mismatch != "" {
+					return mismatch
 				}
 			}
 		}
@@ -835,15 +835,15 @@ func (w *world) staysQuiet() {
 	w.passes(5 * time.Second) // until events and the last status are written
 	w.writesNothing(func() {
 		for range 3 {
-			looks := w.reconciles()
+			reconciles := w.reconciles()
 			for _, kind := range w.kinds {
 				for _, obj := range w.List(kind.CRD(), "") {
 					w.c.wake(memory.Key{Kind: kind.CRD(), Namespace: obj.GetNamespace(), Name: obj.GetName()}, false, "a test asks for it")
 				}
 			}
 			w.passes(2 * time.Minute)
-			if w.reconciles() == looks && len(w.List(w.kinds[0].CRD(), "")) > 0 {
-				w.Errorf("nothing was looked at")
+			if w.reconciles() == reconciles && len(w.List(w.kinds[0].CRD(), "")) > 0 {
+				w.Errorf("no reconcile within two minutes after the objects were queued")
 			}
 		}
 	})
@@ -911,8 +911,8 @@ func stick(pod *unstructured.Unstructured) {
 	pod.SetAnnotations(map[string]string{play.FateAnnotation: play.Stuck})
 }
 
-// letGo lets all stuck pods terminate.
-func (w *world) letGo() {
+// unstick lets all stuck pods terminate.
+func (w *world) unstick() {
 	for _, pod := range w.List("pods", "") {
 		w.Update("pods", pod.GetNamespace(), pod.GetName(), func(pod *unstructured.Unstructured) {
 			pod.SetAnnotations(nil)

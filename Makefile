@@ -113,7 +113,7 @@ unit: ## Run the unit tests
 PLAIN_TEST = CGO_ENABLED=0 go test -trimpath -vet=off
 
 WORLDS = TestArbitraryObjectsConverge|TestEveryCrashPoint
-LONG = TestMissingRights|TestWhatFollowsIsWhatAReadSays
+LONG = TestMissingRights|TestFollowersMatchFreshRead
 
 # The number of end-to-end tests and of tests of commands that run in parallel. They mostly wait.
 TESTS ?= 8

@@ -50,7 +50,7 @@ func inFull(r status.Report) string {
 }
 
 // Each follower shows the same state as a new read, even if watches fail or are forbidden.
-func TestWhatFollowsIsWhatAReadSays(t *testing.T) {
+func TestFollowersMatchFreshRead(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -77,7 +77,7 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 	w := &Waiter{Closely: true, Connection: &follow.Connection{Changed: func(time.Time) {}}, Show: func(o Observation) {
 		version, err := strconv.Atoi(o.Object.GetResourceVersion())
 		if err != nil || version < newest {
-			t.Errorf("version %d is shown after %d: %v", version, newest, err)
+			t.Errorf("shown resourceVersion %d, after %d: %v", version, newest, err)
 		}
 		newest = version
 		shown.Store(&o.Report)
@@ -105,20 +105,20 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 			shown  status.Report
 			format func(status.Report) string
 		}{
-			"wait":         {waited, inFull},
-			"fleet":        {fleet.last(), inShort},
-			"fleet of one": {one.last(), inShort},
-			"pods":         {pods.last(), podsOf},
+			"the wait":                     {waited, inFull},
+			"the follower of many objects": {fleet.last(), inShort},
+			"the follower of one object":   {one.last(), inShort},
+			"the follower of pods":         {pods.last(), podsOf},
 		} {
 			if got, want := test.format(test.shown), test.format(r); got != want {
-				t.Errorf("step %d: %s shows\n%s\nand a read says\n%s", step, who, got, want)
+				t.Errorf("step %d: %s shows\n%s\nbut a fresh read gives\n%s", step, who, got, want)
 			}
 		}
 		if !slices.Equal(waited.Unread, unread) {
-			t.Errorf("step %d: not read is %v, want %v", step, waited.Unread, unread)
+			t.Errorf("step %d: Unread = %v, want %v", step, waited.Unread, unread)
 		}
 		if slices.ContainsFunc(running, (*waiting).over) || len(fleet.failed)+len(one.failed)+len(pods.failed) > 0 {
-			t.Errorf("step %d: one has ended, or %v, %v, %v", step, fleet.failed, one.failed, pods.failed)
+			t.Errorf("step %d: a follower has ended or failed: errors %v, %v, %v", step, fleet.failed, one.failed, pods.failed)
 		}
 		if t.Failed() {
 			break

@@ -58,7 +58,7 @@ func TestGuardsCountThePodsOfABudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(r.Budgets) != 1 || r.Budgets[0].Name != "web" || r.Budgets[0].Pods != 5 || r.Budgets[0].Healthy != 3 {
-		t.Errorf("the budgets are %+v, want web with 3 healthy of 5 pods", r.Budgets)
+		t.Errorf("budgets = %+v, want web with 3 healthy of 5 pods", r.Budgets)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestGuardsWithoutABudget(t *testing.T) {
 	s := serveWeb(t, 2)
 	r, err := guards(t, s.clients())
 	if err != nil || len(r.Budgets) != 0 || s.count("list pods") != 0 {
-		t.Errorf("%+v, %v, %d lists of pods", r, err, s.count("list pods"))
+		t.Errorf("report %+v, error %v, %d list requests for pods, want no budget and no request", r, err, s.count("list pods"))
 	}
 }
 
@@ -82,12 +82,12 @@ func TestGuardsThatCannotBeRead(t *testing.T) {
 		c := s.clients()
 		snapshot, _, err := Read(t.Context(), c, web(), extent)
 		if r := status.NewReport(snapshot); err != nil || !slices.Equal(r.Unread, []string{"pods"}) {
-			t.Errorf("%+v: not read is %v, and the error %v", extent, r.Unread, err)
+			t.Errorf("%+v: pods are forbidden: Unread = %v, error %v, want [pods]", extent, r.Unread, err)
 		}
 		s.Permit()
 		s.fail("list pods")
 		if _, _, err := Read(t.Context(), c, web(), extent); !apierrors.IsInternalError(err) {
-			t.Errorf("%+v: the server fails: %v", extent, err)
+			t.Errorf("%+v: the list of pods fails: error = %v, want InternalError", extent, err)
 		}
 	}
 }

@@ -69,31 +69,31 @@ status: {observedGeneration: 3, readyReplicas: 2, conditions: [{type: Ready, sta
 			o.Object = parse(t, test.object)
 		}
 		if met, err := condition.met(o, false); met != test.met || err != nil {
-			t.Errorf("--for=%s of %s is %t, %v, want %t", test.word, test.object, met, err, test.met)
+			t.Errorf("--for=%s with object %s: met = %t, error %v, want %t", test.word, test.object, met, err, test.met)
 		}
 	}
 	for _, word := range []string{"", "ready=true", "condition", "jsonpath=", "jsonpath={.status", "none"} {
 		if _, err := ParseCondition(word); err == nil {
-			t.Errorf("--for=%s is a condition", word)
+			t.Errorf("--for=%s is accepted, want an error", word)
 		}
 	}
 }
 
 // A wait ends with an error if the object was deleted or never existed.
-func TestConditionOfWhatIsGone(t *testing.T) {
+func TestConditionOnMissingObject(t *testing.T) {
 	t.Parallel()
 	ready := Ready()
 	target := Target{Kind: kinds.ImoocPod(), Name: "foo"}
 	if _, err := ready.met(Observation{Target: target}, false); !apierrors.IsNotFound(err) {
-		t.Errorf("of what never was it says %v", err)
+		t.Errorf("object that never existed: error = %v, want NotFound", err)
 	}
 	target.Object = parse(t, "metadata: {name: foo}")
 	if met, err := ready.met(Observation{Target: target, Report: status.Report{Verdict: status.Progressing}}, false); met || err != nil {
-		t.Errorf("of what is on its way it says %t, %v", met, err)
+		t.Errorf("progressing object: met = %t, error %v, want false and no error", met, err)
 	}
 	target.Object = nil
 	if _, err := ready.met(Observation{Target: target}, true); !errors.Is(err, outcome.ErrGone) {
-		t.Errorf("of what was deleted it says %v", err)
+		t.Errorf("deleted object: error = %v, want ErrGone", err)
 	}
 }
 
@@ -118,31 +118,31 @@ func TestConditionsOfAPause(t *testing.T) {
 		verdict     status.Verdict
 		met         bool
 	}{
-		"paused, and not seen":                {Paused(), forever, ready, status.Paused, false},
-		"paused, and seen":                    {Paused(), forever, paused, status.Paused, true},
-		"paused, and failed before that":      {Paused(), forever, paused, status.Failed, true},
-		"paused again, and seen before":       {Paused(), timed, paused, status.Paused, false},
-		"paused again, and seen":              {Paused(), timed, hour, status.Paused, true},
-		"paused after a resume, not seen":     {Paused(), forever, ended, status.Paused, false},
-		"paused until now":                    {Paused(), timed, over, status.Ready, true},
-		"paused until now, and not seen":      {Paused(), timed, ready, status.Ready, false},
-		"resumed, and not seen":               {Resumed(), resumed, paused, status.Ready, false},
-		"resumed, and seen":                   {Resumed(), resumed, ended, status.Ready, true},
-		"resumed, and seen, and not ready":    {Resumed(), resumed, ended, status.Progressing, false},
-		"resumed after the end, and not seen": {Resumed(), resumed, over, status.Ready, false},
-		"resumed before a controller saw it":  {Resumed(), resumed, ready, status.Ready, true},
+		"paused, not seen yet":                            {Paused(), forever, ready, status.Paused, false},
+		"paused, seen":                                    {Paused(), forever, paused, status.Paused, true},
+		"paused after a failure, seen":                    {Paused(), forever, paused, status.Failed, true},
+		"paused again, only the first pause seen":         {Paused(), timed, paused, status.Paused, false},
+		"paused again, seen":                              {Paused(), timed, hour, status.Paused, true},
+		"paused after a resume, not seen yet":             {Paused(), forever, ended, status.Paused, false},
+		"the pause has ended, seen":                       {Paused(), timed, over, status.Ready, true},
+		"the pause has ended, never seen":                 {Paused(), timed, ready, status.Ready, false},
+		"resumed, not seen yet":                           {Resumed(), resumed, paused, status.Ready, false},
+		"resumed, seen":                                   {Resumed(), resumed, ended, status.Ready, true},
+		"resumed, seen, not ready":                        {Resumed(), resumed, ended, status.Progressing, false},
+		"resumed after the pause has ended, not seen yet": {Resumed(), resumed, over, status.Ready, false},
+		"resumed before a controller saw the pause":       {Resumed(), resumed, ready, status.Ready, true},
 	} {
 		o := Observation{Target: Target{Kind: kinds.ImoocPod(), Name: "foo"}, Report: status.Report{Verdict: test.verdict}}
 		o.Object = parse(t, "metadata: {name: foo, "+test.annotations+"}\nstatus: {conditions: ["+ready+", "+test.reported+"]}")
 		if met, err := test.condition.met(o, false); met != test.met || err != nil {
-			t.Errorf("%s: it is %t, %v", name, met, err)
+			t.Errorf("%s: met = %t, error %v", name, met, err)
 		}
 	}
 	// For other controllers, the verdict is enough.
 	o := Observation{Target: Target{Kind: kinds.Kind{Resource: kinds.ImoocPod().Resource, Kind: "Lamp"}, Name: "foo"}, Report: status.Report{Verdict: status.Paused}}
 	o.Object = parse(t, "metadata: {name: foo}")
 	if met, err := Paused().Met(o); !met || err != nil {
-		t.Errorf("of another controller: it is %t, %v", met, err)
+		t.Errorf("a kind of another controller: met = %t, error %v, want true", met, err)
 	}
 }
 
@@ -157,15 +157,15 @@ func TestConditionScaled(t *testing.T) {
 		met      bool
 	}{
 		{"ready", status.Ready, false, status.Replicas{Desired: 3, Current: 3, Ready: 3}, true},
-		{"on its way", status.Progressing, false, status.Replicas{Desired: 3, Current: 3, Ready: 2}, false},
-		{"paused, with all pods", status.Paused, true, status.Replicas{Desired: 3, Current: 3, Ready: 3}, true},
-		{"paused, with one missing", status.Paused, true, status.Replicas{Desired: 3, Current: 3, Ready: 2}, false},
-		{"paused altogether", status.Paused, false, status.Replicas{Desired: 3, Current: 3, Ready: 3}, false},
+		{"progressing", status.Progressing, false, status.Replicas{Desired: 3, Current: 3, Ready: 2}, false},
+		{"rollout paused, all pods ready", status.Paused, true, status.Replicas{Desired: 3, Current: 3, Ready: 3}, true},
+		{"rollout paused, one pod not ready", status.Paused, true, status.Replicas{Desired: 3, Current: 3, Ready: 2}, false},
+		{"whole object paused", status.Paused, false, status.Replicas{Desired: 3, Current: 3, Ready: 3}, false},
 	} {
 		o := Observation{Report: status.Report{Verdict: test.verdict, Counts: test.counts, Replicas: test.replicas}}
 		o.Kind, o.Object = kinds.ImoocPod(), parse(t, "spec: {replicas: 3}")
 		if met, err := Scaled(3, true).Met(o); met != test.met || err != nil {
-			t.Errorf("%d, %s: it is %t, %v", name, test.what, met, err)
+			t.Errorf("row %d, %s: met = %t, error %v", name, test.what, met, err)
 		}
 	}
 }
@@ -177,7 +177,7 @@ func TestConditionScaledByTheReport(t *testing.T) {
 		o := Observation{Report: status.Report{Verdict: status.Ready, Replicas: status.Replicas{Desired: desired, Current: desired, Ready: desired}}}
 		o.Kind, o.Name, o.Object = kindOf("example.com/v1", "Set"), "foo", parse(t, "spec: {}")
 		if met, err := Scaled(3, false).Met(o); met != (want == nil) || !errors.Is(err, want) {
-			t.Errorf("with %d: it is %t, %v", desired, met, err)
+			t.Errorf("report with %d replicas: met = %t, error %v", desired, met, err)
 		}
 	}
 }
@@ -192,20 +192,20 @@ func TestConditionWithoutTerminating(t *testing.T) {
 		pods []problem.Pod
 		want bool
 	}{
-		{"all stay", true, nil, []problem.Pod{{}, {}}, true},
-		{"one goes", true, nil, []problem.Pod{{}, {Ending: true}}, false},
+		{"no pod terminates", true, nil, []problem.Pod{{}, {}}, true},
+		{"one pod terminates", true, nil, []problem.Pod{{}, {Ending: true}}, false},
 		{"not met", false, nil, []problem.Pod{{}}, false},
-		{"not met, and one goes", false, nil, []problem.Pod{{Ending: true}}, false},
+		{"not met, and one pod terminates", false, nil, []problem.Pod{{Ending: true}}, false},
 		{"an error", false, failed, nil, false},
 	} {
 		c := WithoutTerminating(Condition{Met: func(Observation) (bool, error) { return test.met, test.err }})
 		if met, err := c.Met(Observation{Report: status.Report{Pods: test.pods}}); met != test.want || !errors.Is(err, test.err) {
-			t.Errorf("%s: it is %t, %v", test.what, met, err)
+			t.Errorf("%s: met = %t, error %v", test.what, met, err)
 		}
 	}
 }
 
-func TestConditionsSayWhatTheyAre(t *testing.T) {
+func TestConditionDescriptions(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{
 		"ready": "to be ready", "create": "to be created", "delete": "to be gone",
@@ -217,17 +217,17 @@ func TestConditionsSayWhatTheyAre(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := condition.What; got != want {
-			t.Errorf("--for=%s waits for an object %q, want %q", word, got, want)
+			t.Errorf("--for=%s: What = %q, want %q", word, got, want)
 		}
 	}
 	for _, word := range []string{"condition=", "condition==", "condition==True", "condition=Ready="} {
 		want := fmt.Sprintf("a condition has a name and a value, and %q lacks one: use condition=NAME[=VALUE]", word)
 		if _, err := ParseCondition(word); err == nil || err.Error() != want {
-			t.Errorf("%s: %v, want %s", word, err, want)
+			t.Errorf("--for=%s: error %v, want %s", word, err, want)
 		}
 	}
 	if _, err := ParseCondition("none"); err == nil || err.Error() != `cannot wait for "none": must be ready, create, delete, condition=NAME[=VALUE] or jsonpath=EXPRESSION[=VALUE]` {
-		t.Error(err)
+		t.Errorf("--for=none: unexpected error %v", err)
 	}
 }
 
@@ -255,11 +255,11 @@ func TestConditionReplaced(t *testing.T) {
 		o.Object = parse(t, "{}")
 		condition := Replaced(pods("a", "b"))
 		if met, err := condition.Met(o); met != test.met || err != nil {
-			t.Errorf("with %v, %s: it is %t, %v", test.now, test.verdict, met, err)
+			t.Errorf("pods %v, verdict %s: met = %t, error %v", test.now, test.verdict, met, err)
 		}
 		waits := strings.HasSuffix(condition.Now(o), "; 1 pod not yet replaced")
 		if want := test.verdict == status.Ready && !test.met; waits != want {
-			t.Errorf("with %v, %s: %s", test.now, test.verdict, condition.Now(o))
+			t.Errorf("pods %v, verdict %s: Now = %q", test.now, test.verdict, condition.Now(o))
 		}
 	}
 }
@@ -279,7 +279,7 @@ func FuzzParseCondition(f *testing.F) {
 			return
 		}
 		if condition.What == "" || condition.Done == "" {
-			t.Errorf("%q waits for an object %q, and says %q", word, condition.What, condition.Done)
+			t.Errorf("--for=%q: What = %q, Done = %q, want both set", word, condition.What, condition.Done)
 		}
 		var o Observation
 		o.Object = &unstructured.Unstructured{Object: obj}

@@ -9,15 +9,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// costOfLooks returns the allocated bytes and the allocations for one read of each target. It does not
+// costOfReads returns the allocated bytes and the allocations for one read of each target. It does not
 // measure the first read, which lists the objects. complete reports whether a snapshot is complete.
-func costOfLooks(t *testing.T, s *server, targets []Target, complete func(status.Snapshot) bool) (bytes, allocations uint64) {
+func costOfReads(t *testing.T, s *server, targets []Target, complete func(status.Snapshot) bool) (bytes, allocations uint64) {
 	t.Helper()
 	reader := NewReader(t.Context(), s.clients(), true)
 	defer reader.Stop()
 	look := func(at Target) {
 		if snapshot, _, err := reader.Read(t.Context(), at, Extent{Depth: Reasons}); err != nil || !complete(snapshot) {
-			t.Fatalf("%s has %d pods, %d children, %d events, and %d loops, %v", at, len(snapshot.Pods), len(snapshot.Children), len(snapshot.Events), len(snapshot.Loops), err)
+			t.Fatalf("%s: %d pods, %d children, %d events, and %d loops, error %v", at, len(snapshot.Pods), len(snapshot.Children), len(snapshot.Events), len(snapshot.Loops), err)
 		}
 	}
 	look(targets[0])
@@ -48,7 +48,7 @@ func TestCostOfManyTargets(t *testing.T) { // not parallel, because it counts al
 			}
 			targets = append(targets, Target{Kind: deployments(), Namespace: "ns", Name: name, Object: object})
 		}
-		bytes, _ := costOfLooks(t, s, targets, func(snapshot status.Snapshot) bool {
+		bytes, _ := costOfReads(t, s, targets, func(snapshot status.Snapshot) bool {
 			return len(snapshot.Pods) == 2 && len(snapshot.Children) == 1 && len(snapshot.Events) == 2
 		})
 		return bytes
@@ -59,7 +59,7 @@ func TestCostOfManyTargets(t *testing.T) { // not parallel, because it counts al
 		size *= 2
 		bytes := cost(size)
 		if bytes > 5*before/2 {
-			t.Errorf("looks at %d objects allocate %d bytes, at half of them %d", size, bytes, before)
+			t.Errorf("reading %d objects allocates %d bytes, half as many allocate %d", size, bytes, before)
 		}
 		before = bytes
 	}
@@ -80,10 +80,10 @@ func TestCostOfLeases(t *testing.T) { // not parallel, because it counts allocat
 		s.put(object)
 		targets = append(targets, Target{Kind: imoocPods(), Namespace: "ns", Name: name, Object: object})
 	}
-	_, allocations := costOfLooks(t, s, targets, func(snapshot status.Snapshot) bool { return len(snapshot.Loops) == leases })
+	_, allocations := costOfReads(t, s, targets, func(snapshot status.Snapshot) bool { return len(snapshot.Loops) == leases })
 	// A report allocates a few strings for each lease. Parsing the lease would take a hundred allocations.
 	if each := allocations / objects / leases; each > 20 {
-		t.Errorf("a look allocates %d times for each lease", each)
+		t.Errorf("a read allocates %d times for each lease, want at most 20", each)
 	}
 }
 
@@ -101,12 +101,12 @@ func TestCostOfCompetitors(t *testing.T) { // not parallel, because it counts al
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if r, err := guards(t, c); err != nil || len(r.Budgets) != size || len(r.Reverts) != size {
-			t.Fatalf("%d budgets, %d autoscalers, %v", len(r.Budgets), len(r.Reverts), err)
+			t.Fatalf("%d budgets, %d autoscalers, error %v", len(r.Budgets), len(r.Reverts), err)
 		}
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}
 	if few, many := cost(200), cost(800); many > 5*few {
-		t.Errorf("200 of each take %d bytes, and 800 of each %d", few, many)
+		t.Errorf("200 budgets and autoscalers allocate %d bytes, 800 allocate %d", few, many)
 	}
 }

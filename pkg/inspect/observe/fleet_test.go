@@ -77,7 +77,7 @@ func (r *recorder) saw(t *testing.T, want ...string) {
 		got = append(got, fmt.Sprint(o.Report.Metadata.Name, " ", o.Report.Verdict))
 	}
 	if slices.Sort(got); !slices.Equal(got, want) || len(r.failed) > 0 {
-		t.Errorf("it shows %q, %v, want %q", got, r.failed, want)
+		t.Errorf("shown = %q, errors %v, want %q", got, r.failed, want)
 	}
 	r.forget()
 }
@@ -130,7 +130,7 @@ func TestFleetShowsChanges(t *testing.T) {
 
 // A single change is shown immediately. Continuous changes are shown four times a second, and the last change
 // is always shown.
-func TestFleetShowsNoMoreThanPeopleSee(t *testing.T) {
+func TestFleetLimitsUpdateRate(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
@@ -159,7 +159,7 @@ func TestFleetFails(t *testing.T) {
 		r := s.follower(t, closely(), true, false)
 		r.follow(t.Context(), web())
 		if len(r.failed) != 1 || !apierrors.IsForbidden(r.failed[0]) {
-			t.Errorf("it fails with %v", r.failed)
+			t.Errorf("pods are forbidden: errors = %v, want one Forbidden", r.failed)
 		}
 	})
 	bubble.Test(t, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestFleetFails(t *testing.T) {
 		r.refuses = errors.New("the pipe is closed")
 		r.follow(t.Context(), web())
 		if len(r.failed) != 1 || !errors.Is(r.failed[0], r.refuses) {
-			t.Errorf("it fails with %v", r.failed)
+			t.Errorf("Show fails: errors = %v, want its error", r.failed)
 		}
 	})
 	bubble.Test(t, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestFleetFails(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		w := r.follow(ctx, web())
 		if stop(); !w.over() {
-			t.Error("it goes on")
+			t.Error("Follow has not ended after its context was canceled")
 		}
 		r.saw(t, "web progressing")
 	})
@@ -202,15 +202,15 @@ func TestFleetLooksAgain(t *testing.T) {
 	} {
 		at.Report = test.report
 		if done, again, err := see(at); done || again != test.want || err != nil {
-			t.Errorf("%+v is looked at again after %s: done: %t, %v", test.report, again, done, err)
+			t.Errorf("%+v: next look after %s, done = %t, error %v", test.report, again, done, err)
 		}
 	}
 	at.Object = nil
 	if done, _, err := see(at); !done || err != nil {
-		t.Errorf("what is gone: done: %t, %v", done, err)
+		t.Errorf("deleted object: done = %t, error %v, want true", done, err)
 	}
 	if done, _, err := f.see("removed", show)(Observation{Target: Target{Object: obj}}); !done || err != nil {
-		t.Errorf("what was removed: done: %t, %v", done, err)
+		t.Errorf("removed member: done = %t, error %v, want true", done, err)
 	}
 }
 
@@ -218,8 +218,8 @@ func TestFleetLooksAgain(t *testing.T) {
 func TestFollowCatchesUp(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string]func(*server){
-		"with a watch":           func(*server) {},
-		"with a watch that ends": func(s *server) { s.Expire() },
+		"the watch continues": func(*server) {},
+		"the watch expires":   func(s *server) { s.Expire() },
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := newServer(t)
@@ -241,7 +241,7 @@ func TestFollowCatchesUp(t *testing.T) {
 			pass(2 * time.Second)
 			r.saw(t)
 			if w.over() || listed != 2 {
-				t.Errorf("%s: it has ended: %t, after %d were there at first", what, w.over(), listed)
+				t.Errorf("%s: Follow ended = %t, %d objects listed at first, want false and 2", what, w.over(), listed)
 			}
 		})
 	}

@@ -22,11 +22,11 @@ func TestPodIsItsOwnTree(t *testing.T) {
 	s := serveWeb(t, 2)
 	snapshot, _, err := Read(t.Context(), s.clients(), target, Extent{Depth: Below})
 	if err != nil || len(snapshot.Pods) != 1 || snapshot.Pods[0].Name != "web-1-0" || s.count("list pods") != 0 {
-		t.Errorf("%d pods, %v, after %v", len(snapshot.Pods), err, s.sent())
+		t.Errorf("%d pods, error %v, after requests %v, want 1 pod without a list of pods", len(snapshot.Pods), err, s.sent())
 	}
 	target.Object = set(t, podOf(t, "web-1", 0, true), "odd", "spec", "containers")
 	if _, _, err := Read(t.Context(), s.clients(), target, Extent{Depth: Below}); err == nil {
-		t.Error("a pod whose containers are a word can be read")
+		t.Error("a pod whose containers are a string is read without an error")
 	}
 }
 
@@ -48,22 +48,22 @@ func TestPodsBelow(t *testing.T) {
 	m := &model{facts: status.Object{Identity: status.Identity{UID: "it"}}, history: history{pods: map[types.UID]bool{"lost": true}}}
 	children := childrenBelow("it", []follow.Index[status.Child]{{Of: sets}})
 	if len(children) != 8 {
-		t.Errorf("the children are %+v", children)
+		t.Errorf("children = %+v, want 8", children)
 	}
 	var all []types.UID
 	for _, pod := range m.ownPods(follow.Index[*problem.Pod]{Of: pods}, children) {
 		all = append(all, pod.UID)
 	}
 	if want := []types.UID{"lost", "of b", "of h", "of it"}; !slices.Equal(all, want) {
-		t.Errorf("the pods are %q, want %q", all, want)
+		t.Errorf("pods = %q, want %q", all, want)
 	}
 	if m.ownPods(follow.Index[*problem.Pod]{}, nil) == nil {
-		t.Error("an object without pods has pods that were not read")
+		t.Error("pods of an object without pods = nil, which means that they were not read")
 	}
 }
 
 // Pods in a snapshot lack the fields that reports ignore.
-func TestAllPods(t *testing.T) {
+func TestPodsAreTrimmed(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 2)
 	pod := podOf(t, "web-1", 1, true)
@@ -71,10 +71,10 @@ func TestAllPods(t *testing.T) {
 	s.put(pod)
 	snapshot, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Below})
 	if err != nil || len(snapshot.Pods) != 2 {
-		t.Fatalf("%d pods, %v", len(snapshot.Pods), err)
+		t.Fatalf("%d pods, error %v, want 2 pods", len(snapshot.Pods), err)
 	}
 	if got := snapshot.Pods[1].Object; len(got.ManagedFields) > 0 || got.Annotations[apis.AnnotationDefaultContainer] != "main" {
-		t.Errorf("it is kept as %v", got)
+		t.Errorf("the pod is kept as %v, want its annotation and no managed fields", got)
 	}
 }
 
@@ -112,17 +112,17 @@ func TestReadIntermediate(t *testing.T) {
 		{"a Deployment without pods", web(), []*unstructured.Unstructured{
 			deployment(t, 1, 0), replicaSet(t, "web-1", 1, 0),
 		}, "", "web-1", []string{"list daemonsets", "list pods", "list replicasets", "list statefulsets"}},
-		{"a kind of others, over another and a Deployment", theCell, []*unstructured.Unstructured{
+		{"a custom resource above another one and a Deployment", theCell, []*unstructured.Unstructured{
 			cell, ofCell(plain), owned(t, deployment(t, 1, 1), "example.com/v1", "Set", "plain"), replicaSet(t, "web-1", 1, 1), podOf(t, "web-1", 0, true),
 		}, "", "plain web web-1", []string{"list daemonsets", "list deployments", "list pods", "list replicasets", "list sets", "list statefulsets"}},
-		{"a kind of others, with a child that has no pods", theCell, []*unstructured.Unstructured{
+		{"a custom resource with a child that has no pods", theCell, []*unstructured.Unstructured{
 			cell, ofCell(workload("ReplicaSet", "own")), ofCell(workload("StatefulSet", "idle")), workload("StatefulSet", "stray"),
 			owned(t, podOf(t, "own", 0, true), "apps/v1", "ReplicaSet", "own"),
 		}, "", "idle own", makers},
-		{"what cannot be read is left out", theCell, []*unstructured.Unstructured{
+		{"a type that cannot be listed is left out", theCell, []*unstructured.Unstructured{
 			cell, ofCell(workload("ReplicaSet", "own")), ofCell(workload("StatefulSet", "idle")),
 		}, "list replicasets", "idle", makers},
-		{"what is not served is left out", web(), []*unstructured.Unstructured{
+		{"a type that is not served is left out", web(), []*unstructured.Unstructured{
 			deployment(t, 1, 1), replicaSet(t, "web-1", 1, 1), podOf(t, "web-1", 0, true),
 			owned(t, podOf(t, "other", 0, true), "gone.example.com/v1", "Thing", "other"),
 		}, "", "web-1", []string{"list pods", "list replicasets"}},
@@ -140,14 +140,14 @@ func TestReadIntermediate(t *testing.T) {
 		slices.Sort(names)
 		lists := slices.DeleteFunc(s.sent(), func(request string) bool { return !strings.HasPrefix(request, "list ") })
 		if got := strings.Join(names, " "); err != nil || got != test.want || !slices.Equal(lists, test.lists) {
-			t.Errorf("%s: between are %q after %v, %v, want %q after %v", test.what, got, lists, err, test.want, test.lists)
+			t.Errorf("%s: children %q after requests %v, error %v, want %q after %v", test.what, got, lists, err, test.want, test.lists)
 		}
 	}
 }
 
 // A pod can own objects that create pods. For example, the workers of a leader belong to a StatefulSet that the
 // leader owns. Both a read and a wait include the events of the StatefulSet.
-func TestWhatStandsBelowAPod(t *testing.T) {
+func TestObjectsBelowAPod(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -159,13 +159,13 @@ func TestWhatStandsBelowAPod(t *testing.T) {
 		target := Target{Kind: kindOf("example.com/v1", "Cell"), Namespace: "ns", Name: "cell"}
 		snapshot, _, err := Read(t.Context(), s.clients(), target, Extent{Depth: Reasons})
 		if err != nil || len(snapshot.Events) != 1 || snapshot.Events[0].Message != "the quota is full" {
-			t.Errorf("a read sees %+v, %v", snapshot.Events, err)
+			t.Errorf("events of a read = %+v, error %v, want that of the StatefulSet", snapshot.Events, err)
 		}
 		var seen status.Report
 		s.waitFor(t, &Waiter{Limits: limits(time.Minute, 0), Show: func(o Observation) { seen = o.Report }}, target, Ready())
 		pass(time.Minute)
 		if read := status.NewReport(snapshot); inFull(seen) != inFull(read) || len(seen.Events) != 1 {
-			t.Errorf("a wait sees\n%s\nand a read\n%s", inFull(seen), inFull(read))
+			t.Errorf("a wait shows\n%s\nbut a read gives\n%s", inFull(seen), inFull(read))
 		}
 	})
 }

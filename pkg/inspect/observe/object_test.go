@@ -22,8 +22,8 @@ func TestReadObject(t *testing.T) {
 	bySize := crdOf(t, "Set", setSpec, "{status: {}, scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.replicas}}")
 	named := crdOf(t, "Cell", setSpec, "{status: {}}")
 	named.SetAnnotations(map[string]string{apis.Prefix + "replicas-path": ".spec.size"})
-	told := named.DeepCopy()
-	told.SetAnnotations(map[string]string{apis.Prefix + "replicas-path": ".spec.size", apis.Prefix + "desired-path": ".status.wanted"})
+	inStatus := named.DeepCopy()
+	inStatus.SetAnnotations(map[string]string{apis.Prefix + "replicas-path": ".spec.size", apis.Prefix + "desired-path": ".status.wanted"})
 	for _, test := range []struct {
 		what    string
 		kind    kinds.Kind
@@ -34,24 +34,24 @@ func TestReadObject(t *testing.T) {
 		desired int32
 		noCount bool
 		total   int32 // zero if it is unknown
-		told    int32 // the count in the status of /scale; zero is not checked
+		scale   int32 // the count in the status of /scale; zero is not checked
 		selects bool
 		count   string // the field of the count; "" is not checked
 	}{
 		{what: "a Deployment", kind: deployments(), object: "spec: {replicas: 3}", desired: 3},
-		{what: "a Deployment by another field", kind: deployments(), object: "spec: {replicas: 3, size: 7}", path: &size, desired: 7},
-		{what: "a DaemonSet, whose controller counts", kind: daemonSets, object: "status: {desiredNumberScheduled: 4}", desired: 4},
-		{what: "a DaemonSet, of which no field is asked", kind: daemonSets, object: "spec: {size: 7}\nstatus: {desiredNumberScheduled: 4}", path: &size, desired: 4},
+		{what: "a Deployment with another replica field", kind: deployments(), object: "spec: {replicas: 3, size: 7}", path: &size, desired: 7},
+		{what: "a DaemonSet, whose controller sets the count", kind: daemonSets, object: "status: {desiredNumberScheduled: 4}", desired: 4},
+		{what: "a DaemonSet, whose field is ignored", kind: daemonSets, object: "spec: {size: 7}\nstatus: {desiredNumberScheduled: 4}", path: &size, desired: 4},
 		{what: "an ImoocPod", kind: imoocPods(), object: "spec: {replicas: 2}", desired: 2},
-		{what: "a Set whose CRD cannot be read", kind: sets, object: "{spec: {size: 9, replicas: 6}, status: {replicas: 5, selector: app=x}}", hidden: true, desired: 6, told: 5, selects: true},
-		{what: "a Set whose scale selects nothing", kind: sets, object: "{spec: {size: 9, replicas: 6}, status: {replicas: 5}}", hidden: true, desired: 6, told: 5},
-		{what: "a Set whose CRD tells the field", kind: sets, object: "spec: {size: 8, replicas: 1}", crd: bySize, desired: 8},
-		{what: "a Set without the field", kind: sets, object: "spec: {}", crd: bySize, noCount: true},
-		{what: "a Cell of which nothing tells", kind: cells, object: "spec: {readers: {replicas: 2}, writers: {replicas: 3}}", noCount: true, total: 5},
-		{what: "a Cell that is parked", kind: cells, object: "metadata: {annotations: {imoocpod.dev/parked: " + parked + "}}\nspec: {readers: {replicas: 0}, writers: {replicas: 3}}", desired: 0, total: 3},
-		{what: "a Cell by a path", kind: cells, object: "spec: {readers: {replicas: 2}, writers: {replicas: 3}}", path: new(fieldpath.Fields("spec", "writers", "replicas")), desired: 3, total: 5},
-		{what: "a Cell whose CRD names the field", kind: cells, object: "spec: {size: 4}", crd: named, desired: 4},
-		{what: "a Cell whose status says it", kind: cells, object: "spec: {size: 4}\nstatus: {wanted: 6}", crd: told, desired: 6, count: ".spec.size"},
+		{what: "a Set whose CRD is forbidden", kind: sets, object: "{spec: {size: 9, replicas: 6}, status: {replicas: 5, selector: app=x}}", hidden: true, desired: 6, scale: 5, selects: true},
+		{what: "a Set whose /scale has no selector", kind: sets, object: "{spec: {size: 9, replicas: 6}, status: {replicas: 5}}", hidden: true, desired: 6, scale: 5},
+		{what: "a Set whose CRD declares another field for /scale", kind: sets, object: "spec: {size: 8, replicas: 1}", crd: bySize, desired: 8},
+		{what: "a Set without the field that its CRD declares", kind: sets, object: "spec: {}", crd: bySize, noCount: true},
+		{what: "a Cell whose replica field is unknown", kind: cells, object: "spec: {readers: {replicas: 2}, writers: {replicas: 3}}", noCount: true, total: 5},
+		{what: "a parked Cell", kind: cells, object: "metadata: {annotations: {imoocpod.dev/parked: " + parked + "}}\nspec: {readers: {replicas: 0}, writers: {replicas: 3}}", desired: 0, total: 3},
+		{what: "a Cell by path", kind: cells, object: "spec: {readers: {replicas: 2}, writers: {replicas: 3}}", path: new(fieldpath.Fields("spec", "writers", "replicas")), desired: 3, total: 5},
+		{what: "a Cell whose CRD names the field in an annotation", kind: cells, object: "spec: {size: 4}", crd: named, desired: 4},
+		{what: "a Cell with the count in its status", kind: cells, object: "spec: {size: 4}\nstatus: {wanted: 6}", crd: inStatus, desired: 6, count: ".spec.size"},
 	} {
 		s := newServer(t)
 		if test.crd != nil {
@@ -62,16 +62,16 @@ func TestReadObject(t *testing.T) {
 		}
 		o, err := s.readObject(t, test.kind, test.object, test.path)
 		if err != nil || !o.NoCount && o.Desired != test.desired || o.NoCount != test.noCount || o.Selects != test.selects {
-			t.Errorf("%s: %d are desired, no count: %t, selects: %t, %v", test.what, o.Desired, o.NoCount, o.Selects, err)
+			t.Errorf("%s: Desired = %d, NoCount = %t, Selects = %t, error %v", test.what, o.Desired, o.NoCount, o.Selects, err)
 		}
 		if test.count != "" && o.Count != test.count {
-			t.Errorf("%s: its count is in %q, want %s", test.what, o.Count, test.count)
+			t.Errorf("%s: Count = %q, want %q", test.what, o.Count, test.count)
 		}
 		if got := number(o.Total); got != test.total {
-			t.Errorf("%s: in all there are %d, want %d", test.what, got, test.total)
+			t.Errorf("%s: Total = %d, want %d", test.what, got, test.total)
 		}
-		if got := number(o.ScaleCount); test.told != 0 && got != test.told {
-			t.Errorf("%s: the status of the scale says %d, want %d", test.what, got, test.told)
+		if got := number(o.ScaleCount); test.scale != 0 && got != test.scale {
+			t.Errorf("%s: ScaleCount = %d, want %d", test.what, got, test.scale)
 		}
 	}
 }
@@ -112,10 +112,10 @@ func TestReadObjectAsksNoMoreThanItNeeds(t *testing.T) {
 	} {
 		s := newServer(t)
 		if _, err := s.readObject(t, test.kind, "spec: {replicas: 2}", nil); err != nil {
-			t.Error(err)
+			t.Errorf("%s: %v", test.kind, err)
 		}
 		if all := s.Requests(nil); !slices.Equal(s.sent(), test.want) || test.silent && len(all) > 0 {
-			t.Errorf("for %s it sends %v, want %v", test.kind, all, test.want)
+			t.Errorf("requests for %s = %v, want %v", test.kind, all, test.want)
 		}
 	}
 }
@@ -130,24 +130,24 @@ func TestReadObjectThatCannotBeRead(t *testing.T) {
 		forbidden, failing string
 		fails              bool
 	}{
-		{"/scale has nothing to say, as the count is not set", sets, "spec: {}", "get customresourcedefinitions", "get sets/scale", false},
-		{"the CRD cannot be read", sets, "spec: {}", "", "get customresourcedefinitions", true},
-		{"a status that is none", deployments(), "spec: {replicas: 1}\nstatus: odd", "", "", true},
-		{"a status that is none, of a DaemonSet", kindOf("apps/v1", "DaemonSet"), "status: odd", "", "", true},
-		{"a count that is none", deployments(), "spec: {replicas: odd}", "", "", true},
+		{"/scale fails because the count is not set", sets, "spec: {}", "get customresourcedefinitions", "get sets/scale", false},
+		{"the request for the CRD fails", sets, "spec: {}", "", "get customresourcedefinitions", true},
+		{"a status that is not an object", deployments(), "spec: {replicas: 1}\nstatus: odd", "", "", true},
+		{"a status of a DaemonSet that is not an object", kindOf("apps/v1", "DaemonSet"), "status: odd", "", "", true},
+		{"a count that is not a number", deployments(), "spec: {replicas: odd}", "", "", true},
 	} {
 		s := newServer(t)
 		s.forbid(test.forbidden)
 		s.fail(test.failing)
 		o, err := s.readObject(t, test.kind, test.object, nil)
 		if (err != nil) != test.fails || err == nil && !o.NoCount {
-			t.Errorf("%s: no count: %t, %v", test.what, o.NoCount, err)
+			t.Errorf("%s: NoCount = %t, error %v", test.what, o.NoCount, err)
 		}
 	}
 	s := newServer(t)
 	s.forbid("get customresourcedefinitions")
 	s.forbid("get sets/scale")
 	if _, err := s.readObject(t, sets, "spec: {}", nil); !apierrors.IsForbidden(err) {
-		t.Errorf("/scale is forbidden: %v", err)
+		t.Errorf("/scale is forbidden: error = %v, want Forbidden", err)
 	}
 }

@@ -63,7 +63,7 @@ func TestWaitEndsBeforeEventsAreKnown(t *testing.T) {
 			changed := time.Now()
 			pass(time.Minute)
 			if took := w.at.Sub(changed); took < 0 || took > leastRest || w.err != nil {
-				t.Errorf("the wait ended %s after the last change, %s after its begin, %v", took, after, w.err)
+				t.Errorf("the wait ended %s after the last change, which was made %s after the start, error %v", took, after, w.err)
 			}
 		})
 	}
@@ -83,17 +83,17 @@ func TestWaitWithoutTheRightToListNodes(t *testing.T) {
 		changed := time.Now()
 		pass(time.Minute)
 		if took := w.at.Sub(changed); took < 0 || took > leastRest || w.err != nil {
-			t.Errorf("the wait ended %s after the last change, %v", took, w.err)
+			t.Errorf("the wait ended %s after the last change, error %v", took, w.err)
 		}
 		if s.count("list nodes") == 0 {
-			t.Error("it has not looked for the node")
+			t.Error("no list request for nodes, want at least one")
 		}
 	})
 }
 
 // The error of a failed wait includes the reasons from events. Nothing is shown until the events are
 // known or a second has passed.
-func TestLastWordsHaveTheReasons(t *testing.T) {
+func TestFinalErrorHasReasons(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name   string
@@ -106,10 +106,10 @@ func TestLastWordsHaveTheReasons(t *testing.T) {
 	}{
 		{"failed", 300 * time.Millisecond, Limits{Timeout: time.Hour, FailFast: true}, outcome.ErrFailed, true, 300 * time.Millisecond, "[VolumeNotMounted]"},
 		{"failed, and events are slow", 5 * time.Second, Limits{Timeout: time.Hour, FailFast: true}, outcome.ErrFailed, true, 5 * time.Second, "[PodsStarting VolumeNotMounted]"},
-		{"in time", 300 * time.Millisecond, Limits{Timeout: time.Minute}, outcome.ErrTimeout, true, time.Minute, "[VolumeNotMounted]"},
-		{"before events are known", 300 * time.Millisecond, Limits{Timeout: 100 * time.Millisecond}, outcome.ErrTimeout, true, 300 * time.Millisecond, "[]"},
-		{"events hang", hanging, Limits{Timeout: 20 * time.Second}, outcome.ErrTimeout, false, 20*time.Second + explaining, "[PodsStarting]"},
-		{"one look", 300 * time.Millisecond, Limits{Once: true}, outcome.ErrTimeout, true, 300 * time.Millisecond, "[VolumeNotMounted]"},
+		{"timeout, events are known", 300 * time.Millisecond, Limits{Timeout: time.Minute}, outcome.ErrTimeout, true, time.Minute, "[VolumeNotMounted]"},
+		{"timeout before events are known", 300 * time.Millisecond, Limits{Timeout: 100 * time.Millisecond}, outcome.ErrTimeout, true, 300 * time.Millisecond, "[]"},
+		{"timeout, the list of events hangs", hanging, Limits{Timeout: 20 * time.Second}, outcome.ErrTimeout, false, 20*time.Second + explaining, "[PodsStarting]"},
+		{"a single look", 300 * time.Millisecond, Limits{Once: true}, outcome.ErrTimeout, true, 300 * time.Millisecond, "[VolumeNotMounted]"},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
@@ -117,13 +117,13 @@ func TestLastWordsHaveTheReasons(t *testing.T) {
 			s.delay("list events", test.delay)
 			shown, took, err := waitForWeb(t, s, test.limits)
 			if !errors.Is(err, test.want) || strings.Contains(err.Error(), "no such secret") != test.has {
-				t.Errorf("%s: it ended with %v", test.name, err)
+				t.Errorf("%s: error = %v", test.name, err)
 			}
 			if took < test.took || took > test.took+100*time.Millisecond {
-				t.Errorf("%s: it ended after %s", test.name, took)
+				t.Errorf("%s: the wait took %s", test.name, took)
 			}
 			if codes := reasonsOf(shown); codes != test.shown {
-				t.Errorf("%s: it has shown %s", test.name, codes)
+				t.Errorf("%s: reason codes shown = %s", test.name, codes)
 			}
 		})
 	}
@@ -141,14 +141,14 @@ func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 		s.delay("list events", 3*time.Second)
 		shown, _, err := waitForWeb(t, s, Limits{Timeout: time.Minute})
 		if !errors.Is(err, outcome.ErrTimeout) {
-			t.Errorf("it ended with %v", err)
+			t.Errorf("error = %v, want ErrTimeout", err)
 		}
 		r := s.follower(t, closely(), true, false)
 		r.follow(t.Context(), web())
 		pass(time.Minute)
 		for _, shown := range [][]Observation{shown, r.seen()} {
 			if codes := reasonsOf(shown); codes != "[ProbeFailed]" {
-				t.Errorf("it has shown %s", codes)
+				t.Errorf("reason codes shown = %s, want [ProbeFailed]", codes)
 			}
 		}
 	})
@@ -166,7 +166,7 @@ func TestFleetShowsReasons(t *testing.T) {
 			r.follow(t.Context(), web())
 			pass(time.Minute)
 			if codes := reasonsOf(r.seen()); codes != want {
-				t.Errorf("%s: it has shown %s", delay, codes)
+				t.Errorf("events delayed by %s: reason codes shown = %s", delay, codes)
 			}
 		})
 	}

@@ -89,10 +89,10 @@ func (s script) run(t *testing.T) {
 				return string(r.Verdict) == verdict && (!named || string(r.ReasonCode) == code)
 			}
 			if !is(once, step.Want) {
-				t.Errorf("after %s, it is %s (%s): %s, want %s", step.At.Duration, once.Verdict, once.ReasonCode, once.Reason, step.Want)
+				t.Errorf("after %s: verdict of a read = %s (%s): %s, want %s", step.At.Duration, once.Verdict, once.ReasonCode, once.Reason, step.Want)
 			}
 			if want := cmp.Or(step.Wait, step.Want); !is(wait, want) {
-				t.Errorf("after %s, a wait finds %s (%s): %s, want %s", step.At.Duration, wait.Verdict, wait.ReasonCode, wait.Reason, want)
+				t.Errorf("after %s: verdict of a wait = %s (%s): %s, want %s", step.At.Duration, wait.Verdict, wait.ReasonCode, wait.Reason, want)
 			}
 		}
 	})
@@ -212,7 +212,7 @@ func (w *world) pod(obj *unstructured.Unstructured, is string) {
 		phase = strings.ToUpper(is[:1]) + is[1:]
 		container["state"] = map[string]any{"terminated": map[string]any{"exitCode": int64(1), "reason": "Error"}}
 	default:
-		w.t.Fatalf("a pod cannot be %s", is)
+		w.t.Fatalf("unknown pod state %q", is)
 	}
 	obj.Object["status"] = map[string]any{"phase": phase, "containerStatuses": []any{container}, "conditions": []any{map[string]any{"type": "Ready", "status": ready}}}
 }

@@ -81,26 +81,26 @@ func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 		test.change(s)
 		snapshot, read, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
 		if err != nil || read.Object.GetName() != "web" || len(snapshot.Pods) != 2 || status.NewReport(snapshot).Verdict.Settled() != (test.ready == 2) {
-			t.Errorf("%s: %+v, %v", test.what, snapshot, err)
+			t.Errorf("%s: snapshot %+v, error %v", test.what, snapshot, err)
 		}
 		if got := s.sent(); !slices.Equal(got, test.want) {
-			t.Errorf("%s: it sends %v, want %v", test.what, got, test.want)
+			t.Errorf("%s: requests = %v, want %v", test.what, got, test.want)
 		}
 	}
 	s := serveWeb(t, 2)
 	target := web()
 	target.Object = deployment(t, 2, 2)
 	if _, _, err := Read(t.Context(), s.clients(), target, Extent{Depth: Reasons}); err != nil || !slices.Equal(s.sent(), tree) {
-		t.Errorf("for an object that was read it sends %v, %v", s.sent(), err)
+		t.Errorf("object already read: requests = %v, error %v", s.sent(), err)
 	}
 	if _, _, err := Read(t.Context(), newServer(t).clients(), web(), Extent{Depth: Reasons}); !apierrors.IsNotFound(err) {
-		t.Errorf("of what is not there it says %v", err)
+		t.Errorf("missing object: error = %v, want NotFound", err)
 	}
 }
 
 // A container that a probe has killed is ready until its grace period is over. If an event reports
 // the kill, Read also reads all other possible reasons.
-func TestReadSeesWhatProbesEnd(t *testing.T) {
+func TestReadSeesContainersKilledByProbes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what    string
@@ -108,8 +108,8 @@ func TestReadSeesWhatProbesEnd(t *testing.T) {
 		verdict status.Verdict
 		want    int // number of list requests for events
 	}{
-		{"ended", "Container main failed liveness probe, will be restarted", status.Progressing, 4},
-		{"stopped by somebody", "Stopping container main", status.Ready, 1},
+		{"killed by a probe", "Container main failed liveness probe, will be restarted", status.Progressing, 4},
+		{"stopped for another reason", "Stopping container main", status.Ready, 1},
 	} {
 		s := serveWeb(t, 2)
 		s.put(probe(t, podOf(t, "web-1", 0, true), 0))
@@ -117,7 +117,7 @@ func TestReadSeesWhatProbesEnd(t *testing.T) {
 		s.put(event(t, "other", "Pod", "web-1-1", "Unhealthy", "it fails"))
 		snapshot, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
 		if r := status.NewReport(snapshot); err != nil || r.Verdict != test.verdict || s.count("list events") != test.want {
-			t.Errorf("%s: %s (%s), %d lists of events, %v", test.what, r.Verdict, r.Reason, s.count("list events"), err)
+			t.Errorf("%s: verdict %s (%s), %d list requests for events, error %v", test.what, r.Verdict, r.Reason, s.count("list events"), err)
 		}
 	}
 }
@@ -139,24 +139,24 @@ func TestReadAll(t *testing.T) {
 		s.put(event(t, "first", "ImoocPod", "foo", "Odd", "it is odd"))
 		snapshot, _, err := Read(t.Context(), s.clients(), foo(), Extent{Depth: Details, Competitors: true})
 		if err != nil || len(snapshot.Autoscalers) != 1 || len(snapshot.Budgets) != 1 || len(snapshot.Events) != 1 || snapshot.Events[0].Reason != "Odd" || len(snapshot.Unread) > 0 {
-			t.Errorf("with %d ready: %+v, %v", ready, snapshot, err)
+			t.Errorf("%d ready: incomplete or wrong snapshot %+v, error %v", ready, snapshot, err)
 		}
 		var holders []string
 		for _, loop := range snapshot.Loops {
 			holders = append(holders, loop.Holder)
 		}
 		if !slices.Equal(holders, []string{"everywhere", "here"}) {
-			t.Errorf("with %d ready: the controllers are %v", ready, holders)
+			t.Errorf("%d ready: controllers = %v, want [everywhere here]", ready, holders)
 		}
 		if s.count("list pods") != 1 {
-			t.Errorf("with %d ready: %d lists of pods", ready, s.count("list pods"))
+			t.Errorf("%d ready: %d list requests for pods, want 1", ready, s.count("list pods"))
 		}
 	}
 }
 
 // The leases of controllers for all namespaces are in kube-system. For an object in kube-system, the leases in that
 // namespace are read only once.
-func TestLoopsOfTheNamespaceOfAll(t *testing.T) {
+func TestLeasesForAllNamespaces(t *testing.T) {
 	t.Parallel()
 	for namespace, want := range map[string]int{"ns": 2, apis.LeaseNamespaceForAll: 1} {
 		s := newServer(t)
@@ -167,7 +167,7 @@ func TestLoopsOfTheNamespaceOfAll(t *testing.T) {
 		s.put(obj)
 		snapshot, _, err := Read(t.Context(), s.clients(), Target{Kind: imoocPods(), Namespace: namespace, Name: "foo"}, Extent{Depth: Reasons})
 		if err != nil || len(snapshot.Loops) != 1 || s.count("list leases") != want {
-			t.Errorf("in %s: %v, %d lists, %v", namespace, snapshot.Loops, s.count("list leases"), err)
+			t.Errorf("namespace %s: loops %v, %d list requests for leases, error %v", namespace, snapshot.Loops, s.count("list leases"), err)
 		}
 	}
 }
@@ -192,18 +192,18 @@ func TestReadWithoutRights(t *testing.T) {
 		c := s.clients()
 		snapshot, _, err := Read(t.Context(), c, foo(), Extent{Depth: Details, Competitors: true})
 		if test.unread != "" && (err != nil || !slices.Equal(snapshot.Unread, []string{test.unread})) {
-			t.Errorf("without the right to %s: not read is %v, %v", test.request, snapshot.Unread, err)
+			t.Errorf("%s is forbidden: Unread = %v, error %v", test.request, snapshot.Unread, err)
 		}
 		if test.unread == "" && !apierrors.IsForbidden(err) {
-			t.Errorf("without the right to %s: %v", test.request, err)
+			t.Errorf("%s is forbidden: error = %v, want Forbidden", test.request, err)
 		}
 		if test.request == "list leases" && snapshot.Loops != nil {
-			t.Errorf("without the right to read leases there are %v", snapshot.Loops)
+			t.Errorf("list leases is forbidden: Loops = %v, want nil", snapshot.Loops)
 		}
 		s.Permit()
 		s.fail(test.request)
 		if _, _, err := Read(t.Context(), c, foo(), Extent{Depth: Details, Competitors: true}); !apierrors.IsInternalError(err) {
-			t.Errorf("the server fails to %s: %v", test.request, err)
+			t.Errorf("%s fails: error = %v, want InternalError", test.request, err)
 		}
 	}
 	s := serveWeb(t, 2)
@@ -211,16 +211,16 @@ func TestReadWithoutRights(t *testing.T) {
 	s.forbid("list events")
 	c := s.clients()
 	if snapshot, _, err := Read(t.Context(), c, web(), Extent{Depth: Reasons}); err != nil || !slices.Equal(snapshot.Unread, []string{"events"}) || !status.NewReport(snapshot).Verdict.Settled() {
-		t.Errorf("of what probes end: not read is %v, %v", snapshot.Unread, err)
+		t.Errorf("pods with probes, events are forbidden: Unread = %v, error %v, want [events] and a settled verdict", snapshot.Unread, err)
 	}
 	// With Details, Read requests events several times, but Unread lists them only once.
 	if snapshot, _, err := Read(t.Context(), c, web(), Extent{Depth: Details, Competitors: true}); err != nil || !slices.Equal(snapshot.Unread, []string{"events"}) {
-		t.Errorf("of all that there is: not read is %v, %v", snapshot.Unread, err)
+		t.Errorf("Details, events are forbidden: Unread = %v, error %v, want [events]", snapshot.Unread, err)
 	}
 	s.Permit()
 	s.fail("list events")
 	if _, _, err := Read(t.Context(), c, web(), Extent{Depth: Reasons}); !apierrors.IsInternalError(err) {
-		t.Errorf("of what probes end: %v", err)
+		t.Errorf("pods with probes, the list of events fails: error = %v, want InternalError", err)
 	}
 }
 
@@ -237,8 +237,8 @@ func TestReadEvents(t *testing.T) {
 		lists  int
 	}{
 		// The Deployment, its ReplicaSet, and one pod do not exceed fewObjects.
-		{"of a few", 1, 2, 4, 2, 3},
-		{"of more", 2, 2, 6, 4, 1},
+		{"a few objects", 1, 2, 4, 2, 3},
+		{"more objects", 2, 2, 6, 4, 1},
 	} {
 		s := newServer(t)
 		s.put(deployment(t, test.pods, 0))
@@ -254,11 +254,11 @@ func TestReadEvents(t *testing.T) {
 		}
 		snapshot, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
 		if err != nil || len(snapshot.Events) != test.found || s.count("list events") != test.lists {
-			t.Errorf("%s: %d events in %d lists, %v, want %d in %d", test.what, len(snapshot.Events), s.count("list events"), err, test.found, test.lists)
+			t.Errorf("%s: %d events in %d list requests, error %v, want %d in %d", test.what, len(snapshot.Events), s.count("list events"), err, test.found, test.lists)
 		}
 		s.fail("list events")
 		if _, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons}); !apierrors.IsInternalError(err) {
-			t.Errorf("%s: %v", test.what, err)
+			t.Errorf("%s: the list of events fails: error = %v, want InternalError", test.what, err)
 		}
 	}
 }
@@ -272,7 +272,7 @@ func TestEventsOfPodsThatAreReady(t *testing.T) {
 	s.put(event(t, "c", "ReplicaSet", "web-1", "Odd", "it is between"))
 	snapshot, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
 	if err != nil || len(snapshot.Events) != 2 || snapshot.Events[0].Message != "it is not" || snapshot.Events[1].Message != "it is between" {
-		t.Errorf("%+v, %v", snapshot.Events, err)
+		t.Errorf("events = %+v, error %v, want those of the pod that is not ready and of the ReplicaSet", snapshot.Events, err)
 	}
 }
 
@@ -288,15 +288,15 @@ func TestUnexplainedNodes(t *testing.T) {
 		pods []problem.Pod
 		want []string
 	}{
-		{"ready", []problem.Pod{{Node: "a", Ready: true}, {Node: "b"}}, []string{"b"}},
-		{"on one node", []problem.Pod{{Node: "a"}, {Node: "a"}}, []string{"a"}},
-		{"on none", []problem.Pod{{}, {Node: "b"}}, []string{"b"}},
-		{"explained", []problem.Pod{{Node: "a"}, {Node: "i", Code: problem.CodeCrashLoop}}, []string{"a"}},
-		{"stuck terminating", []problem.Pod{{Node: "a", Ready: true}, {Node: "b", Code: problem.CodeTerminating}}, []string{"b"}},
-		{"many", many, []string{"node-0", "node-1", "node-2", "node-3", "node-4"}},
+		{"one pod is ready", []problem.Pod{{Node: "a", Ready: true}, {Node: "b"}}, []string{"b"}},
+		{"two pods on one node", []problem.Pod{{Node: "a"}, {Node: "a"}}, []string{"a"}},
+		{"a pod without a node", []problem.Pod{{}, {Node: "b"}}, []string{"b"}},
+		{"one pod has a known reason", []problem.Pod{{Node: "a"}, {Node: "i", Code: problem.CodeCrashLoop}}, []string{"a"}},
+		{"one pod is stuck terminating", []problem.Pod{{Node: "a", Ready: true}, {Node: "b", Code: problem.CodeTerminating}}, []string{"b"}},
+		{"too many nodes", many, []string{"node-0", "node-1", "node-2", "node-3", "node-4"}},
 	} {
 		if got := unexplainedNodes(test.pods); !slices.Equal(got, test.want) {
-			t.Errorf("%s: it looks at the nodes %v, want %v", test.what, got, test.want)
+			t.Errorf("%s: nodes = %v, want %v", test.what, got, test.want)
 		}
 	}
 	s := serveWeb(t, 0)
@@ -304,7 +304,7 @@ func TestUnexplainedNodes(t *testing.T) {
 	s.put(set(t, broken(t, 2), "explained", "spec", "nodeName"))
 	snapshot, _, err := Read(t.Context(), s.clients(), web(), Extent{Depth: Reasons})
 	if none, read := snapshot.Nodes["none"]; err != nil || len(snapshot.Nodes) != 2 || snapshot.Nodes["node-1"] == nil || !read || none != nil {
-		t.Errorf("the nodes are %v, %v", snapshot.Nodes, err)
+		t.Errorf("nodes = %v, error %v, want node-1, and nil for the missing node", snapshot.Nodes, err)
 	}
 }
 
@@ -316,6 +316,6 @@ func TestListAs(t *testing.T) {
 		Spec string `json:"spec"`
 	}
 	if all, err := listAs[odd](t.Context(), client, theSet().Kind.Resource, "ns"); err == nil {
-		t.Errorf("a spec that is no word is read as %q", all)
+		t.Errorf("a spec that is not a string is converted to %q, want an error", all)
 	}
 }

@@ -63,9 +63,9 @@ func TestWaitForObjectEnds(t *testing.T) {
 	}{
 		"at once":               {func(obj *unstructured.Unstructured) (bool, error) { return obj != nil, nil }, nil, func(err error) bool { return err == nil }},
 		"with an error":         {func(*unstructured.Unstructured) (bool, error) { return false, odd }, nil, func(err error) bool { return errors.Is(err, odd) }},
-		"when its time is over": {never, nil, func(err error) bool { return errors.Is(err, outcome.ErrTimeout) }},
-		"when the command does": {never, func(_ *server, stop context.CancelCauseFunc) { stop(stopped) }, func(err error) bool { return errors.Is(err, stopped) }},
-		"when the server refuses": {never, func(s *server, _ context.CancelCauseFunc) {
+		"after the timeout":     {never, nil, func(err error) bool { return errors.Is(err, outcome.ErrTimeout) }},
+		"when the context ends": {never, func(_ *server, stop context.CancelCauseFunc) { stop(stopped) }, func(err error) bool { return errors.Is(err, stopped) }},
+		"when a watch is forbidden": {never, func(s *server, _ context.CancelCauseFunc) {
 			s.forbid("watch deployments")
 			s.EndWatches("", nil)
 		}, apierrors.IsForbidden},
@@ -78,12 +78,12 @@ func TestWaitForObjectEnds(t *testing.T) {
 				test.change(s, stop)
 			}
 			pass(58 * time.Second)
-			if timeout := what == "when its time is over"; w.over() == timeout {
-				t.Errorf("%s: it has ended: %t, %v", what, w.over(), w.err)
+			if timeout := what == "after the timeout"; w.over() == timeout {
+				t.Errorf("%s: just before the timeout: wait ended = %t, error %v", what, w.over(), w.err)
 			}
 			pass(time.Second)
 			if !w.over() || !test.is(w.err) {
-				t.Errorf("%s: it has ended: %t, %v", what, w.over(), w.err)
+				t.Errorf("%s: in the end: wait ended = %t, error %v", what, w.over(), w.err)
 			}
 			stop(nil)
 		})
@@ -91,7 +91,7 @@ func TestWaitForObjectEnds(t *testing.T) {
 }
 
 // If the timeout is reached during a request, the error is ErrTimeout.
-func TestWaitForObjectEndsWhileItReads(t *testing.T) {
+func TestWaitForObjectTimesOutDuringRequest(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 2)
@@ -100,7 +100,7 @@ func TestWaitForObjectEndsWhileItReads(t *testing.T) {
 			return WaitForObject(t.Context(), s.deployments(t), "web", 10*time.Second, func(*unstructured.Unstructured) (bool, error) { return false, nil })
 		})
 		if pass(10 * time.Second); !w.over() || w.err != outcome.ErrTimeout { //nolint:errorlint // the error is not wrapped
-			t.Errorf("it has ended: %t, %v", w.over(), w.err)
+			t.Errorf("wait ended = %t, error %v, want ErrTimeout", w.over(), w.err)
 		}
 	})
 }
@@ -121,24 +121,24 @@ func TestWaitUntilGone(t *testing.T) {
 		change func(*server)
 		want   string
 	}{
-		"it goes":       {func(s *server) { s.remove(s.List("deployments", "ns")[0]) }, ""},
-		"another comes": {changed(func(obj *unstructured.Unstructured) { obj.SetUID("another") }), ""},
-		"it stays":      {func(*server) {}, still + "it still exists"},
-		"finalizers hold it": {changed(func(obj *unstructured.Unstructured) { obj.SetFinalizers([]string{"example.com/a", "example.com/b"}) }),
+		"the object is deleted":         {func(s *server) { s.remove(s.List("deployments", "ns")[0]) }, ""},
+		"another object takes the name": {changed(func(obj *unstructured.Unstructured) { obj.SetUID("another") }), ""},
+		"the object stays":              {func(*server) {}, still + "it still exists"},
+		"finalizers block the deletion": {changed(func(obj *unstructured.Unstructured) { obj.SetFinalizers([]string{"example.com/a", "example.com/b"}) }),
 			still + "it still has the finalizers example.com/a, example.com/b"},
-		"it may not be read any more": {func(s *server) { s.forbid("watch deployments"); s.EndWatches("", nil) },
+		"reading becomes forbidden": {func(s *server) { s.forbid("watch deployments"); s.EndWatches("", nil) },
 			"wait for deployment.apps/web to be gone: deployments.apps is forbidden"},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 2)
 			w := begin(func() error { return WaitUntilGone(t.Context(), s.deployments(t), deployment(t, 2, 2), time.Minute) })
 			if w.over() {
-				t.Errorf("%s: it has ended before, %v", what, w.err)
+				t.Errorf("%s: the wait ended before the change: %v", what, w.err)
 			}
 			test.change(s)
 			pass(time.Minute)
 			if !w.over() || (w.err == nil) != (test.want == "") || w.err != nil && !strings.HasPrefix(w.err.Error(), test.want) {
-				t.Errorf("%s: it has ended: %t, %v, want %q", what, w.over(), w.err, test.want)
+				t.Errorf("%s: wait ended = %t, error %v, want %q", what, w.over(), w.err, test.want)
 			}
 		})
 	}

@@ -42,11 +42,11 @@ func TestSteady(t *testing.T) {
 	} {
 		done, left := s.look(look.met, begun.Add(time.Duration(look.at)*time.Second))
 		if done != look.done || left != time.Duration(look.left)*time.Second {
-			t.Errorf("after %d s: %t, %s left", look.at, done, left)
+			t.Errorf("after %d s: done = %t, %s left", look.at, done, left)
 		}
 	}
 	if done, _ := (&steady{}).look(true, begun); !done {
-		t.Error("with no time to wait it is not met at once")
+		t.Error("a condition without a settle time is not met at once")
 	}
 }
 
@@ -100,11 +100,11 @@ func TestWaitTimesOut(t *testing.T) {
 		goal      string
 		seen      string
 	}{
-		"nothing seen":    {Limits{Timeout: 10 * time.Second}, web(), Ready(), time.Hour, 10 * time.Second, "to be ready", "nothing"},
-		"not ready":       {Limits{Timeout: time.Minute}, web(), Ready(), 0, time.Minute, "to be ready", notReady},
-		"not there":       {Limits{Timeout: time.Minute}, missing, Created(), 0, time.Minute, "to be created", "it does not exist"},
-		"one look":        {Limits{Once: true}, web(), Ready(), 0, 0, "to be ready", notReady},
-		"one look of two": {Limits{Once: true, Timeout: time.Minute}, web(), Gone(), 0, 0, "to be gone", "it is not being deleted"},
+		"nothing seen":                  {Limits{Timeout: 10 * time.Second}, web(), Ready(), time.Hour, 10 * time.Second, "to be ready", "nothing"},
+		"not ready":                     {Limits{Timeout: time.Minute}, web(), Ready(), 0, time.Minute, "to be ready", notReady},
+		"does not exist":                {Limits{Timeout: time.Minute}, missing, Created(), 0, time.Minute, "to be created", "it does not exist"},
+		"a single look":                 {Limits{Once: true}, web(), Ready(), 0, 0, "to be ready", notReady},
+		"a single look, with a timeout": {Limits{Once: true, Timeout: time.Minute}, web(), Gone(), 0, 0, "to be gone", "it is not being deleted"},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
@@ -113,13 +113,13 @@ func TestWaitTimesOut(t *testing.T) {
 			if test.after > 0 {
 				pass(test.after - 2*time.Second)
 				if w.over() {
-					t.Fatalf("%s: it has ended too soon: %v", what, w.err)
+					t.Fatalf("%s: the wait ended too soon: %v", what, w.err)
 				}
 				pass(time.Second)
 			}
 			want := fmt.Sprintf("wait for %s %s: timed out; last seen: %s", test.target, test.goal, test.seen)
 			if !w.over() || !errors.Is(w.err, outcome.ErrTimeout) || w.err.Error() != want {
-				t.Errorf("%s: it has ended: %t, %v, want %s", what, w.over(), w.err, want)
+				t.Errorf("%s: wait ended = %t, error %v, want %s", what, w.over(), w.err, want)
 			}
 		})
 	}
@@ -127,7 +127,7 @@ func TestWaitTimesOut(t *testing.T) {
 
 // A wait ends with the reason when its object has failed for long enough. Without FailFast or FailsFast, the
 // wait continues. An observation of the failed object contains the time at which the wait gives up, if it does.
-func TestWaitForWhatHasFailed(t *testing.T) {
+func TestWaitForFailedObject(t *testing.T) {
 	t.Parallel()
 	gentle := Ready()
 	gentle.FailsFast = false
@@ -136,9 +136,9 @@ func TestWaitForWhatHasFailed(t *testing.T) {
 		condition Condition
 		ends      bool
 	}{
-		"with a grace":                 {limits(0, 5*time.Second), Ready(), true},
-		"not at all":                   {Limits{FailAfter: 5 * time.Second}, Ready(), false},
-		"that may come to it all same": {limits(0, 5*time.Second), gentle, false},
+		"with FailFast":                     {limits(0, 5*time.Second), Ready(), true},
+		"without FailFast":                  {Limits{FailAfter: 5 * time.Second}, Ready(), false},
+		"for a condition without FailsFast": {limits(0, 5*time.Second), gentle, false},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
@@ -150,24 +150,24 @@ func TestWaitForWhatHasFailed(t *testing.T) {
 			var shown Observation
 			w := s.waitFor(t, &Waiter{Limits: test.limits, Show: func(o Observation) { shown = o }}, web(), test.condition)
 			if shown.Report.Verdict != status.Failed || !shown.GivesUp.Equal(givesUp) {
-				t.Errorf("%s: it is %s, and gives up at %s, want %s", what, shown.State(), shown.GivesUp, givesUp)
+				t.Errorf("%s: observed %s, GivesUp = %s, want %s", what, shown.State(), shown.GivesUp, givesUp)
 			}
 			pass(3 * time.Second)
 			if w.over() {
-				t.Fatalf("%s: it ends within the grace: %v", what, w.err)
+				t.Fatalf("%s: the wait ended within the grace period: %v", what, w.err)
 			}
 			pass(2 * time.Second) // less than the backstop
 			var failed *FailedError
 			if w.over() != test.ends || test.ends && (!errors.Is(w.err, outcome.ErrFailed) || !errors.As(w.err, &failed)) {
-				t.Fatalf("%s: it has ended: %t, %v", what, w.over(), w.err)
+				t.Fatalf("%s: after the grace period: wait ended = %t, error %v", what, w.over(), w.err)
 			}
 			if test.ends && (failed.Name != "web" || failed.Report.Verdict != status.Failed || !strings.HasPrefix(w.err.Error(), "deployment/web has failed: pod web-1-1: ")) {
-				t.Errorf("%s: %v", what, w.err)
+				t.Errorf("%s: the error does not describe the failed pod: %v", what, w.err)
 			}
 			s.readyAll(t)
 			pass(time.Second)
 			if !w.over() || !test.ends && w.err != nil {
-				t.Errorf("%s: in the end it says %v", what, w.err)
+				t.Errorf("%s: the pods are ready, and the wait has not ended without an error: %v", what, w.err)
 			}
 		})
 	}
@@ -175,7 +175,7 @@ func TestWaitForWhatHasFailed(t *testing.T) {
 
 // A wait that gives up on failures ends when the object is paused, but not if the condition can be
 // met during the pause.
-func TestWaitForWhatIsPaused(t *testing.T) {
+func TestWaitForPausedObject(t *testing.T) {
 	t.Parallel()
 	count := Scaled(2, true)
 	paused := func(t *testing.T, s *server, ready int) { // scaling continues while the rollout is paused
@@ -189,21 +189,21 @@ func TestWaitForWhatIsPaused(t *testing.T) {
 		condition Condition
 		paused    bool
 	}{
-		"ready":              {limits(0, 0), Ready(), true},
-		"ready, in the end":  {Limits{}, Ready(), false},
-		"the count":          {limits(0, 0), count, false},
-		"ready, or whatever": {limits(0, 0), Condition{Tree: true, Met: Ready().Met}, false},
+		"ready, with FailFast":          {limits(0, 0), Ready(), true},
+		"ready, without FailFast":       {Limits{}, Ready(), false},
+		"scaled, with FailFast":         {limits(0, 0), count, false},
+		"a condition without FailsFast": {limits(0, 0), Condition{Tree: true, Met: Ready().Met}, false},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
 			paused(t, s, 1)
 			w := s.waitFor(t, &Waiter{Limits: test.limits}, web(), test.condition)
 			if w.over() != test.paused || test.paused && (!errors.Is(w.err, outcome.ErrPaused) || !strings.HasPrefix(w.err.Error(), "deployment/web is paused: ")) {
-				t.Fatalf("%s: it has ended: %t, %v", what, w.over(), w.err)
+				t.Fatalf("%s: while paused: wait ended = %t, error %v", what, w.over(), w.err)
 			}
 			s.readyAll(t)
 			if pass(time.Second); !w.over() || !test.paused && w.err != nil {
-				t.Errorf("%s: in the end it says %v", what, w.err)
+				t.Errorf("%s: the pods are ready, and the wait has not ended without an error: %v", what, w.err)
 			}
 		})
 	}
@@ -215,13 +215,13 @@ func TestWaitForWhatIsPaused(t *testing.T) {
 		s.put(obj)
 		w := s.waitFor(t, &Waiter{Limits: limits(0, 0)}, foo(), count)
 		if !w.over() || !errors.Is(w.err, outcome.ErrPaused) {
-			t.Errorf("it has ended: %t, %v", w.over(), w.err)
+			t.Errorf("the whole object is paused: wait ended = %t, error %v, want ErrPaused", w.over(), w.err)
 		}
 	})
 }
 
 // The conditions of a wait must be met one after the other. Only the last condition marks an observation as met.
-func TestWaitForOneAfterTheOther(t *testing.T) {
+func TestWaitForConditionsInOrder(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -235,21 +235,21 @@ func TestWaitForOneAfterTheOther(t *testing.T) {
 		s.put(deployment(t, 0, 0))
 		pass(time.Second)
 		if w.over() {
-			t.Errorf("it has ended: %v", w.err)
+			t.Errorf("the wait ended before its last condition was met: %v", w.err)
 		}
 		s.remove(deployment(t, 0, 0))
 		pass(time.Second)
 		if !w.over() || !errors.Is(w.err, refused) || !reached.Met || reached.Report.Verdict != status.Deleted {
-			t.Errorf("it has ended: %t, %v, with %+v", w.over(), w.err, reached)
+			t.Errorf("after the last condition: wait ended = %t, error %v, observation %+v", w.over(), w.err, reached)
 		}
 		if want := []string{"deleted false", "ready false", "ready false", "ready false", "deleted true"}; !slices.Equal(met, want) {
-			t.Errorf("it shows %q, want %q", met, want)
+			t.Errorf("shown = %q, want %q", met, want)
 		}
 	})
 }
 
 // A condition with a Settle time is met exactly after that time. An interruption restarts the time.
-func TestWaitForWhatHolds(t *testing.T) {
+func TestWaitSettles(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 2)
@@ -260,10 +260,10 @@ func TestWaitForWhatHolds(t *testing.T) {
 		s.put(deployment(t, 2, 2))
 		pass(6 * time.Second)
 		if w.over() {
-			t.Errorf("it has ended too soon: %v", w.err)
+			t.Errorf("the wait ended before the settle time was over: %v", w.err)
 		}
 		if pass(2 * time.Second); !w.over() || w.err != nil {
-			t.Errorf("it has ended: %t, %v", w.over(), w.err)
+			t.Errorf("after the settle time: wait ended = %t, error %v", w.over(), w.err)
 		}
 	})
 }
@@ -287,10 +287,10 @@ func TestWaitForSeveral(t *testing.T) {
 			{Target: named("none"), Conditions: []Condition{Ready()}},
 		})
 		if len(errs) != 3 || !errors.Is(errs[0], outcome.ErrTimeout) || errs[1] != nil || !apierrors.IsNotFound(errs[2]) || strings.HasPrefix(errs[2].Error(), "wait for") {
-			t.Errorf("the errors are %v", errs)
+			t.Errorf("errors = %v, want ErrTimeout, nil, and NotFound", errs)
 		}
 		if s.count("list pods") != 1 || !s.selected("list pods", "") {
-			t.Errorf("%d lists of pods", s.count("list pods"))
+			t.Errorf("%d list requests for pods, want 1 without a selector", s.count("list pods"))
 		}
 	})
 }
@@ -304,33 +304,33 @@ func TestWaitShows(t *testing.T) {
 			var shown atomic.Int64
 			w := s.waitFor(t, &Waiter{Closely: closely, Limits: limits(2*time.Minute, 0), Show: func(Observation) { shown.Add(1) }}, web(), never())
 			if n := shown.Swap(0); n < 1 || n > 1 && !closely {
-				t.Errorf("looking closely: %t, at first it has shown %d", closely, n)
+				t.Errorf("Closely = %t: shown %d times at first, want 1, or more if Closely", closely, n)
 			}
 			s.put(deployment(t, 2, 1)) // the report does not change
 			pass(time.Second)
 			if n, want := shown.Load(), map[bool]int64{false: 0, true: 1}[closely]; n != want {
-				t.Errorf("looking closely: %t, it has shown %d, want %d", closely, n, want)
+				t.Errorf("Closely = %t: shown %d times after a change that no report shows, want %d", closely, n, want)
 			}
 			s.put(deployment(t, 3, 1))
 			pass(time.Second)
 			if n, want := shown.Swap(0), map[bool]int64{false: 1, true: 2}[closely]; n != want {
-				t.Errorf("looking closely: %t, after a change it has shown %d, want %d", closely, n, want)
+				t.Errorf("Closely = %t: shown %d times after a change of the report, want %d", closely, n, want)
 			}
 			// Without a change, the backstop causes one more observation.
 			pass(backstop)
 			if n := shown.Load(); closely && n != 1 {
-				t.Errorf("after a time without changes it has shown %d", n)
+				t.Errorf("Closely = true: shown %d times after a time without changes, want 1", n)
 			}
 			pass(2 * time.Minute)
 			if !w.over() {
-				t.Error("it goes on")
+				t.Error("the wait has not ended after its timeout")
 			}
 		})
 	}
 }
 
 // An object with a doubtful verdict is checked again soon, because no watch event reports when the doubt ends.
-func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
+func TestWaitRechecksDoubtfulVerdict(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]struct {
 		condition Condition
@@ -338,10 +338,10 @@ func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 		doubt     bool
 		looks     int64
 	}{
-		"in doubt":                        {never(), 0, true, 10},
-		"in no doubt":                     {never(), 0, false, 0},
-		"not about what is below":         {Condition{Met: never().Met}, 0, true, 0},
-		"that has to hold for a time yet": {Condition{Tree: true, Met: always().Met}, 4 * time.Second, false, 1},
+		"a doubtful verdict":                    {never(), 0, true, 10},
+		"a certain verdict":                     {never(), 0, false, 0},
+		"a condition that ignores the children": {Condition{Met: never().Met}, 0, true, 0},
+		"a condition with a settle time":        {Condition{Tree: true, Met: always().Met}, 4 * time.Second, false, 1},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
@@ -354,13 +354,13 @@ func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 			s.waitFor(t, &Waiter{Closely: true, Limits: limits, Show: func(o Observation) {
 				looks.Add(1)
 				if test.condition.Tree && (o.recheck() == follow.Pause) != test.doubt {
-					t.Errorf("%s: %s", what, o.Report.Reason)
+					t.Errorf("%s: no early recheck of a doubtful verdict, or one of a certain verdict: %q", what, o.Report.Reason)
 				}
 			}}, web(), test.condition)
 			looks.Store(0)
 			pass(10 * time.Second)
 			if n := looks.Load(); n < test.looks-1 || n > test.looks+1 {
-				t.Errorf("%s: %d looks, want about %d", what, n, test.looks)
+				t.Errorf("%s: %d observations, want about %d", what, n, test.looks)
 			}
 			pass(time.Minute)
 		})
@@ -375,25 +375,25 @@ func TestObservationsDiffer(t *testing.T) {
 		change          func(*status.Report)
 		differs, turned bool
 	}{
-		"nothing":     {func(*status.Report) {}, false, false},
-		"the verdict": {func(r *status.Report) { r.Verdict = status.Failed }, true, true},
-		"the words":   {func(r *status.Report) { r.Reason += " for 5s" }, true, false},
-		"the reason":  {func(r *status.Report) { r.ReasonCode = problem.CodePodsMissing }, false, true},
-		"a count":     {func(r *status.Report) { r.Replicas.Ready = 2 }, true, true},
-		"its pods":    {func(r *status.Report) { r.Pods = []problem.Pod{{}} }, false, false},
+		"no change":              {func(*status.Report) {}, false, false},
+		"the verdict":            {func(r *status.Report) { r.Verdict = status.Failed }, true, true},
+		"the text of the reason": {func(r *status.Report) { r.Reason += " for 5s" }, true, false},
+		"the reason code":        {func(r *status.Report) { r.ReasonCode = problem.CodePodsMissing }, false, true},
+		"a count":                {func(r *status.Report) { r.Replicas.Ready = 2 }, true, true},
+		"the pods":               {func(r *status.Report) { r.Pods = []problem.Pod{{}} }, false, false},
 	} {
 		other := report
 		test.change(&other)
 		a, b := Observation{Report: report}, Observation{Report: other}
 		if a.differs(b) != test.differs || a.turned(b) != test.turned || b.differs(a) != test.differs || b.turned(a) != test.turned {
-			t.Errorf("%s: differs: %t, turned: %t", what, a.differs(b), a.turned(b))
+			t.Errorf("%s: differs = %t, turned = %t", what, a.differs(b), a.turned(b))
 		}
 	}
 	partial, same := Observation{Report: report, Partial: true}, Observation{Report: report}
 	more := same
 	more.Report.Reason += "; no node fits"
 	if partial.turned(same) || !partial.turned(more) {
-		t.Error("a complete look that explains nothing more is another one, or one that does is not")
+		t.Error("partial observation: turned must be false for the same reason, and true for a longer one")
 	}
 }
 
@@ -408,7 +408,7 @@ func TestState(t *testing.T) {
 		{status.Report{Verdict: status.Deleted, ReasonCode: problem.CodeDeleted, Reason: "it is gone", Hint: "make it"}, "it is gone"},
 	} {
 		if got := (Observation{Report: test.report}).State(); got != test.want {
-			t.Errorf("%+v is %q, want %q", test.report, got, test.want)
+			t.Errorf("State() of %+v = %q, want %q", test.report, got, test.want)
 		}
 	}
 }

@@ -108,17 +108,17 @@ func TestWaitEndsSoon(t *testing.T) {
 			changed := time.Now()
 			pass(time.Minute)
 			if took := w.at.Sub(changed); took < 0 || took > test.within || w.err != nil {
-				t.Errorf("%s: the wait ended %s after the last change, %v", what, took, w.err)
+				t.Errorf("%s: the wait ended %s after the last change, error %v", what, took, w.err)
 			}
 			if n := s.count("list pods"); n != test.pods {
-				t.Errorf("%s: %d lists of pods", what, n)
+				t.Errorf("%s: %d list requests for pods", what, n)
 			}
 		})
 	}
 }
 
 // A watch of one type can lag behind a watch of another. A wait does not end if the watches agree on an outdated state.
-func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
+func TestWaitDoesNotEndByStaleWatch(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveSet(t, 1)
@@ -131,25 +131,25 @@ func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 		s.put(setOf(t, 2)) // the controller has not seen the pod yet
 		pass(time.Minute)
 		if w.over() {
-			t.Fatalf("it ended with a pod that is not ready: %v", w.err)
+			t.Fatalf("the wait ended while a pod is not ready: %v", w.err)
 		}
 		s.put(replicaSet(t, "web-1", 2, 2))
 		s.Stall()
 		pass(time.Second)
 		if !w.over() || w.err != nil {
-			t.Errorf("it has ended: %t, %v", w.over(), w.err)
+			t.Errorf("after the watch caught up: wait ended = %t, error %v", w.over(), w.err)
 		}
 	})
 }
 
 // A follower of a single object reads only the pods of that object, and no events of normal pod starts.
-func TestOthersAreNotRead(t *testing.T) {
+func TestFollowerOfOneObjectUsesSelectors(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		s.follower(t, closely(), false, false).follow(t.Context(), allDeployments())
 		if !s.selected("list pods", "app=web") || !s.selected("list events", unlessRoutine()) {
-			t.Errorf("it has sent %v", s.Requests(nil))
+			t.Errorf("requests = %v, want selectors for pods and events", s.Requests(nil))
 		}
 	})
 }
@@ -182,7 +182,7 @@ func TestSelectorThatChanges(t *testing.T) {
 		r := status.NewReport(snapshot)
 		shown, want := podsOf(pods.last())+inShort(one.last()), podsOf(r)+inShort(r)
 		if err != nil || len(r.Pods) != 2 || shown != want {
-			t.Errorf("it shows %s and a read says %s, %v", shown, want, err)
+			t.Errorf("followers show %s, a read gives %s, error %v", shown, want, err)
 		}
 	})
 }
@@ -200,10 +200,10 @@ func TestWatchObject(t *testing.T) {
 		changes []*unstructured.Unstructured // nil removes the object
 		want    []string
 	}{
-		"by its name":          {WaitTarget{}, []*unstructured.Unstructured{named("web"), nil}, []string{"web", "web", "none"}},
-		"the first that comes": {WaitTarget{}, []*unstructured.Unstructured{named("a")}, []string{"web", "none"}},
-		"by its UID":           {WaitTarget{UID: "web"}, []*unstructured.Unstructured{named("web"), named("a"), named("web")}, []string{"web", "web", "none", "web"}},
-		"another by its UID":   {WaitTarget{UID: "a"}, []*unstructured.Unstructured{named("a")}, []string{"none", "a"}},
+		"by name":           {WaitTarget{}, []*unstructured.Unstructured{named("web"), nil}, []string{"web", "web", "none"}},
+		"by name, replaced": {WaitTarget{}, []*unstructured.Unstructured{named("a")}, []string{"web", "none"}},
+		"by UID, replaced":  {WaitTarget{UID: "web"}, []*unstructured.Unstructured{named("web"), named("a"), named("web")}, []string{"web", "web", "none", "web"}},
+		"by another UID":    {WaitTarget{UID: "a"}, []*unstructured.Unstructured{named("a")}, []string{"none", "a"}},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 2)
@@ -235,7 +235,7 @@ func TestWatchObject(t *testing.T) {
 			}
 			stop()
 			if !w.over() || !slices.Equal(seen, test.want) {
-				t.Errorf("%s: it has seen %q, want %q", what, seen, test.want)
+				t.Errorf("%s: UIDs seen = %q, want %q", what, seen, test.want)
 			}
 		})
 	}
@@ -250,18 +250,18 @@ func TestNextChange(t *testing.T) {
 	w.set(obj)
 	w.notify()
 	if got, err := w.next(t.Context(), nil); got != obj || err != nil {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("after a change: next = %v, error %v, want the object", got, err)
 	}
 	again := make(chan time.Time, 1)
 	again <- time.Time{}
 	if got, err := w.next(t.Context(), again); got != obj || err != nil || len(w.changed) > 0 {
-		t.Errorf("%v, %v, and %d changes", got, err, len(w.changed))
+		t.Errorf("after the delay: next = %v, error %v, and %d unread changes, want the object and none", got, err, len(w.changed))
 	}
 	stopped := errors.New("somebody has stopped it")
 	ctx, stop := context.WithCancelCause(t.Context())
 	stop(stopped)
 	if got, err := w.next(ctx, nil); got != nil || !errors.Is(err, stopped) {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("canceled context: next = %v, error %v, want nil and the cause", got, err)
 	}
 }
 
@@ -288,7 +288,7 @@ func TestCauseOf(t *testing.T) {
 			ctx = ended
 		}
 		if got := causeOf(ctx, test.err); got != test.want { //nolint:errorlint // the error must be this value
-			t.Errorf("%v is %v, want %v", test.err, got, test.want)
+			t.Errorf("causeOf(%v) = %v, want %v", test.err, got, test.want)
 		}
 	}
 }
@@ -327,10 +327,10 @@ func TestHistory(t *testing.T) {
 		h.add(&s)
 		plain.add(&uncounted)
 		if s.Acted != test.acted || s.ActedBelow != test.below || !s.Counted || uncounted.Counted || !s.Since.Equal(first.Add(time.Duration(test.since)*time.Second)) {
-			t.Errorf("%d: acted: %t, below: %t, counted: %t, since %s", i, s.Acted, s.ActedBelow, s.Counted, s.Since)
+			t.Errorf("row %d: Acted = %t, ActedBelow = %t, Counted = %t, Since = %s", i, s.Acted, s.ActedBelow, s.Counted, s.Since)
 		}
 		if len(s.Pods) != 1 || len(s.Events) != 1 || len(h.first.Pods)+len(h.first.Events) > 0 {
-			t.Errorf("%d: it keeps %d pods and %d events", i, len(h.first.Pods), len(h.first.Events))
+			t.Errorf("row %d: the snapshot lost pods or events, or the history keeps %d pods and %d events", i, len(h.first.Pods), len(h.first.Events))
 		}
 	}
 }
@@ -342,7 +342,7 @@ func TestRestAfter(t *testing.T) {
 		250 * time.Millisecond: time.Second, time.Minute: time.Second,
 	} {
 		if got := restAfter(took, leastRest); got != want {
-			t.Errorf("after %s it rests for %s, want %s", took, got, want)
+			t.Errorf("restAfter(%s) = %s, want %s", took, got, want)
 		}
 	}
 }
@@ -355,7 +355,7 @@ func TestWaitOutlastsAServerThatFails(t *testing.T) {
 		s.fail("list pods")
 		w := s.waitFor(t, &Waiter{}, web(), Ready())
 		if !w.over() || !apierrors.IsInternalError(w.err) || !strings.HasPrefix(w.err.Error(), "wait for deployment/web to be ready: ") {
-			t.Errorf("at the first look: it has ended: %t, %v", w.over(), w.err)
+			t.Errorf("the first read fails: wait ended = %t, error %v, want InternalError", w.over(), w.err)
 		}
 	})
 	bubble.Test(t, func(t *testing.T) {
@@ -366,14 +366,14 @@ func TestWaitOutlastsAServerThatFails(t *testing.T) {
 		s.put(setOf(t, 2))
 		pass(10 * time.Second)
 		if w.over() {
-			t.Fatalf("later: it has ended: %v", w.err)
+			t.Fatalf("a later read fails: the wait ended: %v", w.err)
 		}
 		if n := s.count("list pods"); n < 5 || n > 12 {
-			t.Errorf("it has asked %d times in ten seconds", n)
+			t.Errorf("%d list requests for pods in ten seconds, want 5 to 12", n)
 		}
 		back()
 		if pass(2 * time.Second); !w.over() || w.err != nil {
-			t.Errorf("later: it has ended: %t, %v", w.over(), w.err)
+			t.Errorf("the server works again: wait ended = %t, error %v", w.over(), w.err)
 		}
 	})
 	bubble.Test(t, func(t *testing.T) {
@@ -383,7 +383,7 @@ func TestWaitOutlastsAServerThatFails(t *testing.T) {
 		s.readyAll(t)
 		s.put(setOf(t, 2))
 		if pass(time.Second); !w.over() || !apierrors.IsForbidden(w.err) {
-			t.Errorf("with a right that was taken: it has ended: %t, %v", w.over(), w.err)
+			t.Errorf("the user has lost a permission: wait ended = %t, error %v, want Forbidden", w.over(), w.err)
 		}
 	})
 }
@@ -401,13 +401,13 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 		want      []string
 		pods      int // number of list requests for pods
 	}{
-		"one that is there":            {serveWeb, web(), Created(), false, listed, 0},
-		"one that is ready":            {serveWeb, web(), Ready(), false, nil, 1},
-		"one of another program":       {serveSet, theSet(), Ready(), false, nil, 2},
-		"whatever it comes to":         {serveWeb, web(), Condition{Tree: true, Met: Ready().Met}, false, nil, 1},
-		"one of this program":          {serveFoo, foo(), Ready(), false, nil, 1},
-		"one without a right to pods":  {serveFoo, foo(), Ready(), true, nil, 1},
-		"one of another, without that": {serveWeb, web(), Ready(), true, nil, 1},
+		"a Deployment, to be created":                   {serveWeb, web(), Created(), false, listed, 0},
+		"a Deployment, to be ready":                     {serveWeb, web(), Ready(), false, nil, 1},
+		"a Set, to be ready":                            {serveSet, theSet(), Ready(), false, nil, 2},
+		"a Deployment, without FailsFast":               {serveWeb, web(), Condition{Tree: true, Met: Ready().Met}, false, nil, 1},
+		"an ImoocPod, to be ready":                      {serveFoo, foo(), Ready(), false, nil, 1},
+		"an ImoocPod, without permission to list pods":  {serveFoo, foo(), Ready(), true, nil, 1},
+		"a Deployment, without permission to list pods": {serveWeb, web(), Ready(), true, nil, 1},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := test.server(t, 2)
@@ -418,15 +418,15 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 			w := s.waitFor(t, &Waiter{Show: func(o Observation) { last = o }}, test.target, test.condition)
 			refused := test.forbidden && test.target.Kind.BuiltIn()
 			if !w.over() || refused != apierrors.IsForbidden(w.err) || !refused && (w.err != nil || !last.Met || last.Report.Verdict != status.Ready) {
-				t.Errorf("%s: it has ended: %t, %v, with %s", what, w.over(), w.err, last.State())
+				t.Errorf("%s: wait ended = %t, error %v, last observation %s", what, w.over(), w.err, last.State())
 			}
 			// The wait might end before it begins to watch.
 			sent := slices.DeleteFunc(s.sent(), func(request string) bool { return request == "watch deployments" })
 			if test.want != nil && !slices.Equal(sent, test.want) || s.count("list pods") != test.pods {
-				t.Errorf("%s: it sends %v, %d lists of pods", what, sent, s.count("list pods"))
+				t.Errorf("%s: requests = %v, with %d lists of pods", what, sent, s.count("list pods"))
 			}
 			if test.target.Kind.BuiltIn() && !s.selected("list pods", "app=web") {
-				t.Errorf("%s: it reads the pods of others", what)
+				t.Errorf("%s: a list of pods lacks the selector of the Deployment", what)
 			}
 		})
 	}
@@ -445,19 +445,19 @@ func TestWaitConfirmsOnce(t *testing.T) {
 			s.put(replicaSet(t, "web-1", 2, step.ready))
 			s.put(setOf(t, step.ready))
 			if pass(time.Second); s.count("list pods") != step.lists {
-				t.Errorf("with %d ready there were %d lists of pods, want %d", step.ready, s.count("list pods"), step.lists)
+				t.Errorf("%d ready: %d list requests for pods, want %d", step.ready, s.count("list pods"), step.lists)
 			}
 		}
 		stop = true
 		s.put(setOf(t, 2))
 		if pass(time.Second); !w.over() || w.err != nil {
-			t.Errorf("it has ended: %t, %v", w.over(), w.err)
+			t.Errorf("after the condition was met: wait ended = %t, error %v", w.over(), w.err)
 		}
 	})
 }
 
 // A wait until an object is ready ends if the object is deleted, even if it is created again.
-func TestWaitForWhatGoes(t *testing.T) {
+func TestWaitForDeletedObject(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string]func(*testing.T, *server){
 		"deleted": func(t *testing.T, s *server) { t.Helper(); s.remove(imoocPod(t, 2, 1)) },
@@ -475,7 +475,7 @@ func TestWaitForWhatGoes(t *testing.T) {
 			w := s.waitFor(t, waiter, foo(), Condition{Tree: true, Met: Ready().Met})
 			change(t, s)
 			if pass(time.Second); !w.over() || !errors.Is(w.err, outcome.ErrGone) || w.err.Error() != "imoocpod/foo was deleted during the wait" {
-				t.Errorf("%s: it has ended: %t, %v, with %s", what, w.over(), w.err, last.State())
+				t.Errorf("%s: wait ended = %t, error %v, last observation %s", what, w.over(), w.err, last.State())
 			}
 		})
 	}

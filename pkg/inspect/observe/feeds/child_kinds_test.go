@@ -24,12 +24,12 @@ func TestChildSelector(t *testing.T) {
 		want  string
 	}{
 		{"a ReplicaSet of a Deployment", deployments, replicaSets, "app=web"},
-		{"something else of a Deployment", deployments, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, ""},
-		{"a ReplicaSet of something else", statefulSets, replicaSets, ""},
-		{"a ReplicaSet of a Deployment of others", others, replicaSets, ""},
+		{"another child of a Deployment", deployments, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, ""},
+		{"a ReplicaSet of a StatefulSet", statefulSets, replicaSets, ""},
+		{"a ReplicaSet of a Deployment of another API group", others, replicaSets, ""},
 	} {
 		if got := ChildSelector(test.kind, obj, test.child); got != test.want {
-			t.Errorf("%s: %q, want %q", test.what, got, test.want)
+			t.Errorf("%s: selector %q, want %q", test.what, got, test.want)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestControllerOf(t *testing.T) {
 		{[]metav1.OwnerReference{{UID: "other"}, set}, follow.Reference{UID: "set", Kind: replicaSet()}},
 	} {
 		if got := controllerOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: test.owners}}); got != test.want {
-			t.Errorf("with the owners %v: %v, want %v", test.owners, got, test.want)
+			t.Errorf("controllerOf a pod with owners %v = %v, want %v", test.owners, got, test.want)
 		}
 	}
 }

@@ -73,22 +73,22 @@ func TestContainers(t *testing.T) {
 	}{
 		"no pods":                        {},
 		"not started":                    {pods: []*corev1.Pod{pod("foo-0", "main")}, failed: []string{"foo-0"}, want: []string{"0 0 0"}},
-		"a running one":                  {pods: []*corev1.Pod{with(pod("foo-0", "main"), "main", isUp)}, want: []string{"0 1 0"}},
+		"a running container":            {pods: []*corev1.Pod{with(pod("foo-0", "main"), "main", isUp)}, want: []string{"0 1 0"}},
 		"a slot":                         {pods: []*corev1.Pod{slot}, want: []string{"7 0 0"}},
 		"a pod of a ReplicaSet":          {pods: []*corev1.Pod{pod("foo-7d4b-x8z", "main")}, want: []string{"7d4b-x8z 0 0"}},
-		"a pod of another name":          {pods: []*corev1.Pod{pod("bar-1", "main")}, want: []string{"bar-1 0 0"}},
-		"of several objects":             {pods: []*corev1.Pod{slot}, wanted: Wanted{FullNames: true}, want: []string{"foo-3f2a-7 0 0"}},
+		"a pod with an unrelated name":   {pods: []*corev1.Pod{pod("bar-1", "main")}, want: []string{"bar-1 0 0"}},
+		"several objects: full names":    {pods: []*corev1.Pod{slot}, wanted: Wanted{FullNames: true}, want: []string{"foo-3f2a-7 0 0"}},
 		"the first container":            {pods: []*corev1.Pod{pod("foo-0", "+init", "main", "proxy")}, want: []string{"0/main 0 0"}},
 		"the default container":          {pods: []*corev1.Pod{named}, want: []string{"0/main 0 0"}},
-		"a default that there is not":    {pods: []*corev1.Pod{mistaken}, want: []string{"0 0 0"}},
+		"a missing default container":    {pods: []*corev1.Pod{mistaken}, want: []string{"0 0 0"}},
 		"all containers":                 {pods: []*corev1.Pod{pod("foo-0", "+init", "main", "proxy")}, wanted: Wanted{AllContainers: true}, want: []string{"0/init 0 0", "0/main 0 0", "0/proxy 0 0"}},
-		"a container":                    {pods: []*corev1.Pod{pod("foo-0", "+init", "main"), pod("foo-1", "main")}, wanted: Wanted{Container: "init"}, want: []string{"0/init 0 0"}},
+		"a named container":              {pods: []*corev1.Pod{pod("foo-0", "+init", "main"), pod("foo-1", "main")}, wanted: Wanted{Container: "init"}, want: []string{"0/init 0 0"}},
 		"one slot":                       {pods: []*corev1.Pod{pod("foo-0", "main"), slot}, wanted: Wanted{Slot: "7"}, want: []string{"7 0 0"}},
 		"one slot of a StatefulSet":      {pods: []*corev1.Pod{pod("foo-0", "main"), pod("foo-1", "main")}, wanted: Wanted{Slot: "1"}, want: []string{"1 0 0"}},
-		"failing ones":                   {pods: []*corev1.Pod{pod("foo-0", "main"), pod("foo-1", "main")}, failed: []string{"foo-1"}, wanted: Wanted{Failing: true}, want: []string{"1 0 0"}},
+		"only failing pods":              {pods: []*corev1.Pod{pod("foo-0", "main"), pod("foo-1", "main")}, failed: []string{"foo-1"}, wanted: Wanted{Failing: true}, want: []string{"1 0 0"}},
 		"a crash loop":                   {pods: []*corev1.Pod{with(pod("foo-0", "main"), "main", crashLoop)}, failed: []string{"foo-0"}, want: []string{"0 2 2 last"}},
-		"a crashed one that runs again":  {pods: []*corev1.Pod{with(pod("foo-0", "main"), "main", again)}, failed: []string{"foo-0"}, want: []string{"0 1 2 crashed Error, exit code 3"}},
-		"one that has recovered":         {pods: []*corev1.Pod{with(pod("foo-0", "main"), "main", corev1.ContainerStatus{State: running, Ready: true, LastTerminationState: crashed, RestartCount: 1})}, want: []string{"0 1 1 previous Error, exit code 3"}},
+		"crashed, and running again":     {pods: []*corev1.Pod{with(pod("foo-0", "main"), "main", again)}, failed: []string{"foo-0"}, want: []string{"0 1 2 crashed Error, exit code 3"}},
+		"a container that has recovered": {pods: []*corev1.Pod{with(pod("foo-0", "main"), "main", corev1.ContainerStatus{State: running, Ready: true, LastTerminationState: crashed, RestartCount: 1})}, want: []string{"0 1 1 previous Error, exit code 3"}},
 		"an init container that crashes": {pods: []*corev1.Pod{with(pod("foo-0", "+init", "main"), "init", crashLoop)}, failed: []string{"foo-0"}, want: []string{"0/init 2 2 last", "0/main 0 0"}},
 		"an init container that is done": {pods: []*corev1.Pod{with(pod("foo-0", "+init", "main"), "init", corev1.ContainerStatus{State: ended, Ready: true})}, failed: []string{"foo-0"}, want: []string{"0/main 0 0"}},
 		"a sidecar that crashes":         {pods: []*corev1.Pod{with(with(pod("foo-0", "main", "proxy"), "main", isUp), "proxy", again)}, failed: []string{"foo-0"}, want: []string{"0/main 1 0", "0/proxy 1 2 crashed Error, exit code 3"}},
@@ -111,7 +111,7 @@ func TestContainers(t *testing.T) {
 			got = append(got, text)
 		}
 		if !slices.Equal(got, row.want) {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("%s: containers = %q", name, got)
 		}
 	}
 }
@@ -124,22 +124,22 @@ func TestNext(t *testing.T) {
 		gone     bool
 		want     step
 	}{
-		"not started":               {now: Container{}, want: toWait},
-		"started":                   {now: Container{phase: phaseRunning}, want: toRead},
-		"ended before it was seen":  {now: Container{phase: phaseEnded}, want: toRead},
-		"read, and it runs":         {progress: progress{done: false}, now: Container{phase: phaseRunning}, want: toRead},
-		"read to its end":           {progress: progress{done: true}, now: Container{phase: phaseEnded}, want: toWait},
-		"gone":                      {progress: progress{done: true}, now: Container{phase: phaseEnded}, gone: true, want: toEnd},
-		"gone before it started":    {gone: true, want: toEnd},
-		"started again":             {progress: progress{done: true}, now: Container{phase: phaseRunning, run: 1, previous: true}, want: toRead},
-		"started again, rest":       {now: Container{phase: phaseRunning, run: 1, previous: true}, want: toReadPrevious},
-		"started twice":             {now: Container{phase: phaseRunning, run: 2, previous: true}, want: toRead},
-		"started again, log gone":   {now: Container{phase: phaseRunning, run: 1}, want: toRead},
-		"waits to be started again": {progress: progress{run: 1}, now: Container{phase: phaseEnded, run: 1, previous: true, last: true}, want: toRead},
-		"ended again":               {now: Container{phase: phaseEnded, run: 1, previous: true, last: true}, want: toRead},
+		"not started":                      {now: Container{}, want: toWait},
+		"started":                          {now: Container{phase: phaseRunning}, want: toRead},
+		"ended before it was seen":         {now: Container{phase: phaseEnded}, want: toRead},
+		"running, not read to its end":     {progress: progress{done: false}, now: Container{phase: phaseRunning}, want: toRead},
+		"read to its end":                  {progress: progress{done: true}, now: Container{phase: phaseEnded}, want: toWait},
+		"the pod is gone":                  {progress: progress{done: true}, now: Container{phase: phaseEnded}, gone: true, want: toEnd},
+		"the pod is gone before the start": {gone: true, want: toEnd},
+		"restarted":                        {progress: progress{done: true}, now: Container{phase: phaseRunning, run: 1, previous: true}, want: toRead},
+		"restarted, rest not read":         {now: Container{phase: phaseRunning, run: 1, previous: true}, want: toReadPrevious},
+		"restarted twice":                  {now: Container{phase: phaseRunning, run: 2, previous: true}, want: toRead},
+		"restarted, previous log gone":     {now: Container{phase: phaseRunning, run: 1}, want: toRead},
+		"waits for its next restart":       {progress: progress{run: 1}, now: Container{phase: phaseEnded, run: 1, previous: true, last: true}, want: toRead},
+		"ended again":                      {now: Container{phase: phaseEnded, run: 1, previous: true, last: true}, want: toRead},
 	} {
 		if got := row.progress.next(row.now, row.gone); got != row.want {
-			t.Errorf("%s: %d", name, got)
+			t.Errorf("%s: next step = %d", name, got)
 		}
 	}
 }

@@ -18,17 +18,17 @@ func TestFailingContainer(t *testing.T) {
 		want      string
 		previous  bool
 	}{
-		"none has started":            {pod: pod("foo-0", "main")},
-		"the one of the problem":      {pod: with(with(pod("foo-0", "main", "proxy"), "main", isUp), "proxy", crashLoop), container: "proxy", want: "proxy", previous: true},
-		"one that has not started":    {pod: with(pod("foo-0", "main", "proxy"), "main", isUp), container: "proxy"},
-		"crashed, and runs again":     {pod: with(pod("foo-0", "main"), "main", again), container: "main", want: "main", previous: true},
-		"a pod that ended":            {pod: with(pod("foo-0", "main"), "main", corev1.ContainerStatus{State: crashed}), want: "main"},
-		"a sidecar ended as it shall": {pod: with(with(pod("foo-0", "main", "proxy"), "main", corev1.ContainerStatus{State: ended}), "proxy", corev1.ContainerStatus{State: crashed}), want: "proxy"},
-		"initialization ended":        {pod: with(pod("foo-0", "+init", "main"), "init", corev1.ContainerStatus{State: crashed}), want: "init"},
+		"no container has started":  {pod: pod("foo-0", "main")},
+		"the problem's container":   {pod: with(with(pod("foo-0", "main", "proxy"), "main", isUp), "proxy", crashLoop), container: "proxy", want: "proxy", previous: true},
+		"container not started":     {pod: with(pod("foo-0", "main", "proxy"), "main", isUp), container: "proxy"},
+		"crashed, running again":    {pod: with(pod("foo-0", "main"), "main", again), container: "main", want: "main", previous: true},
+		"crashed, not restarted":    {pod: with(pod("foo-0", "main"), "main", corev1.ContainerStatus{State: crashed}), want: "main"},
+		"only the sidecar crashed":  {pod: with(with(pod("foo-0", "main", "proxy"), "main", corev1.ContainerStatus{State: ended}), "proxy", corev1.ContainerStatus{State: crashed}), want: "proxy"},
+		"an init container crashed": {pod: with(pod("foo-0", "+init", "main"), "init", corev1.ContainerStatus{State: crashed}), want: "init"},
 	} {
 		got, found := failingContainer([]problem.Pod{{Name: "foo-0", Object: row.pod}}, problem.Problem{Container: row.container, Pods: []string{"foo-0"}})
 		if got.Name != row.want || found != (row.want != "") || (got.last || got.crashed) != row.previous {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: container %+v", name, got)
 		}
 	}
 }
@@ -43,7 +43,7 @@ func TestLastLines(t *testing.T) {
 		"the newest run":       {Container{Pod: "a", Name: "main"}, []string{"one", "", "two"}},
 		"the run that crashed": {Container{Pod: "a", Name: "main", crashed: true}, []string{"panic"}},
 		"the run that ended":   {Container{Pod: "a", Name: "main", last: true}, []string{"panic"}},
-		"nothing":              {Container{Pod: "b", Name: "main"}, nil},
+		"an empty log":         {Container{Pod: "b", Name: "main"}, nil},
 	} {
 		lines, err := lastLines(t.Context(), logs.open, row.container, 10, 0)
 		if err != nil {
@@ -54,11 +54,11 @@ func TestLastLines(t *testing.T) {
 			got = append(got, line.Text)
 		}
 		if !slices.Equal(got, row.want) {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("%s: lines = %q", name, got)
 		}
 	}
 	var missing *MissingRightError
 	if _, err := lastLines(t.Context(), logs.open, Container{Pod: "c", Name: "main"}, 10, 0); !errors.As(err, &missing) {
-		t.Error(err)
+		t.Errorf("a forbidden log: error = %v, want MissingRightError", err)
 	}
 }

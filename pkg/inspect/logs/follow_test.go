@@ -149,7 +149,7 @@ type followTest struct {
 	*kubelets
 	*Follower
 	ctx       context.Context //nolint:containedctx // ends with the test
-	out, said *bytes.Buffer
+	out, msgs *bytes.Buffer
 	pods      map[string]*corev1.Pod
 }
 
@@ -158,8 +158,8 @@ func following(t *testing.T, most int, test func(*testing.T, *followTest)) {
 	t.Helper()
 	bubble.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
-		f := &followTest{kubelets: &kubelets{}, ctx: ctx, out: &bytes.Buffer{}, said: &bytes.Buffer{}, pods: map[string]*corev1.Pod{}}
-		r := Reader{Open: f.openLog, Out: &Output{Out: f.out, ErrOut: f.said}, Most: most, Tail: 2}
+		f := &followTest{kubelets: &kubelets{}, ctx: ctx, out: &bytes.Buffer{}, msgs: &bytes.Buffer{}, pods: map[string]*corev1.Pod{}}
+		r := Reader{Open: f.openLog, Out: &Output{Out: f.out, ErrOut: f.msgs}, Most: most, Tail: 2}
 		f.Follower = NewFollowers(1, r, Wanted{}, stop)[0]
 		test(t, f)
 	})
@@ -184,14 +184,14 @@ func (f *followTest) want(t *testing.T, out ...string) {
 	t.Helper()
 	synctest.Wait()
 	if got := strings.Split(strings.TrimSuffix(f.out.String(), "\n"), "\n"); !slices.Equal(got, out) {
-		t.Errorf("it wrote %q, want %q\nand said\n%s", got, out, f.said)
+		t.Errorf("output = %q, want %q\nmessages:\n%s", got, out, f.msgs)
 	}
 }
 
-func (f *followTest) wantSaid(t *testing.T, words string) {
+func (f *followTest) wantMessage(t *testing.T, words string) {
 	t.Helper()
-	if !strings.Contains(f.said.String(), words) {
-		t.Errorf("it did not say %q, but\n%s", words, f.said)
+	if !strings.Contains(f.msgs.String(), words) {
+		t.Errorf("messages lack %q:\n%s", words, f.msgs)
 	}
 }
 
@@ -203,14 +203,14 @@ func TestFollowBeginsWithTheLastLines(t *testing.T) {
 		f.set("foo-0", isUp)
 		f.write(run, "d")
 		f.want(t, "0 | b", "0 | c", "0 | d")
-		if f.said.Len() > 0 {
-			t.Errorf("it said %s", f.said)
+		if f.msgs.Len() > 0 {
+			t.Errorf("unexpected messages: %s", f.msgs)
 		}
 	})
 }
 
 // With --tail=0, only new lines are written, even if the stream ends before the first line.
-func TestFollowOnlyWhatComes(t *testing.T) {
+func TestFollowOnlyNewLines(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
 		f.Tail = 0
@@ -227,7 +227,7 @@ func TestFollowOnlyWhatComes(t *testing.T) {
 }
 
 // The log of an ended run is read to its end, even if several attempts are needed.
-func TestFollowRestOfARun(t *testing.T) {
+func TestFollowReadsRunToItsEnd(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
 		first := f.start("foo-0")
@@ -247,7 +247,7 @@ func TestFollowRestOfARun(t *testing.T) {
 }
 
 // An interrupted stream is resumed without losing or repeating lines.
-func TestFollowTakesUpAStream(t *testing.T) {
+func TestFollowResumesStream(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
 		run := f.start("foo-0")
@@ -269,7 +269,7 @@ func TestFollowTakesUpAStream(t *testing.T) {
 }
 
 // A container is followed through a restart, even if its backoff was not observed.
-func TestFollowThroughRuns(t *testing.T) {
+func TestFollowThroughRestart(t *testing.T) {
 	t.Parallel()
 	for _, seen := range []bool{true, false} {
 		following(t, 5, func(t *testing.T, f *followTest) {
@@ -290,7 +290,7 @@ func TestFollowThroughRuns(t *testing.T) {
 			pass(longestPause)
 			f.write(second, "e")
 			f.want(t, "0 | a", "0 | b", "0 | c", "0 | d", "0 | e")
-			f.wantSaid(t, "--- 0: container main exited (Error, exit code 3) and was restarted (restart 1)\n")
+			f.wantMessage(t, "--- 0: container main exited (Error, exit code 3) and was restarted (restart 1)\n")
 		})
 	}
 }
@@ -316,14 +316,14 @@ func TestFollowReplacement(t *testing.T) {
 		f.pods["foo-0"] = with(p, "main", isUp)
 		f.show()
 		f.want(t, "0 | a", "0 | b", "0 | last words", "0 | 1", "0 | 2", "0 | 3")
-		f.wantSaid(t, "--- 0: replaced by the new pod foo-0 on node n1\n")
+		f.wantMessage(t, "--- 0: replaced by the new pod foo-0 on node n1\n")
 		f.change(replacement, func() { replacement.ended = true })
 		f.End() // the object is gone
 	})
 }
 
 // Some time after a pod is deleted, the follower closes the open streams of the pod.
-func TestFollowLeavesWhatIsGone(t *testing.T) {
+func TestFollowClosesStreamsOfDeletedPod(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
 		f.start("foo-0")
@@ -331,7 +331,7 @@ func TestFollowLeavesWhatIsGone(t *testing.T) {
 		begun := time.Now()
 		f.End()
 		if took := time.Since(begun); took != drain || f.open != 0 {
-			t.Errorf("it took %s, and %d logs are open", took, f.open)
+			t.Errorf("End took %s, and left %d logs open, want the drain time and none", took, f.open)
 		}
 	})
 }
@@ -363,14 +363,14 @@ func TestFollowInTurn(t *testing.T) {
 		}
 		for i := range pods {
 			if got := strings.Join(lines[fmt.Sprint(i)], " "); got != "0 1 2 3 4 5 6 7 8 9" {
-				t.Errorf("pod %d: %s", i, got)
+				t.Errorf("pod %d: lines %s, want 0 to 9", i, got)
 			}
 		}
 		if f.most != most {
-			t.Errorf("%d logs were open at once", f.most)
+			t.Errorf("at most %d logs were open at once, want all that are allowed", f.most)
 		}
-		if strings.Count(f.said.String(), "--max-log-requests") != 1 {
-			t.Errorf("it said %s", f.said)
+		if strings.Count(f.msgs.String(), "--max-log-requests") != 1 {
+			t.Errorf("messages = %s, want one that names --max-log-requests", f.msgs)
 		}
 	})
 }
@@ -385,7 +385,7 @@ func TestFollowForbidden(t *testing.T) {
 		<-f.ctx.Done()
 		var missing *MissingRightError
 		if err := context.Cause(f.ctx); !errors.As(err, &missing) || !apierrors.IsForbidden(err) {
-			t.Error(err)
+			t.Errorf("cause of the end = %v, want a forbidden MissingRightError", err)
 		}
 	})
 }
@@ -400,8 +400,8 @@ func TestFollowTriesAgain(t *testing.T) {
 		f.set("foo-0", isUp)
 		pass(time.Minute)
 		synctest.Wait()
-		if strings.Count(f.said.String(), "does not answer") != 1 || f.asked > 10 {
-			t.Errorf("asked %d times, it said %s", f.asked, f.said)
+		if strings.Count(f.msgs.String(), "does not answer") != 1 || f.asked > 10 {
+			t.Errorf("%d requests, messages = %s, want at most 10 requests and one message", f.asked, f.msgs)
 		}
 		f.locked(func() { f.refuse = nil })
 		pass(longestPause)
@@ -416,7 +416,7 @@ func (f *followTest) locked(do func()) {
 }
 
 // Following ends if its output cannot be written.
-func TestFollowIntoNothing(t *testing.T) {
+func TestFollowEndsIfOutputIsClosed(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
 		f.Out.Out = closedPipe{}
@@ -424,7 +424,7 @@ func TestFollowIntoNothing(t *testing.T) {
 		f.set("foo-0", isUp)
 		<-f.ctx.Done()
 		if err := context.Cause(f.ctx); !errors.Is(err, io.ErrClosedPipe) {
-			t.Error(err)
+			t.Errorf("cause of the end = %v, want ErrClosedPipe", err)
 		}
 	})
 }

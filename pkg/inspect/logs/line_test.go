@@ -34,22 +34,22 @@ func TestLines(t *testing.T) {
 		lines []string
 		rest  string
 	}{
-		"none":                         {},
-		"one":                          {log: "a\n", lines: []string{"a"}},
-		"empty lines":                  {log: "\n\n", lines: []string{"", ""}},
-		"without an end":               {log: "a\nb", lines: []string{"a"}, rest: "b"},
-		"as Windows ends them":         {log: "a\r\nb\r\n", lines: []string{"a", "b"}},
-		"a carriage return within":     {log: "a\rb\n", lines: []string{"a\rb"}},
-		"as long as may be":            {log: full + "\n" + "a\n", lines: []string{full, "a"}},
-		"as long as may be, Windows":   {log: full + "\r\n", lines: []string{full}},
-		"one too long":                 {log: full + "y\na\n", lines: []string{full + cutMark, "a"}},
-		"two too long":                 {log: full + "yz\na\n", lines: []string{full + cutMark, "a"}},
-		"ten megabytes":                {log: strings.Repeat("x", 10<<20) + "\na\n", lines: []string{full + cutMark, "a"}},
-		"ten megabytes without an end": {log: strings.Repeat("x", 10<<20), rest: full + cutMark},
+		"empty log":                               {},
+		"one line":                                {log: "a\n", lines: []string{"a"}},
+		"empty lines":                             {log: "\n\n", lines: []string{"", ""}},
+		"a last line without a newline":           {log: "a\nb", lines: []string{"a"}, rest: "b"},
+		"Windows line endings":                    {log: "a\r\nb\r\n", lines: []string{"a", "b"}},
+		"a carriage return within a line":         {log: "a\rb\n", lines: []string{"a\rb"}},
+		"as long as allowed":                      {log: full + "\n" + "a\n", lines: []string{full, "a"}},
+		"as long as allowed, Windows line ending": {log: full + "\r\n", lines: []string{full}},
+		"one byte too long":                       {log: full + "y\na\n", lines: []string{full + cutMark, "a"}},
+		"two bytes too long":                      {log: full + "yz\na\n", lines: []string{full + cutMark, "a"}},
+		"ten megabytes":                           {log: strings.Repeat("x", 10<<20) + "\na\n", lines: []string{full + cutMark, "a"}},
+		"ten megabytes without a newline":         {log: strings.Repeat("x", 10<<20), rest: full + cutMark},
 	} {
 		lines, rest := linesOf(t, strings.NewReader(row.log))
 		if !slices.Equal(lines, row.lines) || rest != row.rest {
-			t.Errorf("%s: %d lines, rest of %d bytes", name, len(lines), len(rest))
+			t.Errorf("%s: unexpected lines: %d lines, and a rest of %d bytes", name, len(lines), len(rest))
 		}
 	}
 }
@@ -68,7 +68,7 @@ func TestParseLine(t *testing.T) {
 		"":                                            {},
 	} {
 		if got := parseLine(text); !got.Time.Equal(want.Time) || got.Text != want.Text {
-			t.Errorf("%q: %v", text, got)
+			t.Errorf("parseLine(%q) = %v", text, got)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func FuzzLines(f *testing.F) {
 		lines, rest := linesOf(t, bytes.NewReader(log))
 		slow, slowRest := linesOf(t, iotest.HalfReader(bytes.NewReader(log)))
 		if !slices.Equal(lines, slow) || rest != slowRest {
-			t.Error("the lines depend on where reads end")
+			t.Error("the lines depend on the size of the reads")
 		}
 		want := strings.Split(string(log), "\n")
 		if len(want) != len(lines)+1 {
@@ -94,10 +94,10 @@ func FuzzLines(f *testing.F) {
 			switch cut, is := strings.CutSuffix(line, cutMark); {
 			case line == whole:
 			case !is || len(cut) != maxLine || !strings.HasPrefix(whole, cut):
-				t.Errorf("line %d is %q, of %q", i, line, whole)
+				t.Errorf("line %d = %q, want %q, or its beginning with the cut mark", i, line, whole)
 			}
 			if len(line) > maxLine+len(cutMark) {
-				t.Errorf("line %d has %d bytes", i, len(line))
+				t.Errorf("line %d has %d bytes, which exceeds the limit", i, len(line))
 			}
 		}
 	})

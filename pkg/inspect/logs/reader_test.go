@@ -52,35 +52,35 @@ func TestOnce(t *testing.T) {
 		containers []Container
 		reader     Reader
 		out        string
-		said       string
+		msgs       string
 		errs       int
 	}{
-		"none":                   {},
-		"a line without an end":  {containers: []Container{c("a", nil)}, out: "a | one\na | two\n"},
-		"nothing written":        {containers: []Container{c("c", nil)}, said: "--- no lines to show\n"},
-		"failing ones last":      {containers: []Container{c("b", failing), c("a", nil), c("e", failing), c("f", nil)}, out: "a | one\na | two\nf | six\n" + `b | \x1b[31mred\x1b[0m` + "\ne | five\n"},
+		"no containers":          {},
+		"unterminated last line": {containers: []Container{c("a", nil)}, out: "a | one\na | two\n"},
+		"an empty log":           {containers: []Container{c("c", nil)}, msgs: "--- no lines to show\n"},
+		"failing pods last":      {containers: []Container{c("b", failing), c("a", nil), c("e", failing), c("f", nil)}, out: "a | one\na | two\nf | six\n" + `b | \x1b[31mred\x1b[0m` + "\ne | five\n"},
 		"raw":                    {containers: []Container{c("b", nil)}, reader: Reader{Out: &Output{Format: Raw}}, out: "\x1b[31mred\x1b[0m\n"},
-		"times":                  {containers: []Container{c("d", nil)}, reader: Reader{Out: &Output{Timestamps: true}}, out: "d | 2026-11-22T10:00:00.5Z 1 < 2\nd | unable to read\n"},
-		"raw with times":         {containers: []Container{c("a", nil)}, reader: Reader{Out: &Output{Timestamps: true, Format: Raw}}, out: "2026-11-22T10:00:00.5Z one\n2026-11-22T10:00:00.5Z two\n"},
+		"timestamps":             {containers: []Container{c("d", nil)}, reader: Reader{Out: &Output{Timestamps: true}}, out: "d | 2026-11-22T10:00:00.5Z 1 < 2\nd | unable to read\n"},
+		"raw with timestamps":    {containers: []Container{c("a", nil)}, reader: Reader{Out: &Output{Timestamps: true, Format: Raw}}, out: "2026-11-22T10:00:00.5Z one\n2026-11-22T10:00:00.5Z two\n"},
 		"JSON":                   {containers: []Container{c("d", nil)}, reader: Reader{Out: &Output{Format: JSON}}, out: `{"namespace":"default","pod":"d","container":"main","node":"n1","time":"2026-11-22T10:00:00.5Z","message":"1 < 2"}` + "\n" + `{"namespace":"default","pod":"d","container":"main","node":"n1","message":"unable to read"}` + "\n"},
 		"colors":                 {containers: []Container{c("a", nil)}, reader: Reader{Out: &Output{Paint: func(n uint32, text string) string { return fmt.Sprintf("<%d %s>", n%10, text) }}}, out: "<0 a> | one\n<0 a> | two\n"},
-		"not started":            {containers: []Container{c("a", func(c *Container) { c.phase, c.reason = phaseNotStarted, "no image" })}, said: "--- a: container main has not started, so there is no log: no image\n"},
-		"crashed, and runs":      {containers: []Container{c("b", func(c *Container) { c.previous, c.crashed, c.end = true, true, "Error, exit code 3" })}, out: "b | panic\n" + `b | \x1b[31mred\x1b[0m` + "\n", said: "--- b: container main exited (Error, exit code 3); last lines:\n--- b: container main restarted:\n"},
-		"waits to run again":     {containers: []Container{c("b", func(c *Container) { c.phase, c.previous, c.last = phaseEnded, true, true })}, out: "b | panic\n"},
-		"the run before":         {containers: []Container{c("b", func(c *Container) { c.previous = true })}, reader: Reader{Previous: true}, out: "b | panic\n"},
-		"no run before":          {containers: []Container{c("b", nil)}, reader: Reader{Previous: true}, said: "--- b: container main was never restarted, so it has no previous log\n"},
-		"forbidden is said once": {containers: []Container{c("x", nil), c("y", nil), c("a", func(c *Container) { c.Namespace = "other" })}, out: "a | one\na | two\n", errs: 1},
+		"not started":            {containers: []Container{c("a", func(c *Container) { c.phase, c.reason = phaseNotStarted, "no image" })}, msgs: "--- a: container main has not started, so there is no log: no image\n"},
+		"crashed and restarted":  {containers: []Container{c("b", func(c *Container) { c.previous, c.crashed, c.end = true, true, "Error, exit code 3" })}, out: "b | panic\n" + `b | \x1b[31mred\x1b[0m` + "\n", msgs: "--- b: container main exited (Error, exit code 3); last lines:\n--- b: container main restarted:\n"},
+		"waits for its restart":  {containers: []Container{c("b", func(c *Container) { c.phase, c.previous, c.last = phaseEnded, true, true })}, out: "b | panic\n"},
+		"the previous run":       {containers: []Container{c("b", func(c *Container) { c.previous = true })}, reader: Reader{Previous: true}, out: "b | panic\n"},
+		"no previous run":        {containers: []Container{c("b", nil)}, reader: Reader{Previous: true}, msgs: "--- b: container main was never restarted, so it has no previous log\n"},
+		"one error if forbidden": {containers: []Container{c("x", nil), c("y", nil), c("a", func(c *Container) { c.Namespace = "other" })}, out: "a | one\na | two\n", errs: 1},
 	} {
-		var out, said bytes.Buffer
+		var out, msgs bytes.Buffer
 		r := row.reader
 		r.Open, r.Most = logs.open, 2
 		if r.Out == nil {
 			r.Out = &Output{}
 		}
-		r.Out.Out, r.Out.ErrOut = &out, &said
+		r.Out.Out, r.Out.ErrOut = &out, &msgs
 		errs := r.Once(t.Context(), row.containers)
-		if out.String() != row.out || said.String() != row.said || len(errs) != row.errs {
-			t.Errorf("%s: it wrote %q\nand said %q, %v", name, out.String(), said.String(), errs)
+		if out.String() != row.out || msgs.String() != row.msgs || len(errs) != row.errs {
+			t.Errorf("%s: output = %q\nmessages = %q, errors %v", name, out.String(), msgs.String(), errs)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestOnceInOrder(t *testing.T) {
 		got = append(got, label)
 	}
 	if len(got) != 100*20 || !slices.Equal(slices.Compact(got), want) {
-		t.Errorf("%d lines, of %q", len(got), slices.Compact(got))
+		t.Errorf("%d lines, of the containers %q", len(got), slices.Compact(got))
 	}
 }
 
@@ -131,7 +131,7 @@ func TestOnceSkipsALog(t *testing.T) {
 		var out bytes.Buffer
 		r := Reader{Open: open, Out: &Output{Out: &out, ErrOut: io.Discard}, Most: 1}
 		if errs := r.Once(ctx, []Container{crashed, other}); len(errs) != 1 || out.String() != "b | two\n" {
-			t.Errorf("it wrote %q, %v", out.String(), errs)
+			t.Errorf("output = %q, errors %v, want the log of b and one error", out.String(), errs)
 		}
 	})
 }

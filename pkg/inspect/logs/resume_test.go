@@ -19,23 +19,23 @@ func TestResume(t *testing.T) {
 		before, after, isNew []Line
 		from                 time.Time
 	}{
-		"from the beginning":                   {after: []Line{a, b}, isNew: []Line{a, b}},
-		"nothing new":                          {before: []Line{a, b}, after: []Line{a, b}, from: at(1000)},
-		"one more":                             {before: []Line{a, b}, after: []Line{a, b, d}, isNew: []Line{d}, from: at(1000)},
-		"one more of the same time":            {before: []Line{a, b}, after: []Line{a, b, c}, isNew: []Line{c}, from: at(1000)},
-		"the same text at the same time twice": {before: []Line{a, b}, after: []Line{a, b, b}, isNew: []Line{b}, from: at(1000)},
-		"that was twice before, too":           {before: []Line{a, b, b}, after: []Line{a, b, b}, from: at(1000)},
-		"times out of order":                   {before: []Line{a, b, late}, after: []Line{a, b, late, d}, isNew: []Line{d}, from: at(1000)},
-		"one that was late":                    {before: []Line{a, b}, after: []Line{a, b, late}, isNew: []Line{late}, from: at(1000)},
-		"before the last lines that were read": {before: []Line{b}, after: []Line{a, b, d}, isNew: []Line{d}, from: at(1000)},
-		"a line without a time":                {before: []Line{a, {Text: "kubelet"}}, after: []Line{a, {Text: "kubelet"}, d}, isNew: []Line{d}, from: at(1000)},
+		"first read":                         {after: []Line{a, b}, isNew: []Line{a, b}},
+		"nothing new":                        {before: []Line{a, b}, after: []Line{a, b}, from: at(1000)},
+		"one new line":                       {before: []Line{a, b}, after: []Line{a, b, d}, isNew: []Line{d}, from: at(1000)},
+		"a new line with the same time":      {before: []Line{a, b}, after: []Line{a, b, c}, isNew: []Line{c}, from: at(1000)},
+		"a new line, same text and time":     {before: []Line{a, b}, after: []Line{a, b, b}, isNew: []Line{b}, from: at(1000)},
+		"two equal lines, both known":        {before: []Line{a, b, b}, after: []Line{a, b, b}, from: at(1000)},
+		"known lines out of order":           {before: []Line{a, b, late}, after: []Line{a, b, late, d}, isNew: []Line{d}, from: at(1000)},
+		"a new line with an earlier time":    {before: []Line{a, b}, after: []Line{a, b, late}, isNew: []Line{late}, from: at(1000)},
+		"a line before the first known line": {before: []Line{b}, after: []Line{a, b, d}, isNew: []Line{d}, from: at(1000)},
+		"a line without a time":              {before: []Line{a, {Text: "kubelet"}}, after: []Line{a, {Text: "kubelet"}, d}, isNew: []Line{d}, from: at(1000)},
 	} {
 		r := &resume{}
 		for _, line := range row.before {
 			r.isNew(line)
 		}
 		if from := r.reopen(); !from.Equal(row.from) {
-			t.Errorf("%s: it is taken up from %s", name, from)
+			t.Errorf("%s: resumed from %s", name, from)
 		}
 		var isNew []Line
 		for _, line := range row.after {
@@ -44,7 +44,7 @@ func TestResume(t *testing.T) {
 			}
 		}
 		if fmt.Sprint(isNew) != fmt.Sprint(row.isNew) {
-			t.Errorf("%s: new are %v", name, isNew)
+			t.Errorf("%s: new lines = %v", name, isNew)
 		}
 	}
 }
@@ -58,11 +58,11 @@ func TestResumeAfterManyLines(t *testing.T) {
 		r.isNew(line(n))
 	}
 	if from := r.reopen(); !from.Equal(at(0)) {
-		t.Errorf("it is taken up from %s", from)
+		t.Errorf("resumed from %s, want the start of the second", from)
 	}
 	for n := range 4000 {
 		if isNew := r.isNew(line(n)); isNew != (n >= 3000) {
-			t.Fatalf("line %d is new: %t", n, isNew)
+			t.Fatalf("line %d: isNew = %t", n, isNew)
 		}
 	}
 }

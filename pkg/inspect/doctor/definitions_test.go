@@ -50,14 +50,14 @@ func TestDeclarations(t *testing.T) {
 	for _, r := range checks {
 		got = append(got, strings.Join(append([]string{r.Name, string(r.State)}, r.Fix...), ", "))
 		if (r.State == check.Passed) != (r.Message == "declared: plan pods") {
-			t.Errorf("%s: %q", r.Name, r.Message)
+			t.Errorf("%s: unexpected message %q", r.Name, r.Message)
 		}
 	}
 	want := []string{"kind unuseds.example.com, passed", "kind useds.example.com, passed", "kind wrongs.example.com, failed, kubectl edit crd wrongs.example.com"}
 	if !slices.Equal(got, want) {
-		t.Errorf("the results are %q, want %q", got, want)
+		t.Errorf("results = %q, want %q", got, want)
 	}
 	if want := []string{"useds.example.com"}; !slices.Equal(d.declared, want) {
-		t.Errorf("the kinds with objects are %q, want %q", d.declared, want)
+		t.Errorf("kinds with objects = %q, want %q", d.declared, want)
 	}
 }

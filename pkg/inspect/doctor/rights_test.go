@@ -22,10 +22,10 @@ func TestRightsOf(t *testing.T) {
 		{Verb: "patch", Group: "apps", Resource: "deployments", Subresource: "scale", Name: "web", Namespace: "ns"},
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
+		t.Errorf("rightsOf = %+v, want %+v", got, want)
 	}
 	if all := rightsOf("", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}}); !slices.Equal(all, []check.Right{{Verb: "list", Resource: "pods"}}) {
-		t.Errorf("without names it is %+v", all)
+		t.Errorf("a rule without resource names: rights = %+v", all)
 	}
 }
 
@@ -40,7 +40,7 @@ func TestNeededRights(t *testing.T) {
 		roles := granted(t, namespace)
 		for _, verb := range needed {
 			if len(verb.Rights) == 0 {
-				t.Errorf("in %q, %s needs no right", namespace, verb.Verb)
+				t.Errorf("in namespace %q, %s needs no permission, want at least one", namespace, verb.Verb)
 			}
 			for _, right := range verb.Rights {
 				if rights, known := roles[verb.Role]; known && !slices.Contains(rights, right) {
@@ -63,7 +63,7 @@ func TestRightsOfDeployments(t *testing.T) {
 	for _, verb := range needed {
 		for _, right := range verb.Rights {
 			if !verb.Setup && !slices.Contains([]string{"", "apps"}, right.Group) {
-				t.Errorf("%s needs %s", verb.Verb, right)
+				t.Errorf("%s needs %s, which is neither in the core group nor in apps", verb.Verb, right)
 			}
 			if answers[right] == nil {
 				answers[right] = new(!verb.Setup && right.Verb != "delete")
@@ -84,7 +84,7 @@ func TestRightsOfDeployments(t *testing.T) {
 			}
 			result := check.Asker{User: "jane", Namespace: "ns", Idle: idle}.Rights(verb, answers)
 			if result.State != want || (want == check.Passed) != (len(result.Fix) == 0) {
-				t.Errorf("%+v, want %s", result, want)
+				t.Errorf("result = %+v, want %s", result, want)
 			}
 		}
 	}
@@ -93,7 +93,7 @@ func TestRightsOfDeployments(t *testing.T) {
 func TestControllerRole(t *testing.T) {
 	t.Parallel()
 	if check.Controller != deploy.ControllerName {
-		t.Errorf("the role is called %s, and the rules bind %s", deploy.ControllerName, check.Controller)
+		t.Errorf("the role is named %s, but the fixes bind %s", deploy.ControllerName, check.Controller)
 	}
 }
 

@@ -21,7 +21,7 @@ func TestCheckServer(t *testing.T) {
 		"v1.28.15": Failed, "main": Unknown,
 	} {
 		if r := Server(version, "https://server"); r.State != want {
-			t.Errorf("%s: %+v, want %s", version, r, want)
+			t.Errorf("version %s: %+v, want %s", version, r, want)
 		}
 	}
 }
@@ -29,7 +29,7 @@ func TestCheckServer(t *testing.T) {
 func TestCheckCRD(t *testing.T) {
 	t.Parallel()
 	if r := MissingCRD(kinds.ImoocPod(), nil); r.State != Optional || !strings.Contains(r.Message, "is not installed (needed only for objects of the kind ImoocPod)") || len(r.Fix) != 1 {
-		t.Errorf("missing: %+v", r)
+		t.Errorf("missing CRD: unexpected result %+v", r)
 	}
 	crd := func(minimum any, established string, metadata map[string]any) map[string]any {
 		return map[string]any{
@@ -49,14 +49,14 @@ func TestCheckCRD(t *testing.T) {
 		state State
 		words string
 	}{
-		"there":           {crd(int64(0), "True", nil), Passed, "matches this version"},
+		"installed":       {crd(int64(0), "True", nil), Passed, "matches this version"},
 		"not served":      {crd(int64(0), "False", nil), Failed, "installed but not served"},
 		"another version": {crd(int64(1), "True", nil), Failed, "differs from the definition of this version"},
-		"going":           {crd(int64(0), "True", map[string]any{"deletionTimestamp": "2026-01-02T15:04:05Z"}), Failed, "is being deleted"},
+		"being deleted":   {crd(int64(0), "True", map[string]any{"deletionTimestamp": "2026-01-02T15:04:05Z"}), Failed, "is being deleted"},
 	} {
 		r := CRD(&unstructured.Unstructured{Object: want}, &unstructured.Unstructured{Object: test.have}, nil)
 		if r.State != test.state || !strings.Contains(r.Message, test.words) || (r.State == Failed) != (len(r.Fix) == 1) {
-			t.Errorf("%s: %+v", name, r)
+			t.Errorf("%s: unexpected result %+v", name, r)
 		}
 	}
 }
@@ -98,27 +98,27 @@ func TestCheckRights(t *testing.T) {
 				"kubectl create rolebinding imoocpod-status-system-serviceaccount-ci-bot --role=imoocpod-status-system-serviceaccount-ci-bot --serviceaccount=ci:bot -n a\n" +
 				"kubectl create role imoocpod-status-system-serviceaccount-ci-bot-2 --verb=patch --resource=things.g/scale -n a\n" +
 				"kubectl create rolebinding imoocpod-status-system-serviceaccount-ci-bot-2 --role=imoocpod-status-system-serviceaccount-ci-bot-2 --serviceaccount=ci:bot -n a"},
-		"everywhere, and many": {rights("x", []Right{pods("", "a"), pods("", "b"), pods("", "c"), pods("", "d"), pods("", "e"), pods("", "f")}, true, "alice"),
+		"many, in all namespaces": {rights("x", []Right{pods("", "a"), pods("", "b"), pods("", "c"), pods("", "d"), pods("", "e"), pods("", "f")}, true, "alice"),
 			Failed, "alice has no permission to a pods, b pods, c pods, d pods, and 2 more",
 			"kubectl create clusterrole imoocpod-x-alice --verb=a,b,c,d,e,f --resource=pods\n" +
 				"kubectl create clusterrolebinding imoocpod-x-alice --clusterrole=imoocpod-x-alice --user=alice"},
-		"one more than a few": {rights("x", []Right{pods("", "a"), pods("", "b"), pods("", "c"), pods("", "d"), pods("", "e")}, true, "alice"),
+		"five are all listed": {rights("x", []Right{pods("", "a"), pods("", "b"), pods("", "c"), pods("", "d"), pods("", "e")}, true, "alice"),
 			Failed, "alice has no permission to a pods, b pods, c pods, d pods, e pods",
 			"kubectl create clusterrole imoocpod-x-alice --verb=a,b,c,d,e --resource=pods\n" +
 				"kubectl create clusterrolebinding imoocpod-x-alice --clusterrole=imoocpod-x-alice --user=alice"},
-		"of what is in no namespace": {rights("install", []Right{pods("a", "get"), {Verb: "get", Resource: "nodes"}}, true, "alice"),
+		"one is cluster-scoped": {rights("install", []Right{pods("a", "get"), {Verb: "get", Resource: "nodes"}}, true, "alice"),
 			Failed, "alice has no permission to get pods, get nodes",
 			"kubectl create clusterrole imoocpod-install-alice --verb=get --resource=nodes\n" +
 				"kubectl create clusterrolebinding imoocpod-install-alice --clusterrole=imoocpod-install-alice --user=alice\n" +
 				"kubectl create role imoocpod-install-alice-2 --verb=get --resource=pods -n a\n" +
 				"kubectl create rolebinding imoocpod-install-alice-2 --role=imoocpod-install-alice-2 --user=alice -n a"},
-		"of one name": {rights("x", []Right{{Namespace: "b", Verb: "get", Resource: "pods", Name: "only"}}, true, "alice"),
+		"of a single object": {rights("x", []Right{{Namespace: "b", Verb: "get", Resource: "pods", Name: "only"}}, true, "alice"),
 			Failed, "alice has no permission to get pods",
 			"kubectl create role imoocpod-x-alice --verb=get --resource=pods --resource-name=only -n b\n" +
 				"kubectl create rolebinding imoocpod-x-alice --role=imoocpod-x-alice --user=alice -n b"},
 	} {
 		if r := test.got; r.State != test.state || r.Message != test.message || strings.Join(r.Fix, "\n") != test.fix {
-			t.Errorf("%s: %s %q\n%s", name, r.State, r.Message, strings.Join(r.Fix, "\n"))
+			t.Errorf("%s: state %s, message %q, fix\n%s", name, r.State, r.Message, strings.Join(r.Fix, "\n"))
 		}
 	}
 }
@@ -146,22 +146,22 @@ func TestCheckLoops(t *testing.T) {
 		namespace string
 		want      string
 	}{
-		"none": {nil, "a", "failed no controller is running for namespace a [kubectl imoocpod run-controller -n a]"},
-		"one":  {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a"}, "v1", 0)}, "a", "passed the shipped kinds in namespace a: " + alice + " []"},
-		"two": {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a"}, "v1", 0), loop(leaserecord.Scope{}, "v1", 0)}, "a",
+		"no controller":  {nil, "a", "failed no controller is running for namespace a [kubectl imoocpod run-controller -n a]"},
+		"one controller": {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a"}, "v1", 0)}, "a", "passed the shipped kinds in namespace a: " + alice + " []"},
+		"two controllers": {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a"}, "v1", 0), loop(leaserecord.Scope{}, "v1", 0)}, "a",
 			"passed the shipped kinds in namespace a: " + alice + " []\npassed the shipped kinds in all namespaces: " + alice + " []"},
 		"elsewhere":           {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "b"}, "v1", 0)}, "a", "failed no controller is running for namespace a [kubectl imoocpod run-controller -n a]"},
-		"dead":                {[]leaserecord.Loop{loop(leaserecord.Scope{}, "v1", time.Minute)}, "a", "failed no controller is running for namespace a; the last one was " + alice + ", and last renewed its lease at 2026-01-02 15:03:05 UTC [kubectl imoocpod run-controller -n a]"},
+		"expired":             {[]leaserecord.Loop{loop(leaserecord.Scope{}, "v1", time.Minute)}, "a", "failed no controller is running for namespace a; the last one was " + alice + ", and last renewed its lease at 2026-01-02 15:03:05 UTC [kubectl imoocpod run-controller -n a]"},
 		"elsewhere, and here": {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "b"}, "v1", 0), loop(leaserecord.Scope{Namespace: "a"}, "v1", 0)}, "a", "passed the shipped kinds in namespace a: " + alice + " []"},
-		"dead, and alive":     {[]leaserecord.Loop{loop(leaserecord.Scope{}, "v1", time.Minute), loop(leaserecord.Scope{Namespace: "a"}, "v1", 0)}, "a", "passed the shipped kinds in namespace a: " + alice + " []"},
-		"two dead ones":       {[]leaserecord.Loop{loop(leaserecord.Scope{}, "v1", time.Minute), loop(leaserecord.Scope{}, "v1", time.Hour)}, "a", "failed no controller is running for namespace a; the last one was " + alice + ", and last renewed its lease at 2026-01-02 15:03:05 UTC [kubectl imoocpod run-controller -n a]"},
+		"expired, and live":   {[]leaserecord.Loop{loop(leaserecord.Scope{}, "v1", time.Minute), loop(leaserecord.Scope{Namespace: "a"}, "v1", 0)}, "a", "passed the shipped kinds in namespace a: " + alice + " []"},
+		"two expired":         {[]leaserecord.Loop{loop(leaserecord.Scope{}, "v1", time.Minute), loop(leaserecord.Scope{}, "v1", time.Hour)}, "a", "failed no controller is running for namespace a; the last one was " + alice + ", and last renewed its lease at 2026-01-02 15:03:05 UTC [kubectl imoocpod run-controller -n a]"},
 		"for one kind":        {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a", Kinds: []string{"imoocpods.batch.tutorial.kubebuilder.io"}}, "v1", 0)}, "a", "passed imoocpods.batch.tutorial.kubebuilder.io in namespace a: " + alice + " []\nfailed no controller reconciles helloworlds.test.jiaozi.com in namespace a [kubectl imoocpod run-controller -n a]"},
 		"for one namespace":   {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a"}, "v1", 0)}, "", "passed the shipped kinds in namespace a: " + alice + " []\nfailed no controller is running for all namespaces [kubectl imoocpod run-controller -A]"},
-		"of another version":  {[]leaserecord.Loop{loop(leaserecord.Scope{}, "v0", 0)}, "a", "failed the shipped kinds in all namespaces: " + alice + "; it is version v0, but this program is version v1: stop it, and start this version [kubectl imoocpod run-controller -A]"},
-		"one from the future": {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a"}, "v1", -time.Hour)}, "a",
+		"another version":     {[]leaserecord.Loop{loop(leaserecord.Scope{}, "v0", 0)}, "a", "failed the shipped kinds in all namespaces: " + alice + "; it is version v0, but this program is version v1: stop it, and start this version [kubectl imoocpod run-controller -A]"},
+		"lease in the future": {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a"}, "v1", -time.Hour)}, "a",
 			"failed no controller is running for namespace a; the last one was " + alice + ", and last renewed its lease at 2026-01-02 16:04:05 UTC [kubectl imoocpod run-controller -n a]"},
-		"one whose clock is ahead": {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a"}, "v1", -time.Second)}, "a", "passed the shipped kinds in namespace a: " + alice + " []"},
-		"of an unknown version":    {[]leaserecord.Loop{loop(leaserecord.Scope{}, "", 0)}, "a", "passed the shipped kinds in all namespaces: " + alice + " []"},
+		"a clock slightly ahead": {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a"}, "v1", -time.Second)}, "a", "passed the shipped kinds in namespace a: " + alice + " []"},
+		"an unknown version":     {[]leaserecord.Loop{loop(leaserecord.Scope{}, "", 0)}, "a", "passed the shipped kinds in all namespaces: " + alice + " []"},
 		"for a declared kind": {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a", Kinds: []string{"widgets.example.com"}}, "v1", 0)}, "a",
 			"passed widgets.example.com in namespace a: " + alice + " []\nfailed no controller reconciles imoocpods.batch.tutorial.kubebuilder.io, helloworlds.test.jiaozi.com in namespace a [kubectl imoocpod run-controller -n a]"},
 	} {
@@ -170,7 +170,7 @@ func TestCheckLoops(t *testing.T) {
 		}
 	}
 	if len(kinds) != 2 || kinds[0] != "imoocpods.batch.tutorial.kubebuilder.io" {
-		t.Error("the kinds were changed")
+		t.Error("Loops changed the list of kinds")
 	}
 }
 
@@ -187,14 +187,14 @@ func TestCheckDeclared(t *testing.T) {
 		namespace string
 		want      string
 	}{
-		"no loop":                     {nil, lamps, "a", missing},
-		"no objects":                  {nil, nil, "a", ""},
-		"one for all that is shipped": {one(leaserecord.Scope{Namespace: "a"}, 0), lamps, "a", missing},
-		"one for what is declared":    {one(leaserecord.Scope{Namespace: "a", Declared: true}, 0), lamps, "a", ""},
-		"one for the kind":            {one(leaserecord.Scope{Namespace: "a", Kinds: lamps}, 0), lamps, "a", ""},
-		"a dead one for the kind":     {one(leaserecord.Scope{Namespace: "a", Kinds: lamps}, time.Minute), lamps, "a", missing},
-		"one elsewhere":               {one(leaserecord.Scope{Namespace: "b", Kinds: lamps}, 0), lamps, "a", missing},
-		"one of a namespace, for all": {one(leaserecord.Scope{Namespace: "b", Kinds: lamps}, 0), lamps, "", "failed no controller reconciles lamps.example.com in all namespaces [kubectl imoocpod run-controller -A --kinds lamps.example.com]"},
+		"no loop":                {nil, lamps, "a", missing},
+		"no objects":             {nil, nil, "a", ""},
+		"for the shipped kinds":  {one(leaserecord.Scope{Namespace: "a"}, 0), lamps, "a", missing},
+		"for all declared kinds": {one(leaserecord.Scope{Namespace: "a", Declared: true}, 0), lamps, "a", ""},
+		"for this kind":          {one(leaserecord.Scope{Namespace: "a", Kinds: lamps}, 0), lamps, "a", ""},
+		"for this kind, expired": {one(leaserecord.Scope{Namespace: "a", Kinds: lamps}, time.Minute), lamps, "a", missing},
+		"in another namespace":   {one(leaserecord.Scope{Namespace: "b", Kinds: lamps}, 0), lamps, "a", missing},
+		"not in all namespaces":  {one(leaserecord.Scope{Namespace: "b", Kinds: lamps}, 0), lamps, "", "failed no controller reconciles lamps.example.com in all namespaces [kubectl imoocpod run-controller -A --kinds lamps.example.com]"},
 	} {
 		if got := lines(Declared(test.loops, test.kinds, test.namespace, now(), nil)); got != test.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, test.want)
@@ -217,7 +217,7 @@ func TestCheckDeployed(t *testing.T) {
 		result := Deployed("ns", test.has, "v1", test.desired, test.available, nil)
 		looks := strings.Contains(strings.Join(result.Fix, "\n"), "status deployment/imoocpod-controller -n ns")
 		if result.State != test.want || looks != (test.desired > 0 && test.available == 0) {
-			t.Errorf("%s: %+v", name, result)
+			t.Errorf("%s: unexpected result %+v", name, result)
 		}
 	}
 }
@@ -237,7 +237,7 @@ func TestCheckHeldUp(t *testing.T) {
 		reports []status.Report
 		want    string
 	}{
-		"nothing":                    {nil, none},
+		"no objects":                 {nil, none},
 		"a pod that crashes":         {[]status.Report{report(problem.CodeCrashLoop)}, none},
 		"a quota":                    {[]status.Report{report(), report(problem.CodeQuotaExceeded)}, quota},
 		"a quota, and a pod crashes": {[]status.Report{report(problem.CodeCrashLoop, problem.CodeQuotaExceeded)}, quota},
@@ -265,10 +265,10 @@ func TestCheckPaused(t *testing.T) {
 		namespace string
 		want      string
 	}{
-		"nothing":   {[]status.Report{over}, "a", ""},
-		"a day":     {[]status.Report{in("day", 24*time.Hour)}, "a", one},
-		"soon over": {[]status.Report{over, soon}, "a", one},
-		"long": {[]status.Report{soon, late, report("forever", apis.Pause{Forever: true})}, "",
+		"an ended pause": {[]status.Report{over}, "a", ""},
+		"a day":          {[]status.Report{in("day", 24*time.Hour)}, "a", one},
+		"a short pause":  {[]status.Report{over, soon}, "a", one},
+		"two long pauses": {[]status.Report{soon, late, report("forever", apis.Pause{Forever: true})}, "",
 			"passed 3 objects paused, 2 of them forever or for more than a day: kubectl imoocpod status --only=paused -A" +
 				" [kubectl imoocpod resume thing.g/late -n a; kubectl imoocpod resume thing.g/forever -n a]"},
 	} {

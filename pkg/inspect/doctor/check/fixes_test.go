@@ -33,11 +33,11 @@ func TestFixesReachTheCluster(t *testing.T) {
 	)
 	for _, result := range all {
 		if len(result.Fix) == 0 {
-			t.Errorf("%s: there is no fix", result.Name)
+			t.Errorf("%s: no fix, want one", result.Name)
 		}
 		for _, fix := range result.Fix {
 			if !strings.HasSuffix(fix, " '--context=staging west'") {
-				t.Errorf("%s: %s", result.Name, fix)
+				t.Errorf("%s: fix %q lacks the flags that select the cluster", result.Name, fix)
 			}
 		}
 	}

@@ -49,7 +49,7 @@ func TestBindRoles(t *testing.T) {
 			"as before",
 			"kubectl create rolebinding imoocpod-controller-a-b --role=imoocpod-controller --user=A:b -n ns",
 		}},
-		"may edit, everywhere": {failed(good, bad, bad, good), sets.New(Viewer), "", []string{
+		"only the viewer role is installed, everywhere": {failed(good, bad, bad, good), sets.New(Viewer), "", []string{
 			"", "kubectl create clusterrolebinding imoocpod-viewer-a-b --clusterrole=imoocpod-viewer --user=A:b", "as before", "",
 		}},
 	} {
@@ -58,13 +58,13 @@ func TestBindRoles(t *testing.T) {
 			Asker{User: "A:b", Namespace: test.namespace}.BindRoles(test.checks, needed, test.installed)
 			for i, r := range test.checks {
 				if got := strings.Join(r.Fix, "\n"); got != test.want[i] {
-					t.Errorf("%s: %q, want %q", needed[i].Verb, got, test.want[i])
+					t.Errorf("%s: fix = %q, want %q", needed[i].Verb, got, test.want[i])
 				}
 			}
 		})
 	}
 	bot := Asker{User: "system:serviceaccount:ci:bot", Namespace: "ns"}
 	if got := commandline.Context(nil).Line(bot.bind(Viewer, "clusterrole")); !strings.Contains(got, " --serviceaccount=ci:bot ") {
-		t.Errorf("a service account gets %q", got)
+		t.Errorf("command for a service account = %q, want --serviceaccount=ci:bot", got)
 	}
 }

@@ -64,7 +64,7 @@ func ask(t *testing.T, transport http.RoundTripper, path string) (http.Header, e
 
 // A server that does not respond delays a command by a limited number of timeouts. In this test, the
 // server does not respond to paths that end in an exclamation mark.
-func TestTimeOfSilence(t *testing.T) {
+func TestTimeoutsOfSilentServer(t *testing.T) {
 	t.Parallel()
 	const silent = "!"
 	for name, test := range map[string]struct {
@@ -73,14 +73,14 @@ func TestTimeOfSilence(t *testing.T) {
 		timeouts time.Duration // a number, not a duration
 		sent     int
 	}{
-		"all answered":                         {[]string{"/api", "/apis", "/version"}, false, 0, 3},
-		"nothing answered":                     {[]string{"/api!", "/apis!", "/apis/a/v1!", "/version!"}, false, 1, 1},
-		"nothing answered, and somebody waits": {[]string{"/api!", "/api!", "/api!"}, true, 3, 3},
-		"one group silent":                     {[]string{"/api", "/apis/a/v1!", "/apis/b/v1", "/apis/a/v1/x!", "/apis/b/v1"}, false, 1, 4},
-		"silent from then on":                  {[]string{"/api", "/apis/a/v1!", "/apis/b/v1!", "/apis/c/v1!", "/apis/d/v1!"}, false, 2, 3},
-		"two groups silent, not in a row":      {[]string{"/api", "/apis/a/v1!", "/apis/b/v1", "/apis/c/v1!", "/apis/b/v1"}, false, 2, 5},
-		"a watch, and then silence":            {[]string{"/api?watch=true", "/api!", "/api!", "/api"}, false, 2, 4},
-		"behind a prefix":                      {[]string{"/k8s/c/api", "/k8s/c/apis/a/v1!", "/k8s/c/apis/b/v1", "/k8s/c/apis/a/v1!"}, false, 1, 3},
+		"all answered":                      {[]string{"/api", "/apis", "/version"}, false, 0, 3},
+		"nothing answered":                  {[]string{"/api!", "/apis!", "/apis/a/v1!", "/version!"}, false, 1, 1},
+		"nothing answered, patient command": {[]string{"/api!", "/api!", "/api!"}, true, 3, 3},
+		"one group silent":                  {[]string{"/api", "/apis/a/v1!", "/apis/b/v1", "/apis/a/v1/x!", "/apis/b/v1"}, false, 1, 4},
+		"silent after the first response":   {[]string{"/api", "/apis/a/v1!", "/apis/b/v1!", "/apis/c/v1!", "/apis/d/v1!"}, false, 2, 3},
+		"two groups silent, not in a row":   {[]string{"/api", "/apis/a/v1!", "/apis/b/v1", "/apis/c/v1!", "/apis/b/v1"}, false, 2, 5},
+		"a watch, and then silence":         {[]string{"/api?watch=true", "/api!", "/api!", "/api"}, false, 2, 4},
+		"behind a prefix":                   {[]string{"/k8s/c/api", "/k8s/c/apis/a/v1!", "/k8s/c/apis/b/v1", "/k8s/c/apis/a/v1!"}, false, 1, 3},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			sent := 0
@@ -96,7 +96,7 @@ func TestTimeOfSilence(t *testing.T) {
 			for _, path := range test.paths {
 				_, err := ask(t, transport, path)
 				if slow, is := errors.AsType[net.Error](err); (err != nil) != strings.HasSuffix(path, silent) || err != nil && (!is || !slow.Timeout()) {
-					t.Errorf("%s: %s: %v", name, path, err)
+					t.Errorf("%s: %s: error = %v", name, path, err)
 				}
 			}
 			if took := time.Since(begun); took != test.timeouts*time.Minute || sent != test.sent {
@@ -138,13 +138,13 @@ func TestPagesOfLists(t *testing.T) {
 		bytes   int // the size of each page
 		refused bool
 	}{
-		"as many as there may be":              {begun: 1, further: maxPages},
-		"one more":                             {begun: 1, further: maxPages + 1, refused: true},
-		"of two lists":                         {begun: 2, further: 2 * maxPages},
-		"of two lists, one more":               {begun: 2, further: 2*maxPages + 1, refused: true},
-		"of a list whose beginning had no end": {begun: 0, further: maxPages + 1, refused: true},
-		"long ones":                            {begun: 1, further: 3, bytes: maxResponseBytes / 4},
-		"one long one more":                    {begun: 1, further: 4, bytes: maxResponseBytes / 4, refused: true},
+		"as many as allowed":                   {begun: 1, further: maxPages},
+		"one more than allowed":                {begun: 1, further: maxPages + 1, refused: true},
+		"two lists, as many as allowed":        {begun: 2, further: 2 * maxPages},
+		"two lists, one more than allowed":     {begun: 2, further: 2*maxPages + 1, refused: true},
+		"a list whose first page had no limit": {begun: 0, further: maxPages + 1, refused: true},
+		"large pages":                          {begun: 1, further: 3, bytes: maxResponseBytes / 4},
+		"one large page too many":              {begun: 1, further: 4, bytes: maxResponseBytes / 4, refused: true},
 	} {
 		c := &connection{}
 		var err error
@@ -160,7 +160,7 @@ func TestPagesOfLists(t *testing.T) {
 			err = c.addPage(req, test.bytes)
 		}
 		if bad, is := errors.AsType[*BadResponseError](err); (err != nil) != test.refused || err != nil && (!is || !bad.tooLong) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error of the last page = %v", name, err)
 		}
 	}
 }
@@ -175,14 +175,14 @@ func TestRetryAfter(t *testing.T) {
 		since   time.Duration // the time since the first Retry-After
 		seen    bool
 	}{
-		"soon":                            {http.StatusTooManyRequests, "1", time.Minute, 0, true},
-		"in an hour":                      {http.StatusTooManyRequests, "3600", time.Minute, 0, false},
-		"unavailable for an hour":         {http.StatusServiceUnavailable, "3600", time.Minute, 0, false},
-		"in an hour, without a timeout":   {http.StatusTooManyRequests, "3600", 0, 0, true},
-		"soon, for most of the timeout":   {http.StatusTooManyRequests, "1", time.Minute, 58 * time.Second, true},
-		"soon, for longer than that":      {http.StatusTooManyRequests, "1", time.Minute, time.Minute, false},
-		"later than can be counted":       {http.StatusTooManyRequests, "9223372036854775807", time.Minute, 0, false},
-		"in an hour, of what was created": {http.StatusCreated, "3600", time.Minute, 0, true},
+		"soon":                                  {http.StatusTooManyRequests, "1", time.Minute, 0, true},
+		"in an hour":                            {http.StatusTooManyRequests, "3600", time.Minute, 0, false},
+		"unavailable for an hour":               {http.StatusServiceUnavailable, "3600", time.Minute, 0, false},
+		"in an hour, without a timeout":         {http.StatusTooManyRequests, "3600", 0, 0, true},
+		"soon, for most of the timeout":         {http.StatusTooManyRequests, "1", time.Minute, 58 * time.Second, true},
+		"soon, for the whole timeout":           {http.StatusTooManyRequests, "1", time.Minute, time.Minute, false},
+		"in more seconds than a duration holds": {http.StatusTooManyRequests, "9223372036854775807", time.Minute, 0, false},
+		"in an hour, 201 Created":               {http.StatusCreated, "3600", time.Minute, 0, true},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			transport := bounded(func(*http.Request) *http.Response {
@@ -199,7 +199,7 @@ func TestRetryAfter(t *testing.T) {
 			}
 			header, err := ask(t, transport, "/api")
 			if err != nil || (header.Get("Retry-After") != "") != test.seen {
-				t.Errorf("%s: %v, header %v", name, err, header)
+				t.Errorf("%s: error %v, header %v", name, err, header)
 			}
 		})
 	}
@@ -224,23 +224,23 @@ func TestResponseWithoutEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		pause   time.Duration
 		patient bool
-		says    string
+		problem string
 	}{
-		"fast":                      {0, false, "sent more than 16 MiB"},
-		"slow":                      {time.Second, false, "no response within 1m0s"},
-		"slow, and somebody waits":  {time.Second, true, "no response within 1m0s"},
-		"a part within the timeout": {20 * time.Millisecond, true, "sent more than 16 MiB"},
+		"fast":                         {0, false, "sent more than 16 MiB"},
+		"slow":                         {time.Second, false, "no response within 1m0s"},
+		"slow, patient command":        {time.Second, true, "no response within 1m0s"},
+		"each part within the timeout": {20 * time.Millisecond, true, "sent more than 16 MiB"},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			transport := bounded(func(req *http.Request) *http.Response {
 				return response(http.StatusOK, endless{req, strings.Repeat("x", 512), test.pause})
 			})
 			transport.patient.Store(test.patient)
-			if _, err := ask(t, transport, "/api"); err == nil || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("%s: got %v", name, err)
+			if _, err := ask(t, transport, "/api"); err == nil || !strings.Contains(err.Error(), test.problem) {
+				t.Errorf("%s: error = %v", name, err)
 			}
 			if held := transport.held.Load(); held != 0 {
-				t.Errorf("%s: %d bytes are held", name, held)
+				t.Errorf("%s: %d bytes are still counted, want 0", name, held)
 			}
 		})
 	}
@@ -262,7 +262,7 @@ func TestManyValues(t *testing.T) {
 				_ = resp.Body.Close()
 			}
 			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%s, %s: %v", name, path, err)
+				t.Errorf("%s, %s: error = %v", name, path, err)
 			}
 		}
 	}
@@ -274,7 +274,7 @@ func TestJSONBounds(t *testing.T) {
 	var b jsonBounds
 	event := []byte(`{"a":"` + strings.Repeat(`[{,\"\\`, maxDepth) + `","b":[1,2]}` + "\n")
 	if what := b.exceeded(event[:10]) + b.exceeded(event[10:]); what != "" || b != (jsonBounds{}) {
-		t.Errorf("%q; %+v", what, b)
+		t.Errorf("exceeded = %q, bounds after the event = %+v, want none exceeded and a reset", what, b)
 	}
 }
 
@@ -296,7 +296,7 @@ func TestCompressedResponse(t *testing.T) {
 		err = resp.Body.Close()
 	}
 	if err == nil || !strings.Contains(err.Error(), "sent more than 16 MiB") {
-		t.Errorf("got %v", err)
+		t.Errorf("error = %v, want \"sent more than 16 MiB\"", err)
 	}
 }
 
@@ -309,11 +309,11 @@ func TestLongStreams(t *testing.T) {
 		path, piece string
 		ends        bool
 	}{
-		"a log that is followed":    {"/api/v1/namespaces/default/pods/foo-0/log?follow=true", text, false},
-		"a log behind a prefix":     {"/k8s/c/api/v1/namespaces/default/pods/foo-0/log", text, false},
-		"an object that is no pod":  {"/api/v1/namespaces/default/configmaps/log", text, true},
-		"many events":               {watch, strings.Repeat("x", 4<<10-1) + "\n", false},
-		"one event without any end": {watch, strings.Repeat("x", 4<<10), true},
+		"a followed log":        {"/api/v1/namespaces/default/pods/foo-0/log?follow=true", text, false},
+		"a log behind a prefix": {"/k8s/c/api/v1/namespaces/default/pods/foo-0/log", text, false},
+		"a ConfigMap named log": {"/api/v1/namespaces/default/configmaps/log", text, true},
+		"many events":           {watch, strings.Repeat("x", 4<<10-1) + "\n", false},
+		"one endless event":     {watch, strings.Repeat("x", 4<<10), true},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			transport := bounded(func(req *http.Request) *http.Response {
@@ -329,7 +329,7 @@ func TestLongStreams(t *testing.T) {
 				_ = resp.Body.Close()
 			}
 			if (err != nil) != test.ends {
-				t.Errorf("%s: got %v", name, err)
+				t.Errorf("%s: error = %v", name, err)
 			}
 		})
 	}
@@ -343,12 +343,12 @@ func TestRedirects(t *testing.T) {
 		code       int
 		followed   bool
 	}{
-		"to the same server":              {http.MethodGet, "http://server/openapi/v3/b", http.StatusMovedPermanently, true},
-		"to another port":                 {http.MethodGet, "http://server:81/api", http.StatusFound, false},
-		"to another host":                 {http.MethodGet, "http://other/api", http.StatusTemporaryRedirect, false},
-		"to another scheme":               {http.MethodGet, "https://server/api", http.StatusFound, false},
-		"of a write, as a write":          {http.MethodPatch, "http://server/b", http.StatusTemporaryRedirect, true},
-		"of a write, which would be lost": {http.MethodPatch, "http://server/b", http.StatusFound, false},
+		"to the same server":          {http.MethodGet, "http://server/openapi/v3/b", http.StatusMovedPermanently, true},
+		"to another port":             {http.MethodGet, "http://server:81/api", http.StatusFound, false},
+		"to another host":             {http.MethodGet, "http://other/api", http.StatusTemporaryRedirect, false},
+		"to another scheme":           {http.MethodGet, "https://server/api", http.StatusFound, false},
+		"a write that stays a write":  {http.MethodPatch, "http://server/b", http.StatusTemporaryRedirect, true},
+		"a write that becomes a read": {http.MethodPatch, "http://server/b", http.StatusFound, false},
 	} {
 		transport := bounded(func(req *http.Request) *http.Response {
 			if req.URL.Path == "/a" {
@@ -364,12 +364,12 @@ func TestRedirects(t *testing.T) {
 		}
 		resp, err := (&http.Client{Transport: transport}).Do(req)
 		if (err == nil) != test.followed {
-			t.Fatalf("%s: got %v", name, err)
+			t.Fatalf("%s: error = %v", name, err)
 		}
 		if err == nil {
 			_ = resp.Body.Close()
 		} else if bad, is := errors.AsType[*BadResponseError](err); !is || bad.Server != "server" {
-			t.Errorf("%s: got %v", name, err)
+			t.Errorf("%s: error = %v, want BadResponseError of the server", name, err)
 		}
 	}
 }
@@ -383,14 +383,14 @@ func TestFormats(t *testing.T) {
 		format, body string
 		want         string // the body, or "" if the response is rejected
 	}{
-		"JSON":           {http.StatusOK, "application/json; charset=utf-8", "{}", "{}"},
-		"JSON, as text":  {http.StatusOK, "text/plain; charset=utf-8", "{}", "{}"},
-		"protobuf":       {http.StatusOK, "application/vnd.kubernetes.protobuf", "k8s\x00", "k8s\x00"},
-		"no JSON":        {http.StatusOK, "application/json", "{", ""},
-		"text":           {http.StatusOK, "text/plain", "ok", ""},
-		"a page":         {http.StatusOK, "text/html", "<html>", ""},
-		"an error":       {http.StatusInternalServerError, "text/plain", "no", "no"},
-		"an error, page": {http.StatusBadGateway, "text/html", "<html>\n<p>", "a web page, Bad Gateway"},
+		"JSON":                   {http.StatusOK, "application/json; charset=utf-8", "{}", "{}"},
+		"JSON, as text":          {http.StatusOK, "text/plain; charset=utf-8", "{}", "{}"},
+		"protobuf":               {http.StatusOK, "application/vnd.kubernetes.protobuf", "k8s\x00", "k8s\x00"},
+		"invalid JSON":           {http.StatusOK, "application/json", "{", ""},
+		"text":                   {http.StatusOK, "text/plain", "ok", ""},
+		"a web page":             {http.StatusOK, "text/html", "<html>", ""},
+		"an error":               {http.StatusInternalServerError, "text/plain", "no", "no"},
+		"an error as a web page": {http.StatusBadGateway, "text/html", "<html>\n<p>", "a web page, Bad Gateway"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -403,13 +403,13 @@ func TestFormats(t *testing.T) {
 			resp, err := send(t, transport, "/api")
 			if err != nil {
 				if _, is := errors.AsType[*BadResponseError](err); !is || test.want != "" {
-					t.Errorf("got %v", err)
+					t.Errorf("unexpected error %v", err)
 				}
 				return
 			}
 			defer func() { _ = resp.Body.Close() }()
 			if body, err := io.ReadAll(resp.Body); err != nil || string(body) != test.want {
-				t.Errorf("got %q, %v", body, err)
+				t.Errorf("body = %q, error %v", body, err)
 			}
 		})
 	}
@@ -451,7 +451,7 @@ func TestObjectPath(t *testing.T) {
 }
 
 // The response to a create must have the name in the request body and the namespace in the path.
-func TestObjectOfACreate(t *testing.T) {
+func TestResponseToCreate(t *testing.T) {
 	t.Parallel()
 	for answer, refused := range map[string]bool{
 		`{"metadata":{"name":"b","namespace":"a"}}`:     false,
@@ -465,7 +465,7 @@ func TestObjectOfACreate(t *testing.T) {
 		}
 		resp := &http.Response{StatusCode: http.StatusCreated, Header: http.Header{"Content-Type": {"application/json"}}, Request: req}
 		if err := checkObject(resp, []byte(answer)); (err != nil) != refused {
-			t.Errorf("%s: got the error %v", answer, err)
+			t.Errorf("response %s: error = %v", answer, err)
 		}
 	}
 }

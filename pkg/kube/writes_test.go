@@ -41,7 +41,7 @@ func TestWriteWithoutAnAnswer(t *testing.T) {
 		{"an untrusted certificate", "https://server", func(conn net.Conn) {
 			_ = tls.Server(conn, certificate.TLS).Handshake()
 		}, false},
-		{"no TLS", "https://server", func(conn net.Conn) {
+		{"a server without TLS", "https://server", func(conn net.Conn) {
 			_, _ = conn.Read(make([]byte, 1<<14))
 			_, _ = conn.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
 		}, false},
@@ -54,11 +54,11 @@ func TestWriteWithoutAnAnswer(t *testing.T) {
 			read(conn)
 			_, _ = conn.Write([]byte("HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n\r\n"))
 		}, true},
-		{"an answer that was cut", "http://server", func(conn net.Conn) {
+		{"a truncated response", "http://server", func(conn net.Conn) {
 			read(conn)
 			_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n{"))
 		}, true},
-		{"an answer of something else", "http://server", func(conn net.Conn) {
+		{"a response that is not JSON", "http://server", func(conn net.Conn) {
 			read(conn)
 			_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n"))
 		}, false},
@@ -95,15 +95,15 @@ func TestInterruptible(t *testing.T) {
 	answered := errors.New("answered")
 	for what, test := range map[string]struct {
 		// takes is how long the command ignores the interrupt; write means that it waits for a response.
-		takes time.Duration
-		write bool
-		want  error
-		after time.Duration
-		told  bool
+		takes   time.Duration
+		write   bool
+		want    error
+		after   time.Duration
+		printed bool
 	}{
-		"it ends in time":          {takes: time.Millisecond, want: answered, after: time.Millisecond},
-		"it ignores the context":   {takes: time.Hour, want: context.Canceled, after: interruptGrace},
-		"a write that is answered": {takes: time.Minute, write: true, want: answered, after: time.Minute, told: true},
+		"the command ends in time":        {takes: time.Millisecond, want: answered, after: time.Millisecond},
+		"the command ignores the context": {takes: time.Hour, want: context.Canceled, after: interruptGrace},
+		"a write gets its response":       {takes: time.Minute, write: true, want: answered, after: time.Minute, printed: true},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
@@ -117,8 +117,8 @@ func TestInterruptible(t *testing.T) {
 				<-time.After(test.takes)
 				return answered
 			})
-			if took := time.Since(begun); !errors.Is(err, test.want) || took != test.after || (out.Len() > 0) != test.told {
-				t.Errorf("%s: %v after %v, and printed %q", what, err, took, out.String())
+			if took := time.Since(begun); !errors.Is(err, test.want) || took != test.after || (out.Len() > 0) != test.printed {
+				t.Errorf("%s: error %v after %v, printed %q", what, err, took, out.String())
 			}
 			<-time.After(test.takes)
 		})

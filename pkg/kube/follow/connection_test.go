@@ -13,15 +13,15 @@ import (
 // Short losses are not reported. After a reported loss, the return of the connection is reported, too.
 func TestConnectionIsBack(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		var told []time.Time
-		connection := &Connection{Changed: func(lost time.Time) { told = append(told, lost) }}
+		var reported []time.Time
+		connection := &Connection{Changed: func(lost time.Time) { reported = append(reported, lost) }}
 		away := apierrors.NewServiceUnavailable("away")
 		connection.note(away)
 		<-time.After(lossTold / 2)
 		connection.note(nil)
 		pass(2 * lossTold)
-		if told != nil {
-			t.Fatalf("a break of half of the time was told: %v", told)
+		if reported != nil {
+			t.Fatalf("a short loss was reported: %v", reported)
 		}
 		lost := time.Now()
 		connection.note(away)
@@ -29,8 +29,8 @@ func TestConnectionIsBack(t *testing.T) {
 		connection.note(away)
 		pass(lossTold)
 		connection.note(nil)
-		if want := []time.Time{lost, {}}; !slices.EqualFunc(told, want, time.Time.Equal) {
-			t.Errorf("told %v, want %v", told, want)
+		if want := []time.Time{lost, {}}; !slices.EqualFunc(reported, want, time.Time.Equal) {
+			t.Errorf("reported = %v, want %v", reported, want)
 		}
 	})
 }

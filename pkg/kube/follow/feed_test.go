@@ -64,11 +64,11 @@ func versions(t *testing.T, f *podFeed) map[string]string {
 	known := map[string]string{}
 	index, err := f.Index(t.Context())
 	if err != nil || len(index.Kinds) != len(index.Of) {
-		t.Fatalf("the index has %d of %v, %v", len(index.Of), index.Kinds, err)
+		t.Fatalf("index has %d owners and the kinds %v, error %v", len(index.Of), index.Kinds, err)
 	}
 	for uid, pods := range index.Of {
 		if len(pods) != 1 || pods[0].Name != string(uid) {
-			t.Errorf("of %s the index has %v", uid, pods)
+			t.Errorf("owner %s: index has %v, want the pod of this name", uid, pods)
 		}
 		known[pods[0].Name] = pods[0].ResourceVersion
 	}
@@ -76,7 +76,7 @@ func versions(t *testing.T, f *podFeed) map[string]string {
 }
 
 // A feed always has the same objects as a new list, however watches fail. It lists again only if a watch has expired.
-func TestFeedIsWhatAListSays(t *testing.T) {
+func TestFeedMatchesFreshList(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(25) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -129,14 +129,14 @@ func followForAWhile(t *testing.T, random *rand.Rand) {
 		}
 		got := versions(t, f)
 		if !maps.Equal(got, want) {
-			t.Fatalf("step %d: it knows %v, and there is %v", step, got, want)
+			t.Fatalf("step %d: feed has %v, server has %v", step, got, want)
 		}
 		if !maps.Equal(before, got) && !notified {
-			t.Fatalf("step %d: nobody was told that %v has become %v", step, before, got)
+			t.Fatalf("step %d: no notification that %v became %v", step, before, got)
 		}
 	}
 	if lists := len(s.Requests(apiserver.On("list", "pods"))); lists > 1+expired {
-		t.Errorf("%d lists, and %d watches expired", lists, expired)
+		t.Errorf("%d lists, want at most 1 besides the %d after expired watches", lists, expired)
 	}
 }
 
@@ -155,7 +155,7 @@ func changePod(s *apiserver.Server, name string, random *rand.Rand) {
 }
 
 // A feed polls if the user is allowed to list pods but not to watch them.
-func TestFeedThatMayNotWatchLists(t *testing.T) {
+func TestFeedPollsIfWatchIsForbidden(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := apiserver.New(t)
@@ -165,10 +165,10 @@ func TestFeedThatMayNotWatchLists(t *testing.T) {
 		s.Fail(apiserver.On("list", "pods"), apiserver.Fault{Err: errAway, Times: 1})
 		pass(3 * pollInterval)
 		if got := versions(t, f); len(got) != 1 {
-			t.Errorf("it knows %v", got)
+			t.Errorf("feed has %v, want 1 pod", got)
 		}
 		if index, err := f.Index(t.Context()); !index.Polled || err != nil {
-			t.Errorf("it says polled: %t, error: %v", index.Polled, err)
+			t.Errorf("Polled = %t, error %v, want true and no error", index.Polled, err)
 		}
 	})
 }
@@ -181,28 +181,28 @@ func TestFeedRecoversFromTheFirstFailure(t *testing.T) {
 		s.Fail(apiserver.On("list", "pods"), apiserver.Fault{Err: errAway, Times: 2})
 		f := run(t, s)
 		if _, err := f.Index(t.Context()); !apierrors.IsServiceUnavailable(err) {
-			t.Errorf("the error is %v", err)
+			t.Errorf("the first list fails: error = %v, want ServiceUnavailable", err)
 		}
 		pass(time.Minute)
 		if _, err := f.Index(t.Context()); err != nil {
-			t.Errorf("the error is still %v", err)
+			t.Errorf("a later list succeeds: error = %v", err)
 		}
 	})
 }
 
 // A subscriber gets the UIDs of each changed object and its owner, so it can ignore changes of other objects.
 // After a list or an error, it gets no UIDs.
-func TestSubscribersAreToldWhatMatters(t *testing.T) {
+func TestSubscribersGetChangedUIDs(t *testing.T) {
 	t.Parallel()
 	f := New(func(pod *corev1.Pod) (*corev1.Pod, Reference) {
 		pod.Annotations = nil
 		return pod, Reference{UID: "owner-of-" + types.UID(pod.Name)}
 	})
-	told := map[types.UID]int{}
+	notified := map[types.UID]int{}
 	for _, uid := range []types.UID{"a-0", "b-0", "owner-of-b"} {
 		f.Subscribe(uid, func(about ...types.UID) {
 			if len(about) == 0 || slices.Contains(about, uid) {
-				told[uid]++
+				notified[uid]++
 			}
 		})
 	}
@@ -219,30 +219,30 @@ func TestSubscribersAreToldWhatMatters(t *testing.T) {
 		{func() { f.Refuse(nil) }, 4, 3},
 	} {
 		step.change()
-		if told["a-0"] != step.a || told["b-0"] != step.b || told["owner-of-b"] != step.b {
-			t.Errorf("they were told %v, want %d and %d", told, step.a, step.b)
+		if notified["a-0"] != step.a || notified["b-0"] != step.b || notified["owner-of-b"] != step.b {
+			t.Errorf("notifications = %v, want %d about a and %d about b", notified, step.a, step.b)
 		}
 	}
 	if pod.Annotations != nil {
-		t.Error("a change is not trimmed")
+		t.Error("the changed pod still has annotations, want it trimmed")
 	}
 }
 
 // A failed feed returns its error to readers. Readers of a feed that has not synced wait until their context ends.
-func TestFeedThatIsNotKnown(t *testing.T) {
+func TestIndexOfUnknownFeed(t *testing.T) {
 	t.Parallel()
 	f := newFeed()
 	f.Refuse(errOdd)
 	if _, err := f.Index(t.Context()); !errors.Is(err, errOdd) {
-		t.Error(err)
+		t.Errorf("a failed feed: error = %v, want errOdd", err)
 	}
 	if !f.Known() {
-		t.Error("a feed that has failed is not known")
+		t.Error("a failed feed: Known() = false, want true")
 	}
 	ctx, stop := context.WithCancelCause(t.Context())
 	stop(errOdd)
 	if index, err := newFeed().Index(ctx); !errors.Is(err, errOdd) || len(index.Of) > 0 {
-		t.Error(index, err)
+		t.Errorf("a feed that has not synced: index %v, error %v, want errOdd", index, err)
 	}
 }
 
@@ -254,34 +254,34 @@ func TestKnownOnceReported(t *testing.T) {
 		"error":   func(f *podFeed) { f.Refuse(errOdd); f.Refuse(errOdd) },
 	} {
 		f := newFeed()
-		told := 0
+		notified := 0
 		f.Subscribe(t, func(...types.UID) {
-			if told++; !f.Known() {
-				t.Errorf("%s: told before they are known", name)
+			if notified++; !f.Known() {
+				t.Errorf("%s: notified before the feed is known", name)
 			}
 		})
 		learn(f)
-		if told == 0 {
-			t.Errorf("%s: nobody is told", name)
+		if notified == 0 {
+			t.Errorf("%s: no notification", name)
 		}
 	}
 }
 
 // If the user is not allowed to list pods, or loses this permission, a feed returns the error and does not list again.
-func TestFeedThatMayNotList(t *testing.T) {
+func TestFeedEndsIfListIsForbidden(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]struct {
 		script script
 		lists  int
 	}{
-		"from the first": {script{lists: []error{errForbidden}}, 1},
-		"any more":       {script{lists: []error{nil, nil, errAway, errForbidden}, watches: []watched{refuses(errForbidden)}}, 4},
+		"from the start":        {script{lists: []error{errForbidden}}, 1},
+		"permission lost later": {script{lists: []error{nil, nil, errAway, errForbidden}, watches: []watched{refuses(errForbidden)}}, 4},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			f := newFeed()
 			f.Run(t.Context(), test.script.source(), metav1.ListOptions{}, nil)
 			if _, err := f.Index(t.Context()); !apierrors.IsForbidden(err) || test.script.listed != test.lists {
-				t.Errorf("%s: %v after %d lists", what, err, test.script.listed)
+				t.Errorf("%s: error %v after %d lists", what, err, test.script.listed)
 			}
 		})
 	}

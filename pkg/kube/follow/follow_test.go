@@ -34,7 +34,7 @@ var (
 
 // Transient recognizes errors after which a request is repeated. permanent recognizes errors after
 // which a watch is not resumed.
-func TestWhichErrorsPass(t *testing.T) {
+func TestTransientAndPermanentErrors(t *testing.T) {
 	t.Parallel()
 	status := func(code int32) error { return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code}} }
 	request := func(err error) error { return &url.Error{Op: "Get", URL: "https://server", Err: err} }
@@ -61,10 +61,10 @@ func TestWhichErrorsPass(t *testing.T) {
 		{context.Canceled, false, false},
 	} {
 		if got := Transient(test.err); got != test.transient {
-			t.Errorf("%v is transient: %t", test.err, got)
+			t.Errorf("Transient(%v) = %t", test.err, got)
 		}
 		if got := permanent(test.err); got != test.permanent {
-			t.Errorf("%v is permanent: %t", test.err, got)
+			t.Errorf("permanent(%v) = %t", test.err, got)
 		}
 	}
 }
@@ -77,13 +77,13 @@ func TestList(t *testing.T) {
 	pods := serves(&corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}, Items: []corev1.Pod{*aPod("a", 0), *aPod("b", 0)}})
 	items, version, err := list[*corev1.Pod](t.Context(), pods, metav1.ListOptions{})
 	if err != nil || version != "7" || len(items) != 2 || items[0].Name != "a" || items[1].Name != "b" {
-		t.Errorf("%v, %s, %v", items, version, err)
+		t.Errorf("items %v, resourceVersion %s, error %v", items, version, err)
 	}
 	if _, _, err := list[*corev1.Node](t.Context(), pods, metav1.ListOptions{}); err == nil || err.Error() != "read a list: it has a *v1.Pod" {
-		t.Error(err)
+		t.Errorf("pods read as nodes: error = %v", err)
 	}
 	if _, _, err := list[*corev1.Pod](t.Context(), serves(aPod("a", 0)), metav1.ListOptions{}); err == nil {
-		t.Error("a pod is a list")
+		t.Error("a pod is accepted as a list")
 	}
 }
 
@@ -158,21 +158,21 @@ func TestObjectsEnds(t *testing.T) {
 		lists, watches  int
 		ends            bool
 	}{
-		{"it has seen enough", script{}, yes, no, nil, 1, 0, true},
-		{"what is there is odd", script{}, fails, no, errOdd, 1, 0, true},
-		{"it has seen enough, and that is odd", script{}, both, no, errOdd, 1, 0, true},
+		{"Listed is done", script{}, yes, no, nil, 1, 0, true},
+		{"Listed fails", script{}, fails, no, errOdd, 1, 0, true},
+		{"Listed is done, and fails", script{}, both, no, errOdd, 1, 0, true},
 		{"nothing changes", script{}, no, yes, nil, 1, 1, false},
-		{"a change is enough", script{watches: []watched{sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 1, 1, true},
-		{"a change is odd", script{watches: []watched{sends(event(watch.Added, aPod("a", 0)))}}, no, fails, errOdd, 1, 1, true},
-		{"a change is enough, and odd", script{watches: []watched{sends(event(watch.Added, aPod("a", 0)))}}, no, both, errOdd, 1, 1, true},
-		{"a change of something else", script{watches: []watched{sends(event(watch.Added, &corev1.Node{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "2"}}), event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 1, 1, true},
-		{"no right to list", script{lists: []error{errForbidden}}, no, no, errForbidden, 1, 0, true},
+		{"Changed is done", script{watches: []watched{sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 1, 1, true},
+		{"Changed fails", script{watches: []watched{sends(event(watch.Added, aPod("a", 0)))}}, no, fails, errOdd, 1, 1, true},
+		{"Changed is done, and fails", script{watches: []watched{sends(event(watch.Added, aPod("a", 0)))}}, no, both, errOdd, 1, 1, true},
+		{"a change of another type", script{watches: []watched{sends(event(watch.Added, &corev1.Node{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "2"}}), event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 1, 1, true},
+		{"list forbidden", script{lists: []error{errForbidden}}, no, no, errForbidden, 1, 0, true},
 		{"the first list fails", script{lists: []error{errAway}}, no, no, errAway, 1, 0, true},
-		{"no right to watch", script{watches: []watched{refuses(errForbidden)}}, no, no, errForbidden, 1, 1, true},
-		{"the watch has expired", script{watches: []watched{refuses(errExpired), sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 2, 2, true},
-		{"the watch expires", script{watches: []watched{sends(status(errExpired)), sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 2, 2, true},
-		{"a list fails after that", script{lists: []error{nil, errAway, errAway}, watches: []watched{refuses(errExpired), sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 4, 2, true},
-		{"no right to list after that", script{lists: []error{nil, errForbidden}, watches: []watched{refuses(errExpired)}}, no, no, errForbidden, 2, 1, true},
+		{"watch forbidden", script{watches: []watched{refuses(errForbidden)}}, no, no, errForbidden, 1, 1, true},
+		{"watch refused: expired", script{watches: []watched{refuses(errExpired), sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 2, 2, true},
+		{"an open watch expires", script{watches: []watched{sends(status(errExpired)), sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 2, 2, true},
+		{"a relist fails twice", script{lists: []error{nil, errAway, errAway}, watches: []watched{refuses(errExpired), sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 4, 2, true},
+		{"a relist is forbidden", script{lists: []error{nil, errForbidden}, watches: []watched{refuses(errExpired)}}, no, no, errForbidden, 2, 1, true},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())
@@ -186,12 +186,12 @@ func TestObjectsEnds(t *testing.T) {
 			}()
 			pass(10 * time.Second)
 			if ended != test.ends || !errors.Is(err, test.want) || test.script.listed != test.lists || test.script.watched != test.watches {
-				t.Errorf("%s: it has ended: %t, %v, after %d lists and %d watches", test.what, ended, err, test.script.listed, test.script.watched)
+				t.Errorf("%s: Objects ended = %t, error %v, after %d lists and %d watches", test.what, ended, err, test.script.listed, test.script.watched)
 			}
 			stopped := errors.New("somebody has stopped it")
 			stop(stopped)
 			if synctest.Wait(); !ended || !test.ends && !errors.Is(err, stopped) {
-				t.Errorf("%s: in the end it has ended: %t, %v", test.what, ended, err)
+				t.Errorf("%s: after the context was canceled: Objects ended = %t, error %v", test.what, ended, err)
 			}
 		})
 	}
@@ -214,7 +214,7 @@ func TestObjectsPauses(t *testing.T) {
 			defer stop()
 			err := Objects(ctx, test.script.source(), metav1.ListOptions{}, nil, Handler[*corev1.Pod]{Listed: func([]*corev1.Pod) (bool, error) { return false, nil }})
 			if !errors.Is(err, errOdd) || test.script.listed != test.lists {
-				t.Errorf("%s: %v after %d lists", test.what, err, test.script.listed)
+				t.Errorf("%s: error %v after %d lists", test.what, err, test.script.listed)
 			}
 		})
 	}
@@ -222,7 +222,7 @@ func TestObjectsPauses(t *testing.T) {
 
 // Any response except a transient error shows that the server can be reached. A transient error means that the
 // connection is lost. For the first list, Objects only returns the error.
-func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
+func TestObjectsReportLostConnection(t *testing.T) {
 	t.Parallel()
 	away := slices.Repeat([]error{errAway}, 5)
 	expires := []watched{refuses(errExpired)}
@@ -238,21 +238,21 @@ func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 	}{
 		{"the first list", true, script{}, []bool{true, false}},
 		{"a first list that fails", false, script{lists: []error{errAway}}, nil},
-		{"a first list that is refused", true, script{lists: []error{errForbidden}}, []bool{true}},
-		{"a list that is tried again", false, script{lists: slices.Concat([]error{nil}, away), watches: expires}, []bool{true, false}},
-		{"a list that is refused in the end", false, script{lists: slices.Concat([]error{nil}, away, []error{errForbidden}), watches: expires}, []bool{true, false}},
+		{"a first list that is forbidden", true, script{lists: []error{errForbidden}}, []bool{true}},
+		{"a list that is retried", false, script{lists: slices.Concat([]error{nil}, away), watches: expires}, []bool{true, false}},
+		{"a retried list, then forbidden", false, script{lists: slices.Concat([]error{nil}, away, []error{errForbidden}), watches: expires}, []bool{true, false}},
 		{"a watch that ends", false, endsThen(nil), nil},
 		{"a watch of a type that is gone", false, endsThen(apierrors.NewNotFound(corev1.Resource("pods"), "")), nil},
-		{"a watch that is not allowed any more", false, endsThen(errForbidden), nil},
-		{"a watch that is too old", false, endsThen(errExpired), nil},
+		{"a watch that becomes forbidden", false, endsThen(errForbidden), nil},
+		{"a watch that has expired", false, endsThen(errExpired), nil},
 		{"a watch of a server that is starting", false, endsThen(errAway), []bool{true, false}},
 		{"a watch without a connection", false, endsThen(&url.Error{Op: "Get", URL: "https://server", Err: errors.New("connection refused")}), []bool{true, false}},
 		// A canceled request does not show that the connection is back.
-		{"a watch of a program that ends", false, endsThen(context.Canceled), []bool{true, false}},
+		{"a watch that is canceled", false, endsThen(context.Canceled), []bool{true, false}},
 	} {
 		bubble.Test(t, func(t *testing.T) {
-			var told []bool
-			connection := &Connection{Changed: func(lost time.Time) { told = append(told, !lost.IsZero()) }}
+			var reported []bool
+			connection := &Connection{Changed: func(lost time.Time) { reported = append(reported, !lost.IsZero()) }}
 			if test.lost {
 				connection.note(errAway)
 				pass(2 * lossTold)
@@ -262,8 +262,8 @@ func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 					Listed: func([]*corev1.Pod) (bool, error) { return false, nil },
 				})
 			}()
-			if pass(time.Minute); !slices.Equal(told, test.want) {
-				t.Errorf("%s: it is told to be lost: %v, want %v", test.what, told, test.want)
+			if pass(time.Minute); !slices.Equal(reported, test.want) {
+				t.Errorf("%s: reported losses = %v, want %v", test.what, reported, test.want)
 			}
 		})
 	}
@@ -307,11 +307,11 @@ func TestObjectsOfAnyType(t *testing.T) {
 		}
 		synctest.Wait()
 		if want := []string{"a", "a false", "a true"}; !slices.Equal(seen, want) {
-			t.Errorf("it has seen %q, want %q", seen, want)
+			t.Errorf("seen = %q, want %q", seen, want)
 		}
 		for _, r := range s.Requests(apiserver.On("list|watch", "pods")) {
 			if query := r.Query; query.Get("fieldSelector") != "metadata.name=a" || query.Get("labelSelector") != "app!=web" {
-				t.Errorf("%s selects with %v", r, query)
+				t.Errorf("%s has the wrong selectors: %v", r, query)
 			}
 		}
 	})

@@ -18,6 +18,6 @@ func TestCountChanges(t *testing.T) {
 	b.Reset()
 	changes[1].Namespace = "b"
 	if err := CountChanges(&b, changes); err != nil || !strings.HasPrefix(b.String(), "NAMESPACE   NAME") {
-		t.Errorf("the table is\n%s (%v)", b.String(), err)
+		t.Errorf("no namespace column in the table\n%s(error %v)", b.String(), err)
 	}
 }

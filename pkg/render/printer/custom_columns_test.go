@@ -33,7 +33,7 @@ func TestCustomColumns(t *testing.T) {
 	golden(t, "custom-columns", b.String())
 	for _, spec := range []string{"", "NAME", "NAME:", "NAME:{.a", "NAME:.a}", "A:.a,B", "A:{.a}{.b}", "A:.a["} {
 		if _, err := ParseCustomColumns(spec); err == nil {
-			t.Errorf("%q was read", spec)
+			t.Errorf("ParseCustomColumns(%q) succeeds, want an error", spec)
 		}
 	}
 }

@@ -16,13 +16,13 @@ func TestDiffYAML(t *testing.T) {
 		from, to map[string]any
 		want     string
 	}{
-		"equal":       {object("web:1", "x"), object("web:1", "x"), ""},
-		"in between":  {object("web:1", "x"), object("web:2", "x"), "--- x\n+++ y\n@@ -1,7 +1,7 @@\n a: \"1\"\n b: \"2\"\n c: \"3\"\n-image: web:1\n+image: web:2\n l: \"4\"\n m: \"5\"\n \"n\": \"6\"\n"},
-		"for a shell": {object("web:1", "x"), object("web:1", "\u202ex"), "--- x\n+++ y\n@@ -5,4 +5,4 @@\n l: \"4\"\n m: \"5\"\n \"n\": \"6\"\n-name: x\n+name: \\u202ex\n"},
+		"equal":      {object("web:1", "x"), object("web:1", "x"), ""},
+		"one change": {object("web:1", "x"), object("web:2", "x"), "--- x\n+++ y\n@@ -1,7 +1,7 @@\n a: \"1\"\n b: \"2\"\n c: \"3\"\n-image: web:1\n+image: web:2\n l: \"4\"\n m: \"5\"\n \"n\": \"6\"\n"},
+		"escaped":    {object("web:1", "x"), object("web:1", "\u202ex"), "--- x\n+++ y\n@@ -5,4 +5,4 @@\n l: \"4\"\n m: \"5\"\n \"n\": \"6\"\n-name: x\n+name: \\u202ex\n"},
 	} {
 		var out strings.Builder
 		if err := DiffYAML(&out, "x", "y", row.from, row.to); err != nil || out.String() != row.want {
-			t.Errorf("%s: %v,\n%s\nwant\n%s", name, err, out.String(), row.want)
+			t.Errorf("%s: error %v, diff\n%s\nwant\n%s", name, err, out.String(), row.want)
 		}
 	}
 }
@@ -37,7 +37,7 @@ func TestDiffOfManyLines(t *testing.T) {
 	}
 	var out strings.Builder
 	if err := DiffYAML(&out, "x", "y", from, to); err != nil || strings.Count(out.String(), "\n+\"") != 10_000 {
-		t.Errorf("%v, %d bytes", err, out.Len())
+		t.Errorf("error %v, diff of %d bytes, want 10,000 added lines", err, out.Len())
 	}
 }
 
@@ -55,6 +55,6 @@ func TestHistoryTable(t *testing.T) {
 8          <unknown>   ci\x1b[2J   <none>
 `
 	if err != nil || out.String() != want {
-		t.Errorf("%v,\n%s\nwant\n%s", err, out.String(), want)
+		t.Errorf("error %v, table\n%s\nwant\n%s", err, out.String(), want)
 	}
 }

@@ -98,7 +98,7 @@ func hostileReports() []status.Report {
 // ours matches colors, which are the only escape sequences that printers write.
 var ours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
+func TestAllOutputIsEscaped(t *testing.T) {
 	t.Parallel()
 	prints := map[string]func(w io.Writer) error{}
 	say := func(text string) func(io.Writer) error {
@@ -154,7 +154,7 @@ func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
 	}
 	columns, err := ParseCustomColumns(hostile + ":.metadata.name,ALL:.")
 	if err == nil {
-		t.Error("a path that is none is one")
+		t.Error("ParseCustomColumns accepts the invalid path \".\"")
 	}
 	if columns, err = ParseCustomColumns(hostile + ":.metadata.name,ALL:.metadata"); err != nil {
 		t.Fatal(err)
@@ -190,11 +190,11 @@ func TestLongTextsAreCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(w.String(), "…") {
-			t.Errorf("the %s does not say that something is cut", what)
+			t.Errorf("the %s does not mark the cut with …", what)
 		}
 		for line := range strings.Lines(w.String()) {
 			if len(line) > 8192 {
-				t.Errorf("the %s has a line of %d bytes", what, len(line))
+				t.Errorf("the %s has a line of %d bytes, want at most 8192", what, len(line))
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func TestDescribeAnyKind(t *testing.T) {
 	object["spec"] = "what"
 	w.Reset()
 	if err := Describe(&w, d, now); err != nil || !strings.Contains(w.String(), "Spec:  what\n") {
-		t.Errorf("a spec that is none (%v):\n%s", err, w.String())
+		t.Errorf("a spec that is a string: error %v, output\n%s", err, w.String())
 	}
 }
 
@@ -61,7 +61,7 @@ func TestLabel(t *testing.T) {
 		"app.kubernetes.io/name": "app.kubernetes.io/name", "snake_case": "snake_case", "HTTP": "HTTP", "über": "Über",
 	} {
 		if got := label(field); got != want {
-			t.Errorf("%q is labeled %q, want %q", field, got, want)
+			t.Errorf("label(%q) = %q, want %q", field, got, want)
 		}
 	}
 }

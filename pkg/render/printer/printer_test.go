@@ -41,7 +41,7 @@ func golden(t *testing.T, name, got string) {
 	}
 	for line := range strings.Lines(got) {
 		if strings.TrimRight(line, "\n") != strings.TrimRight(line, " \n") {
-			t.Errorf("blanks at the end of %q", line)
+			t.Errorf("trailing spaces in line %q", line)
 		}
 	}
 }

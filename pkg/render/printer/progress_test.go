@@ -88,7 +88,7 @@ func TestProgress(t *testing.T) {
 	wide := Progress{Goal: "ready"}
 	wide.See(status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: "up"}, Verdict: status.Failed, Reason: "配置文件不存在\x1b[2J：/etc/应用/设置.yaml"}, false, time.Time{}, at(0))
 	if bar := wide.Frame(40, Style{}, at(9))[0]; ansi.StringWidth(bar) > 40 || ansi.StringWidth(bar) < 39 || strings.Contains(bar, "\x1b") {
-		t.Errorf("the bar is %q, %d wide", bar, ansi.StringWidth(bar))
+		t.Errorf("bar = %q, %d columns wide, want 39 or 40, and no escape sequence", bar, ansi.StringWidth(bar))
 	}
 }
 
@@ -97,7 +97,7 @@ func TestProgress(t *testing.T) {
 func TestLinesOfACrashLoop(t *testing.T) {
 	t.Parallel()
 	var p Progress
-	var said []string
+	var printed []string
 	see := func(seconds int, generation int64, r status.Report) {
 		now := now.Add(time.Duration(seconds) * time.Second)
 		r.Metadata = status.Metadata{Type: "imoocpod", Name: "foo", Generation: generation}
@@ -108,7 +108,7 @@ func TestLinesOfACrashLoop(t *testing.T) {
 		p.See(r, false, givesUp, now)
 		for range 3 {
 			if line, again := p.Line(now); line != "" {
-				said = append(said, fmt.Sprintf("%2ds %s", seconds, line))
+				printed = append(printed, fmt.Sprintf("%2ds %s", seconds, line))
 			} else if again > 0 {
 				now = now.Add(again)
 			}
@@ -133,13 +133,13 @@ func TestLinesOfACrashLoop(t *testing.T) {
 		"300s imoocpod/foo: progressing: 0 of 1 pods ready",
 		"310s imoocpod/foo: failed, gives up in 20s: main crashes: no restart yet",
 	}
-	if !slices.Equal(said, want) {
-		t.Errorf("it tells\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
+	if !slices.Equal(printed, want) {
+		t.Errorf("lines\n%s\nwant\n%s", strings.Join(printed, "\n"), strings.Join(want, "\n"))
 	}
 }
 
 // A line that is delayed by the rate limit shows the newest state when it is printed.
-func TestLineTellsTheNewest(t *testing.T) {
+func TestLineShowsNewestState(t *testing.T) {
 	t.Parallel()
 	var p Progress
 	see := func(ready int32, at time.Duration) (string, time.Duration) {
@@ -166,14 +166,14 @@ func TestLineTellsTheNewest(t *testing.T) {
 }
 
 // The frame of a failed object shows the time until the wait gives up.
-func TestFrameGivesUp(t *testing.T) {
+func TestFrameShowsTimeToGiveUp(t *testing.T) {
 	t.Parallel()
 	failed := status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: "foo"}, Verdict: status.Failed, Reason: "it crashes"}
 	var p Progress
 	p.See(failed, false, now.Add(20*time.Second), now)
 	for after, want := range map[time.Duration]string{0: "0s  imoocpod/foo: failed, gives up in 20s: it crashes", 4 * time.Second: "4s  imoocpod/foo: failed, gives up in 16s: it crashes", time.Minute: "60s  imoocpod/foo: failed, gives up in 0s: it crashes"} {
 		if got := p.Frame(200, Style{}, now.Add(after)); !slices.Equal(got, []string{want}) {
-			t.Errorf("after %s: %q, want %q", after, got, want)
+			t.Errorf("after %s: frame %q, want %q", after, got, want)
 		}
 	}
 }
@@ -185,20 +185,20 @@ func TestSummary(t *testing.T) {
 		done []bool
 		want string
 	}{
-		"nothing was seen":        {"ready", nil, ""},
-		"one is ready":            {"ready", []bool{true}, "imoocpod/0: ready: 1 of 1 pods ready, took 5s"},
-		"two are ready":           {"ready", []bool{true, true}, "2 of 2 objects are ready, took 5s"},
-		"one of two is not ready": {"ready", []bool{true, false}, ""},
-		"it is gone":              {"gone", []bool{true}, "imoocpod/0: gone, took 5s"},
-		"two are gone":            {"gone", []bool{true, true}, "2 of 2 objects are gone, took 5s"},
-		"it has a condition":      {"Available", []bool{true}, ""},
+		"nothing was seen":         {"ready", nil, ""},
+		"one is ready":             {"ready", []bool{true}, "imoocpod/0: ready: 1 of 1 pods ready, took 5s"},
+		"two are ready":            {"ready", []bool{true, true}, "2 of 2 objects are ready, took 5s"},
+		"one of two is not ready":  {"ready", []bool{true, false}, ""},
+		"one is gone":              {"gone", []bool{true}, "imoocpod/0: gone, took 5s"},
+		"two are gone":             {"gone", []bool{true, true}, "2 of 2 objects are gone, took 5s"},
+		"a goal without a summary": {"Available", []bool{true}, ""},
 	} {
 		p := Progress{Goal: test.goal}
 		for i, done := range test.done {
 			p.See(waitedFor(fmt.Sprint(i), status.Ready, 1, 1, 1), done, time.Time{}, now)
 		}
 		if got := p.Summary(now.Add(5 * time.Second)); got != test.want {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
+			t.Errorf("%s: summary %q, want %q", name, got, test.want)
 		}
 	}
 }
@@ -209,10 +209,10 @@ func TestWorst(t *testing.T) {
 		verdicts []status.Verdict
 		want     string
 	}{
-		"the worst verdict":                {[]status.Verdict{status.Progressing, status.Failed, status.Progressing}, "1"},
-		"of those alike the last":          {[]status.Verdict{status.Progressing, status.Progressing, status.Progressing}, "2"},
-		"none but the last is done":        {[]status.Verdict{status.Progressing, status.Progressing, status.Ready}, "0"},
-		"the last is alike, not the first": {[]status.Verdict{status.Ready, status.Progressing, status.Progressing}, "2"},
+		"the worst verdict":                         {[]status.Verdict{status.Progressing, status.Failed, status.Progressing}, "1"},
+		"equal verdicts: the last":                  {[]status.Verdict{status.Progressing, status.Progressing, status.Progressing}, "2"},
+		"the last is done: the first of the others": {[]status.Verdict{status.Progressing, status.Progressing, status.Ready}, "0"},
+		"the first is done: the last of the others": {[]status.Verdict{status.Ready, status.Progressing, status.Progressing}, "2"},
 	} {
 		for range 20 { // the order of a map is random
 			p := Progress{Goal: "ready"}
@@ -220,7 +220,7 @@ func TestWorst(t *testing.T) {
 				p.See(status.Report{Metadata: status.Metadata{Name: fmt.Sprint(i)}, Verdict: verdict}, verdict == status.Ready, time.Time{}, now)
 			}
 			if got := p.worst(); !strings.HasSuffix(got.Name, test.want) {
-				t.Fatalf("%s: %s, want %s", name, got.Name, test.want)
+				t.Fatalf("%s: worst object %s, want %s", name, got.Name, test.want)
 			}
 		}
 	}

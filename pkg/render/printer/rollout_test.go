@@ -22,19 +22,19 @@ func TestRollout(t *testing.T) {
 		want       string
 	}
 	for name, looks := range map[string][]look{
-		"ready when it is seen first: nothing to tell": {{0, status.Ready, 1, 3, ""}, {5, status.Ready, 1, 3, ""}},
-		"seen to become ready": {
+		"ready at first sight: no text": {{0, status.Ready, 1, 3, ""}, {5, status.Ready, 1, 3, ""}},
+		"becomes ready": {
 			{0, status.Progressing, 1, 0, "0s"}, {0.5, status.Progressing, 1, 2, "0s"},
 			{1, status.Progressing, 1, 2, "1s  2.0/s"}, {4, status.Progressing, 1, 6, "4s  1.5/s"},
 			{5, status.Ready, 1, 8, "took 5s"}, {60, status.Ready, 1, 8, "took 5s"},
 		},
-		"no pod more is no rate, and fewer are none": {
+		"no rate without additional ready pods": {
 			{0, status.Progressing, 1, 4, "0s"}, {2, status.Progressing, 1, 4, "2s"}, {3, status.Progressing, 1, 3, "3s"},
 		},
-		"changed while it is under way: from the beginning": {
+		"changed during the rollout: the time restarts": {
 			{0, status.Progressing, 1, 2, "0s"}, {9, status.Progressing, 2, 4, "0s"}, {11, status.Progressing, 2, 6, "2s  1.0/s"},
 		},
-		"not ready any more: from the beginning": {
+		"not ready again: the time restarts": {
 			{0, status.Ready, 1, 3, ""}, {9, status.Progressing, 1, 2, "0s"}, {12, status.Ready, 1, 3, "took 3s"},
 		},
 	} {
@@ -43,7 +43,7 @@ func TestRollout(t *testing.T) {
 			now := now.Add(time.Duration(l.seconds * float64(time.Second)))
 			r := status.Report{Verdict: l.verdict, Metadata: status.Metadata{Generation: l.generation}, Replicas: status.Replicas{Ready: l.ready}}
 			if o = o.see(r, now); o.text(now) != l.want {
-				t.Errorf("%s: after %v s: %q, want %q", name, l.seconds, o.text(now), l.want)
+				t.Errorf("%s: after %v s: text %q, want %q", name, l.seconds, o.text(now), l.want)
 			}
 		}
 	}
@@ -63,10 +63,10 @@ func TestRolloutBeganWithTheLastChange(t *testing.T) {
 		report status.Report
 		want   string
 	}{
-		"nobody knows when":         {status.Report{}, "0s"},
+		"unknown time":              {status.Report{}, "0s"},
 		"the spec was written":      {status.Report{Reconciler: write(time.Minute)}, "60s"},
-		"by a clock that is ahead":  {status.Report{Reconciler: write(-time.Minute)}, "0s"},
-		"not ready since":           {status.Report{Conditions: []metav1.Condition{condition("Ready", metav1.ConditionFalse, time.Minute)}}, "60s"},
+		"written in the future":     {status.Report{Reconciler: write(-time.Minute)}, "0s"},
+		"not ready, never written":  {status.Report{Conditions: []metav1.Condition{condition("Ready", metav1.ConditionFalse, time.Minute)}}, "60s"},
 		"not ready, after a write":  {status.Report{Reconciler: write(time.Hour), Conditions: []metav1.Condition{condition("Ready", metav1.ConditionFalse, time.Minute)}}, "60s"},
 		"not ready, before a write": {status.Report{Reconciler: write(time.Minute), Conditions: []metav1.Condition{condition("Ready", metav1.ConditionFalse, time.Hour)}}, "60s"},
 		"a condition that is true":  {status.Report{Reconciler: write(time.Minute), Conditions: []metav1.Condition{condition("Ready", metav1.ConditionTrue, time.Second)}}, "60s"},
@@ -74,7 +74,7 @@ func TestRolloutBeganWithTheLastChange(t *testing.T) {
 	} {
 		test.report.Verdict = status.Progressing
 		if got := (rollout{}).see(test.report, now).text(now); got != test.want {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
+			t.Errorf("%s: text %q, want %q", name, got, test.want)
 		}
 	}
 }
@@ -95,16 +95,16 @@ func TestReadyNow(t *testing.T) {
 		pods     []problem.Pod
 		want     int32
 	}{
-		"the pods are ahead":              {status.Progressing, status.Replicas{Current: 2, Ready: 0}, pods(true, true, false), 2},
-		"as many as the status says":      {status.Progressing, status.Replicas{Current: 2, Ready: 0}, pods(true, false), 1},
-		"more are ready than it has":      {status.Progressing, status.Replicas{Current: 1, Ready: 3}, pods(true, true), 3},
-		"not all pods are seen":           {status.Progressing, status.Replicas{Current: 3, Ready: 1}, pods(true, true), 1},
-		"no pod is seen":                  {status.Progressing, status.Replicas{Ready: 2}, nil, 2},
-		"it is ready: as it says":         {status.Ready, status.Replicas{Current: 2, Ready: 2}, pods(true, false), 2},
-		"it is ready, with pods to spare": {status.Ready, status.Replicas{Current: 1, Ready: 1}, pods(true, true), 1},
+		"the pods are ahead":                {status.Progressing, status.Replicas{Current: 2, Ready: 0}, pods(true, true, false), 2},
+		"the pods match the current count":  {status.Progressing, status.Replicas{Current: 2, Ready: 0}, pods(true, false), 1},
+		"the status counts more ready pods": {status.Progressing, status.Replicas{Current: 1, Ready: 3}, pods(true, true), 3},
+		"not all pods are seen":             {status.Progressing, status.Replicas{Current: 3, Ready: 1}, pods(true, true), 1},
+		"no pod is seen":                    {status.Progressing, status.Replicas{Ready: 2}, nil, 2},
+		"ready: the status counts":          {status.Ready, status.Replicas{Current: 2, Ready: 2}, pods(true, false), 2},
+		"ready, with surplus pods":          {status.Ready, status.Replicas{Current: 1, Ready: 1}, pods(true, true), 1},
 	} {
 		if got := readyNow(status.Report{Verdict: test.verdict, Replicas: test.replicas, Pods: test.pods}); got != test.want {
-			t.Errorf("%s: %d, want %d", name, got, test.want)
+			t.Errorf("%s: readyNow = %d, want %d", name, got, test.want)
 		}
 	}
 }

@@ -178,7 +178,7 @@ func TestScreen(t *testing.T) {
 			lines := screen.Frame(width, height, style, screenTime())
 			fmt.Fprintf(&b, "%s %d x %d %+v\n%s\n", strings.Repeat("=", 8), width, height, style, strings.Join(lines, "\n"))
 			if height > 0 && len(lines) > height {
-				t.Errorf("%s: %d lines at %d x %d", name, len(lines), width, height)
+				t.Errorf("%s: %d lines do not fit %d x %d", name, len(lines), width, height)
 			}
 			for _, l := range lines {
 				if ansi.StringWidth(l) > width {
@@ -206,7 +206,7 @@ func TestScreenShowsWhatIsWrong(t *testing.T) {
 		for _, width := range []int{30, 40, 80, 200} {
 			text := strings.Join(screens()["many"].Frame(width, height, Style{}, screenTime()), "\n")
 			if !strings.Contains(text, "CrashLoop") || !strings.Contains(text, "197/200") || height >= 8 && !strings.Contains(text, "197 ready") {
-				t.Fatalf("at %d x %d:\n%s", width, height, text)
+				t.Fatalf("%d x %d: the problem or a number of pods is missing:\n%s", width, height, text)
 			}
 		}
 	}
@@ -234,11 +234,11 @@ func FuzzScreen(f *testing.F) {
 		s.Object.Conditions = conditionsOf("False", message, message)
 		lines := Screen{Reports: []status.Report{status.NewReport(s)}}.Frame(width, height, Style{Color: true}, screenTime())
 		if len(lines) > height {
-			t.Errorf("%d lines at a height of %d", len(lines), height)
+			t.Errorf("%d lines exceed the height %d", len(lines), height)
 		}
 		for _, l := range lines {
 			if strings.ContainsAny(l, "\n\r\t") || width > 1 && ansi.StringWidth(l) > width {
-				t.Errorf("%q at a width of %d", l, width)
+				t.Errorf("line %q has a control character, or is wider than %d", l, width)
 			}
 		}
 	})

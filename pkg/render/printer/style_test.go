@@ -12,10 +12,10 @@ func TestHue(t *testing.T) {
 		text := style.Hue(n, "foo")
 		seen[text] = true
 		if again := style.Hue(n+hues, "foo"); again != text {
-			t.Errorf("%q and %q, want the same", text, again)
+			t.Errorf("colors %q and %q, want the same", text, again)
 		}
 	}
 	if len(seen) != hues {
-		t.Errorf("%d colours, want %d", len(seen), hues)
+		t.Errorf("%d colors, want %d", len(seen), hues)
 	}
 }

@@ -18,17 +18,17 @@ func TestByThemselves(t *testing.T) {
 		allPods               bool
 		alike, rank, n, shown int
 	}{
-		"all are asked for":             {true, 2, rankReady, 50, 50},
-		"few enough":                    {false, 2, rankReady, 2, 2},
-		"ready, and too many":           {false, 2, rankReady, 3, 0},
-		"in trouble, and too many":      {false, 2, rankFatal, 3, 2},
-		"at most three":                 {false, 9, rankFatal, 10, 3},
-		"one in trouble has its line":   {false, 0, rankFatal, 1, 1},
-		"one that is ready has no line": {false, 0, rankReady, 1, 0},
+		"all pods are requested":   {true, 2, rankReady, 50, 50},
+		"few enough":               {false, 2, rankReady, 2, 2},
+		"ready, and too many":      {false, 2, rankReady, 3, 0},
+		"in trouble, and too many": {false, 2, rankFatal, 3, 2},
+		"at most three":            {false, 9, rankFatal, 10, 3},
+		"a single pod in trouble":  {false, 0, rankFatal, 1, 1},
+		"a single ready pod":       {false, 0, rankReady, 1, 0},
 	} {
 		tree := podTree{frame: frame{Screen: Screen{AllPods: test.allPods}}, detail: detail{alike: test.alike}}
 		if shown := tree.byThemselves(kindOfPod{rank: test.rank}, test.n); shown != test.shown {
-			t.Errorf("%s: %d, want %d", name, shown, test.shown)
+			t.Errorf("%s: %d pods shown, want %d", name, shown, test.shown)
 		}
 	}
 }
@@ -43,7 +43,7 @@ func TestKindsOfPodsAreRanked(t *testing.T) {
 		ranks = append(ranks, tree.kindOf(&pod).rank)
 	}
 	if want := []int{0, 1, 2, 3}; !slices.Equal(ranks, want) {
-		t.Errorf("%v, want %v", ranks, want)
+		t.Errorf("ranks = %v, want %v", ranks, want)
 	}
 }
 
@@ -64,6 +64,6 @@ func TestBranches(t *testing.T) {
 		texts = append(texts, b.text.render(80, Style{}))
 	}
 	if want := []string{"Set/both  3/3 ready", "Set/desired", "Set/ready", "Job/of-the-same-uid"}; !slices.Equal(texts, want) {
-		t.Errorf("%q, want %q", texts, want)
+		t.Errorf("branches = %q, want %q", texts, want)
 	}
 }

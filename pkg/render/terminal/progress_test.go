@@ -49,7 +49,7 @@ connected to the server again
 imoocpod/foo: ready: 3 of 3 pods ready, took 8s
 `
 		if out.String() != want {
-			t.Errorf("it tells\n%swant\n%s", out.String(), want)
+			t.Errorf("output:\n%swant\n%s", out.String(), want)
 		}
 	})
 }
@@ -62,7 +62,7 @@ func TestProgressOfNothing(t *testing.T) {
 	p.SetLost(time.Now())
 	p.End()
 	if out.String() != "" {
-		t.Errorf("it tells %q", out.String())
+		t.Errorf("output = %q, want none", out.String())
 	}
 }
 
@@ -75,7 +75,7 @@ func TestProgressOfAMoment(t *testing.T) {
 		p.Show(observe.Observation{Met: true, At: time.Now(), Report: status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: "foo"}, Verdict: status.Ready, Reason: "3 of 3 pods ready"}})
 		p.End()
 		if want := "imoocpod/foo: ready: 3 of 3 pods ready, took 0s\n"; out.String() != want {
-			t.Errorf("it tells %q, want %q", out.String(), want)
+			t.Errorf("output = %q, want %q", out.String(), want)
 		}
 	})
 }

@@ -24,7 +24,7 @@ func TestStyle(t *testing.T) {
 		t.Setenv("LC_CTYPE", "")
 		t.Setenv("LANG", "")
 		if got := Style(&strings.Builder{}, test.color); got != test.want {
-			t.Errorf("%+v: %+v", test, got)
+			t.Errorf("%+v: style %+v", test, got)
 		}
 	}
 }

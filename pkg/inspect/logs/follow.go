@@ -32,8 +32,9 @@ type Follower struct {
 	running sync.WaitGroup
 	stop    context.CancelCauseFunc
 
-	mu    sync.Mutex
-	begun bool
+	mu sync.Mutex
+	// pods contains the pods in the last report. It is nil before the first report.
+	pods  map[types.UID]bool
 	tails map[tailKey]*tail
 	// labels maps a label of log lines to the UID of the last pod with that label.
 	labels map[string]types.UID
@@ -81,7 +82,7 @@ func (f *Follower) See(ctx context.Context, report status.Report) {
 			continue
 		}
 		t := &tail{follower: f, container: c, changed: make(chan struct{}, 1), gone: make(chan struct{}), known: &resume{}, tail: f.Tail, since: f.Since}
-		if f.begun {
+		if f.pods != nil && !f.pods[c.uid] {
 			// Read the log of the new pod from its beginning.
 			t.tail, t.since = -1, time.Time{}
 			t.title = "new pod " + c.Pod
@@ -101,7 +102,7 @@ func (f *Follower) See(ctx context.Context, report status.Report) {
 			delete(f.tails, key)
 		}
 	}
-	f.begun = true
+	f.pods = there
 }
 
 // End stops following all pods as if they were deleted, and waits until their logs have ended.

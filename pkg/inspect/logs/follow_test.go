@@ -151,6 +151,7 @@ type followTest struct {
 	ctx       context.Context //nolint:containedctx // ends with the test
 	out, msgs *bytes.Buffer
 	pods      map[string]*corev1.Pod
+	unready   bool
 }
 
 // following runs a test with a new follower in a bubble with simulated time. The follower ends with the test.
@@ -168,7 +169,7 @@ func following(t *testing.T, most int, test func(*testing.T, *followTest)) {
 func (f *followTest) show() {
 	report := status.Report{Metadata: status.Metadata{Name: "foo"}}
 	for _, p := range f.pods {
-		report.Pods = append(report.Pods, problem.Pod{Name: p.Name, UID: p.UID, Object: p, Ready: true})
+		report.Pods = append(report.Pods, problem.Pod{Name: p.Name, UID: p.UID, Object: p, Ready: !f.unready})
 	}
 	f.See(f.ctx, report)
 	synctest.Wait()
@@ -193,6 +194,22 @@ func (f *followTest) wantMessage(t *testing.T, words string) {
 	if !strings.Contains(f.msgs.String(), words) {
 		t.Errorf("messages lack %q:\n%s", words, f.msgs)
 	}
+}
+
+// With --failing, the log of an old pod begins with its last lines when the pod fails.
+func TestFollowOldPodThatFails(t *testing.T) {
+	t.Parallel()
+	following(t, 5, func(t *testing.T, f *followTest) {
+		f.wanted = Wanted{Failing: true}
+		f.write(f.start("foo-0"), "a", "b", "c")
+		f.set("foo-0", isUp)
+		f.unready = true
+		f.show()
+		f.want(t, "0 | b", "0 | c")
+		if f.msgs.Len() > 0 {
+			t.Errorf("unexpected messages: %s", f.msgs)
+		}
+	})
 }
 
 func TestFollowBeginsWithTheLastLines(t *testing.T) {

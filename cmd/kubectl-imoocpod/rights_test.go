@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
@@ -126,4 +128,39 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: web}]}}}`
 			})
 		})
 	}
+}
+
+// A user who can list leases only in some namespaces sees their controllers. Without the leases of controllers for all
+// namespaces, check does not claim that no controller is running.
+func TestCheckFindsControllersByTheReadableLeases(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		controller := func() check.State {
+			t.Helper()
+			result := runOn(t.Context(), s.Server, "check -n default -o json")
+			var report struct{ Checks []check.Result }
+			if err := json.Unmarshal([]byte(result.stdout), &report); err != nil {
+				t.Fatalf("%v: %+v", err, result)
+			}
+			i := slices.IndexFunc(report.Checks, func(c check.Result) bool { return c.Name == "controller" })
+			return report.Checks[i].State
+		}
+		forbidLeases := func(namespace string) {
+			s.Forbid(func(r apiserver.Request) bool { return r.Resource == "leases" && r.Namespace == namespace })
+		}
+		s.CreateYAML(`
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: imoocpod-run-controller-all, namespace: kube-system, labels: {` + apis.LabelController + ": " + apis.RunController + `}}
+spec: {holderIdentity: other, leaseDurationSeconds: 15, renewTime: "` + time.Now().UTC().Format(metav1.RFC3339Micro) + `"}`)
+		forbidLeases("")
+		if got := controller(); got != check.Passed {
+			t.Errorf("with a controller for all namespaces, the check is %s", got)
+		}
+		forbidLeases("kube-system")
+		if got := controller(); got != check.Unknown {
+			t.Errorf("without the right to list leases in kube-system, the check is %s", got)
+		}
+	})
 }

@@ -1,8 +1,10 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -12,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 )
@@ -33,7 +36,14 @@ func (d *Doctor) controllers(ctx context.Context) ([]check.Result, error) {
 func (d *Doctor) loops(ctx context.Context) ([]check.Result, error) {
 	loops, err := holder.List(ctx, d.Dynamic, metav1.NamespaceAll, "")
 	if apierrors.IsForbidden(err) && d.Namespace != metav1.NamespaceAll {
-		loops, err = holder.List(ctx, d.Dynamic, d.Namespace, "")
+		err = nil
+		for _, namespace := range slices.Compact([]string{d.Namespace, apis.LeaseNamespaceForAll}) {
+			found, hidden := holder.List(ctx, d.Dynamic, namespace, "")
+			loops, err = append(loops, found...), cmp.Or(err, hidden)
+		}
+		if len(loops) > 0 && apierrors.IsForbidden(err) {
+			err = nil // the loops of one namespace are better than none
+		}
 	}
 	if apierrors.IsForbidden(err) {
 		return []check.Result{{Name: "controller", State: check.Unknown, Message: "no permission to list the leases of controllers"}}, nil

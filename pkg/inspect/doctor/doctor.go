@@ -18,7 +18,7 @@ type Doctor struct {
 	Namespace string // the namespace to check; empty for all
 	Version   string // the version of this program
 
-	user     string              // the user name on the server, or "you" if it is unknown
+	user     string              // the user name on the server, or the placeholder USER
 	commands commandline.Context // formats the commands that fix problems
 
 	served   []kinds.Kind // the shipped kinds that the server serves
@@ -33,7 +33,7 @@ func (d *Doctor) Run(ctx context.Context) ([]check.Result, error) {
 	}
 	d.Finder.Invalidate() // the cache might lack new CRDs
 	d.commands = d.ClusterContext()
-	d.user = cmp.Or(d.User(ctx), "you")
+	d.user = cmp.Or(d.User(ctx), "USER")
 	checks := []check.Result{check.Server(server.GitVersion, d.Host)}
 	if namespace, missing := d.NoNamespace(ctx); missing && d.Namespace != "" {
 		checks = append(checks, check.MissingNamespace(namespace, d.commands))

@@ -158,6 +158,9 @@ func TestCheckLoops(t *testing.T) {
 		"for one kind":        {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a", Kinds: []string{"imoocpods.batch.tutorial.kubebuilder.io"}}, "v1", 0)}, "a", "passed imoocpods.batch.tutorial.kubebuilder.io in namespace a: " + alice + " []\nfailed no controller reconciles helloworlds.test.jiaozi.com in namespace a [kubectl imoocpod run-controller -n a]"},
 		"for one namespace":   {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a"}, "v1", 0)}, "", "passed the shipped kinds in namespace a: " + alice + " []\nfailed no controller is running for all namespaces [kubectl imoocpod run-controller -A]"},
 		"another version":     {[]leaserecord.Loop{loop(leaserecord.Scope{}, "v0", 0)}, "a", "failed the shipped kinds in all namespaces: " + alice + "; it is version v0, but this program is version v1: stop it, and start this version [kubectl imoocpod run-controller -A]"},
+		"another version of one kind": {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a", Kinds: []string{"widgets.example.com"}, Selector: "team=x"}, "v0", 0), loop(leaserecord.Scope{Namespace: "a"}, "v1", 0)}, "a",
+			"failed widgets.example.com in namespace a, where team=x: " + alice + "; it is version v0, but this program is version v1: stop it, and start this version " +
+				"[kubectl imoocpod run-controller -n a --kinds widgets.example.com --selector team=x]\npassed the shipped kinds in namespace a: " + alice + " []"},
 		"lease in the future": {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a"}, "v1", -time.Hour)}, "a",
 			"failed no controller is running for namespace a; the last one was " + alice + ", and last renewed its lease at 2026-01-02 16:04:05 UTC [kubectl imoocpod run-controller -n a]"},
 		"a clock slightly ahead": {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a"}, "v1", -time.Second)}, "a", "passed the shipped kinds in namespace a: " + alice + " []"},

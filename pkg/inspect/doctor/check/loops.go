@@ -57,7 +57,7 @@ func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, 
 		r := Result{Name: "controller", State: Passed, Message: fmt.Sprintf("%s: %s", l.Scope, l)}
 		if l.Version != "" && l.Version != version {
 			r.State, r.Message = Failed, fmt.Sprintf("%s; it is version %s, but this program is version %s: stop it, and start this version", r.Message, l.Version, version)
-			r.Fix = []string{commands.Line(runLoop(l.Scope.Namespace))}
+			r.Fix = []string{commands.Line(runScope(l.Scope))}
 		}
 		checks = append(checks, r)
 	}
@@ -78,6 +78,21 @@ func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, 
 
 func runLoop(namespace string) commandline.Command {
 	return inNamespace(commandline.Plugin("run-controller"), namespace)
+}
+
+// runScope returns the command that runs a controller with a scope, except that it does not know the files of kinds.
+func runScope(s leaserecord.Scope) commandline.Command {
+	cmd := runLoop(s.Namespace)
+	switch {
+	case s.Declared:
+		cmd = cmd.With("--declared-kinds")
+	case len(s.Kinds) > 0:
+		cmd = cmd.With("--kinds", strings.Join(s.Kinds, ","))
+	}
+	if s.Selector != "" {
+		cmd = cmd.With("--selector", s.Selector)
+	}
+	return cmd
 }
 
 // inNamespace returns a command with the flag for the namespace, or with -A if namespace is "".

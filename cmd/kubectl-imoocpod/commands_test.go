@@ -83,12 +83,12 @@ func TestStatusWatchAtRest(t *testing.T) {
 					runOn(ctx, s, line)
 					sent := s.Requests(nil)
 					if settled.Load() == 0 || len(sent) > int(settled.Load()) {
-						t.Errorf("requests at rest: %q", sent[settled.Load():])
+						t.Errorf("requests although nothing changes: %q, want none", sent[settled.Load():])
 					}
 					for i, r := range sent {
 						same := func(before apiserver.Request) bool { return before.String() == r.String() }
 						if r.Verb == "watch" && r.Resource != "leases" && slices.ContainsFunc(sent[:i], same) {
-							t.Errorf("%s: more than once", r)
+							t.Errorf("%s: sent more than once", r)
 						}
 					}
 				})
@@ -106,7 +106,7 @@ func TestBadKubeconfig(t *testing.T) {
 	run := func(line string) result { return runWords(t.Context(), nil, strings.Fields(line)) }
 	for _, verb := range []string{"create foo", "scale foo --replicas 3", "park foo", "restart foo", "status", "wait foo", "kinds"} {
 		if r := run(verb + " -o frob"); r.code != exitUsage || !strings.Contains(r.stderr, `output format "frob"`) {
-			t.Errorf("%s -o frob: exit code %d, stderr %q", verb, r.code, r.stderr)
+			t.Errorf("%s -o frob: exit code %d, stderr %q, want a usage error", verb, r.code, r.stderr)
 		}
 	}
 	for flags, says := range map[string]string{
@@ -121,7 +121,7 @@ func TestBadKubeconfig(t *testing.T) {
 		for _, verb := range []string{"create foo", "create deployment/x --set spec.a=b", "scale foo --replicas 3", "kinds", "kinds rbac deployment", "status", "status -w", "status foo --wait", "describe foo", "wait foo", "delete foo", "check", "install", "uninstall --crds", "version", "run-controller"} {
 			r := run(verb + " " + flags)
 			if r.code != exitError || !strings.HasPrefix(r.stderr, says) || r.stdout != "" && verb != "version" {
-				t.Errorf("%s %s: exit code %d, stdout %q, stderr %q", verb, flags, r.code, r.stdout, r.stderr)
+				t.Errorf("%s %s: exit code %d, stdout %q, stderr %q, want %q", verb, flags, r.code, r.stdout, r.stderr, says)
 			}
 		}
 	}
@@ -140,7 +140,7 @@ func TestDefaultType(t *testing.T) {
 		"status --all --no-headers": "web ",
 	} {
 		if r := runOn(t.Context(), s, line); r.code != exitDone || !strings.Contains(r.stdout, says) {
-			t.Errorf("%s: exit code %d, stdout %q, stderr %q", line, r.code, r.stdout, r.stderr)
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", line, r.code, r.stdout, r.stderr, says)
 		}
 	}
 	for line, says := range map[string]string{
@@ -150,11 +150,11 @@ func TestDefaultType(t *testing.T) {
 		"scale -l app=web --replicas 3": "a TYPE is required",
 	} {
 		if r := runOn(t.Context(), s, line); r.code == exitDone || !strings.Contains(r.stderr, says) {
-			t.Errorf("%s: exit code %d, stdout %q, stderr %q", line, r.code, r.stdout, r.stderr)
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", line, r.code, r.stdout, r.stderr, says)
 		}
 	}
 	t.Setenv("KUBECTL_IMOOCPOD_TYPE", "frobs")
 	if r := runOn(t.Context(), s, "status web"); r.code != exitNotFound || !strings.Contains(r.stderr, `KUBECTL_IMOOCPOD_TYPE`) {
-		t.Errorf("exit code %d, stderr %q", r.code, r.stderr)
+		t.Errorf("unknown default type: exit code %d, stderr %q, want an error that names the variable", r.code, r.stderr)
 	}
 }

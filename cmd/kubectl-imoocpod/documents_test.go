@@ -64,7 +64,7 @@ func TestDocumentedCommands(t *testing.T) {
 		}
 	}
 	if tried < 35 {
-		t.Errorf("only %d commands were tried", tried)
+		t.Errorf("ran only %d commands, want at least 35", tried)
 	}
 }
 
@@ -88,15 +88,15 @@ func TestExamplesOfCommands(t *testing.T) {
 	try = func(command *cobra.Command) {
 		examples := commandsIn(commentLine.ReplaceAllString(command.Example, ""))
 		if len(examples) == 0 || command == root && len(examples) != 3 || command.Short == "" || strings.HasSuffix(command.Short, ".") {
-			t.Errorf("%s: %d examples, for %q", command.CommandPath(), len(examples), command.Short)
+			t.Errorf("%s: %d examples (want some, root: 3), description %q (want one without full stop)", command.CommandPath(), len(examples), command.Short)
 		}
 		for _, words := range examples {
 			verb, _, _ := root.Find(words)
 			if command != root && verb != command && verb.Parent() != command {
-				t.Errorf("%s: an example is of %s", command.CommandPath(), verb.CommandPath())
+				t.Errorf("%s: an example runs a different command, %s", command.CommandPath(), verb.CommandPath())
 			}
 			if _, err := parse(words); err != nil {
-				t.Errorf("%s: the example %q: %v", command.CommandPath(), words, err)
+				t.Errorf("%s: invalid example %q: %v", command.CommandPath(), words, err)
 			}
 		}
 		block := inShell.ReplaceAllString(command.Example, "")
@@ -109,7 +109,7 @@ func TestExamplesOfCommands(t *testing.T) {
 	}
 	try(root)
 	if tried < 50 {
-		t.Errorf("only %d examples were tried", tried)
+		t.Errorf("ran only %d examples, want at least 50", tried)
 	}
 }
 
@@ -145,11 +145,11 @@ func tryBlock(t *testing.T, objects string, console bool, block string) (tried i
 		r := runWords(t.Context(), stage.Connect, shellWords(args))
 		fails := slices.ContainsFunc(shown, func(s string) bool { return strings.HasPrefix(s, "error:") }) || strings.Contains(comment, "exits with")
 		if fails != (r.code != exitDone) {
-			t.Errorf("%s: exit code %d; it printed %s%s", command, r.code, r.stdout, r.stderr)
+			t.Errorf("%s: unexpected exit code %d; output:\n%s%s", command, r.code, r.stdout, r.stderr)
 		}
 		for _, want := range shown {
 			if !strings.Contains(want, "(y/N)") && !pattern(want).MatchString(r.stdout+r.stderr) {
-				t.Errorf("%s: no line %q in\n%s%s", command, want, r.stdout, r.stderr)
+				t.Errorf("%s: no line %q in the output:\n%s%s", command, want, r.stdout, r.stderr)
 			}
 		}
 		<-time.After(time.Second)

@@ -46,18 +46,18 @@ func TestExitCodesAreDocumented(t *testing.T) {
 			t.Errorf("docs/exit-codes.md has no row for code %d", code)
 		}
 		if !regexp.MustCompile(fmt.Sprintf(`\s%d [A-Za-z]`, code)).MatchString(help.String()) {
-			t.Errorf("the help does not tell what code %d means", code)
+			t.Errorf("the help does not describe exit code %d", code)
 		}
 	}
 	if words := strings.Join(order, ", "); !strings.Contains(string(page), words) {
-		t.Errorf("docs/exit-codes.md does not say that codes win in the order %s", words)
+		t.Errorf("docs/exit-codes.md does not list the codes in their order of precedence, %s", words)
 	}
 }
 
 func TestReport(t *testing.T) {
 	t.Parallel()
 	imoocpods := schema.GroupResource{Group: "g", Resource: "imoocpods"}
-	asked := func(err error) error { return &url.Error{Op: "Get", URL: "https://127.0.0.1:6443/api", Err: err} }
+	failedRequest := func(err error) error { return &url.Error{Op: "Get", URL: "https://127.0.0.1:6443/api", Err: err} }
 	invalid := func(causes ...*field.Error) error {
 		return apierrors.NewInvalid(schema.GroupKind{Group: "g", Kind: "ImoocPod"}, "foo", causes)
 	}
@@ -70,30 +70,30 @@ func TestReport(t *testing.T) {
 	}{
 		"done":        {nil, false, exitDone, ""},
 		"interrupted": {fmt.Errorf("wait: %w", context.Canceled), true, exitInterrupted, ""},
-		"interrupted in the middle of a request": {
-			asked(context.Canceled), true, exitInterrupted, "",
+		"interrupted during a request": {
+			failedRequest(context.Canceled), true, exitInterrupted, "",
 		},
 		"interrupted together with a credential plugin": {
-			asked(errors.New("getting credentials: exec: executable login failed with exit code -1")), true, exitInterrupted, "",
+			failedRequest(errors.New("getting credentials: exec: executable login failed with exit code -1")), true, exitInterrupted, "",
 		},
 		"failed, and interrupted afterwards": {errors.New("no"), true, exitError, "error: no\n"},
 		"usage": {
 			&outcome.UsageError{Err: errors.New("--replicas is required")}, false, exitUsage,
 			"error: --replicas is required\nSee 'kubectl imoocpod scale --help' for usage.\n",
 		},
-		"failed for good, and another timed out": {
+		"one object failed, another timed out": {
 			outcome.Errors{fmt.Errorf("foo: %w: no", outcome.ErrTimeout), fmt.Errorf("bar: %w: quota", outcome.ErrFailed)}, false, exitFailed,
 			"error: foo: timed out: no\nerror: bar: failed: quota\n",
 		},
-		"no answer in time": {
-			asked(context.DeadlineExceeded), false, exitTimeout,
+		"request timed out": {
+			failedRequest(context.DeadlineExceeded), false, exitTimeout,
 			"Unable to connect to the server 127.0.0.1:6443: context deadline exceeded\n",
 		},
 		"a failed wait, and a revert without an answer": {
-			fmt.Errorf("foo has %w: quota\nfoo was not undone: %w", outcome.ErrFailed, asked(syscall.ECONNREFUSED)), false, exitFailed,
+			fmt.Errorf("foo has %w: quota\nfoo was not undone: %w", outcome.ErrFailed, failedRequest(syscall.ECONNREFUSED)), false, exitFailed,
 			"error: foo has failed: quota\nfoo was not undone: Get \"https://127.0.0.1:6443/api\": connection refused\n",
 		},
-		"an unknown type": {
+		"unknown type": {
 			outcome.WithAdvice(&outcome.UnknownTypeError{Type: "imoocpd", Nearest: []string{"imoocpod"}}, "name it"), false, exitNotFound,
 			"error: the server doesn't have a resource type \"imoocpd\"; did you mean imoocpod?\nhint: name it\n",
 		},
@@ -125,7 +125,7 @@ func TestReport(t *testing.T) {
 			apierrors.NewConflict(imoocpods, "foo", errors.New("it was modified")), false, exitPrecondition,
 			"Error from server (Conflict): Operation cannot be fulfilled on imoocpods.g \"foo\": it was modified\n",
 		},
-		"forbidden, and what for": {
+		"forbidden, in an error that names the action": {
 			fmt.Errorf("wait for foo: %w", apierrors.NewForbidden(imoocpods, "foo", errors.New("no"))), false, exitForbidden,
 			"Error from server (Forbidden): wait for foo: imoocpods.g \"foo\" is forbidden: no\n",
 		},
@@ -145,7 +145,7 @@ func TestReport(t *testing.T) {
 			invalid(field.Invalid(nil, "", "the name is too long")), false, exitError,
 			"The ImoocPod \"foo\" is invalid: Invalid value: \"\": the name is too long\n",
 		},
-		"a server without words": {
+		"server error without a reason": {
 			&apierrors.StatusError{ErrStatus: metav1.Status{Message: "what now"}}, false, exitError,
 			"Error from server: what now\n",
 		},
@@ -153,30 +153,30 @@ func TestReport(t *testing.T) {
 			apierrors.NewTooManyRequests("slow down", 1), false, exitError,
 			"Error from server (TooManyRequests): slow down\n",
 		},
-		"words that would move the cursor": {
+		"control characters in an error": {
 			fmt.Errorf("foo: %w", errors.New("no\rerror: yes\x1b[2J\u202e\xff")), false, exitError,
 			`error: foo: no\x0derror: yes\x1b[2J\u202e\xff` + "\n",
 		},
-		"a server that would begin a line": {
+		"newlines in a message of the server": {
 			fmt.Errorf("scale foo: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Reason: "No\nfoo scaled", Message: "no\nfoo scaled"}}), false, exitError,
 			"Error from server (No foo scaled): scale foo: no foo scaled\n",
 		},
-		"a cause that would begin a line": {
+		"newlines in the causes of an invalid object": {
 			&apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonInvalid, Details: &metav1.StatusDetails{
 				Kind: "K\nk", Name: "n\rn", Causes: []metav1.StatusCause{{Field: "a\nb", Message: "c\nd"}, {Message: "e\x1b"}},
 			}}}, false, exitError,
 			"The K k \"n" + `\x0dn` + "\" is invalid:\n* a b: c d\n* e" + `\x1b` + "\n",
 		},
 		"refused connection": {
-			asked(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}), false, exitError,
+			failedRequest(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}), false, exitError,
 			"The connection to the server 127.0.0.1:6443 was refused - did you specify the right host or port?\n",
 		},
 		"unknown host": {
-			asked(&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "nope", IsNotFound: true}}), false, exitError,
+			failedRequest(&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "nope", IsNotFound: true}}), false, exitError,
 			"Unable to connect to the server 127.0.0.1:6443: lookup nope: no such host\n",
 		},
-		"another failure of the connection": {
-			asked(errors.New("tls: no")), false, exitError,
+		"other connection error": {
+			failedRequest(errors.New("tls: no")), false, exitError,
 			"Unable to connect to the server 127.0.0.1:6443: tls: no\n",
 		},
 	} {
@@ -187,7 +187,7 @@ func TestReport(t *testing.T) {
 				t.Errorf("exit code %d, want %d", code, test.code)
 			}
 			if w.String() != test.message {
-				t.Errorf("said %q, want %q", w.String(), test.message)
+				t.Errorf("message %q, want %q", w.String(), test.message)
 			}
 		})
 	}
@@ -240,10 +240,10 @@ func TestPrecedence(t *testing.T) {
 			for _, several := range []outcome.Errors{{one, other}, {other, one}} {
 				var w strings.Builder
 				if code := report(&w, several, scaleOnStaging(t), true); code != first.code {
-					t.Errorf("of %v the exit code is %d, want %d", several, code, first.code)
+					t.Errorf("errors %q: exit code %d, want %d", several, code, first.code)
 				}
 				if printed := strings.Contains(w.String(), one.Error()+"\n"); printed == errors.Is(one, context.Canceled) {
-					t.Errorf("of %v it printed %q", several, w.String())
+					t.Errorf("errors %q: output %q, want the more serious one printed, unless it is a canceled request", several, w.String())
 				}
 			}
 		}

@@ -37,12 +37,12 @@ func checkHints(t testing.TB, args []string, output string) {
 		for _, words := range commandsIn(filledIn.Replace(line)) {
 			context, err := parse(words)
 			if err != nil {
-				t.Errorf("%s: printed a command that the plugin does not take: %v\n%s", strings.Join(args, " "), err, line)
+				t.Errorf("%s: suggests an invalid command: %v\n%s", strings.Join(args, " "), err, line)
 			}
 			for _, flag := range run {
 				grants := args[0] == "check" || args[0] == "kinds" // these suggest commands for an administrator
 				if !slices.Contains(context, flag) && (!grants || isForCluster(flag)) {
-					t.Errorf("%s: printed a command without %s:\n%s", strings.Join(args, " "), flag, line)
+					t.Errorf("%s: suggests a command without %s:\n%s", strings.Join(args, " "), flag, line)
 				}
 			}
 		}

@@ -18,7 +18,7 @@ func TestVerbose(t *testing.T) {
 		}
 		var out strings.Builder
 		if n, err := (verbose{&out}).Write([]byte("lost")); n != 4 || err != nil || out.String() != want {
-			t.Errorf("at -v=%s it wrote %q (%d, %v), want %q", v, out.String(), n, err, want)
+			t.Errorf("at -v=%s: output %q (n = %d, error %v), want %q", v, out.String(), n, err, want)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func atEveryRequest(t *testing.T, prepare []string, line, image string, replicas
 			<-time.After(time.Minute)
 			for _, line := range prepare {
 				if o := runOn(t.Context(), s, line); o.code != exitDone {
-					t.Fatalf("%s: %+v", line, o)
+					t.Fatalf("preparation %q failed: %+v", line, o)
 				}
 			}
 			var requests atomic.Int64
@@ -49,7 +49,7 @@ func atEveryRequest(t *testing.T, prepare []string, line, image string, replicas
 				total = n
 			}
 			if err := check(t, s, k > 0 && n >= k, o); err != nil {
-				t.Errorf("before request %d of %d of %s: %v\n%+v", k, total, line, err, o)
+				t.Errorf("disturbed before request %d of %d (0: undisturbed) of %q: %v\n%+v", k, total, line, err, o)
 			}
 		})
 	}
@@ -81,7 +81,7 @@ func TestStepsWithAnotherWriter(t *testing.T) {
 				}
 			}
 			if !slices.Contains(want, countOf(s)) {
-				return fmt.Errorf("the count is %d, want one of %v", countOf(s), want)
+				return fmt.Errorf("replica count = %d, want one of %v", countOf(s), want)
 			}
 			return nil
 		})
@@ -92,17 +92,17 @@ func TestStepsWithAnotherWriter(t *testing.T) {
 // completes the change.
 func TestStepsKilled(t *testing.T) {
 	t.Parallel()
-	var mend func()
+	var restore func()
 	cut := func(s *apiserver.Server) {
-		mend = s.Fail(func(apiserver.Request) bool { return true }, apiserver.Fault{Drop: true})
+		restore = s.Fail(func(apiserver.Request) bool { return true }, apiserver.Fault{Drop: true})
 	}
 	const line = "scale foo --replicas 3 --step 1"
 	atEveryRequest(t, nil, line, "web", 0, cut, func(t *testing.T, s *apiserver.Server, disturbed bool, _ result) error {
 		if disturbed {
-			mend()
+			restore()
 		}
 		if r := runOn(t.Context(), s, line); r.code != exitDone || countOf(s) != 3 {
-			return fmt.Errorf("again: %+v, and the count is %d", r, countOf(s))
+			return fmt.Errorf("second run: %+v, replica count %d, want 3", r, countOf(s))
 		}
 		return nil
 	})
@@ -115,7 +115,7 @@ func TestParkWithAnotherWriter(t *testing.T) {
 		atEveryRequest(t, prepare, verb+" foo", "web", 5, rival, func(_ *testing.T, s *apiserver.Server, disturbed bool, _ result) error {
 			saved, _, err := facts.Parked(s.Get("imoocpods", "default", "foo"))
 			if err == nil && disturbed && countOf(s) != 7 && (verb == "unpark" || saved == nil || saved.Replicas != 7) {
-				err = fmt.Errorf("the count is %d, and %+v is saved", countOf(s), saved)
+				err = fmt.Errorf("replica count = %d, saved %+v: the 7 of the other client is lost", countOf(s), saved)
 			}
 			return err
 		})

@@ -82,7 +82,7 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: web}]}}}`
 				<-time.After(time.Minute)
 				for _, line := range []string{"park parked", "set image foo web:2"} {
 					if result := runOn(t.Context(), s.Server, line); result.code != exitDone {
-						t.Fatalf("%s: %+v", line, result)
+						t.Fatalf("preparation %q failed: %+v", line, result)
 					}
 				}
 				play.SetFate(s.Server, test.image)
@@ -100,11 +100,11 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: web}]}}}`
 				result := runOn(t.Context(), s.Server, "check -o json --as alice")
 				var report struct{ Checks []check.Result }
 				if err := json.Unmarshal([]byte(result.stdout), &report); err != nil {
-					t.Fatalf("%v: %+v", err, result)
+					t.Fatalf("output of check is not JSON: %v: %+v", err, result)
 				}
 				i := slices.IndexFunc(report.Checks, func(c check.Result) bool { return c.Name == "permission to "+verb })
 				if i < 0 || report.Checks[i].State != check.Passed {
-					t.Errorf("check does not agree that the rights are enough: %+v", report.Checks)
+					t.Errorf("check does not pass with all required permissions: %+v", report.Checks)
 				}
 				s.Forget()
 				for _, line := range test.commands {
@@ -117,12 +117,12 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: web}]}}}`
 					right := rightOf(r)
 					used = append(used, right)
 					if !slices.Contains(test.rights, right) && !slices.Contains(optional, right) && !slices.Contains(test.more, right) {
-						t.Errorf("it also asks for %q", right)
+						t.Errorf("unexpected request that needs the permission to %q", right)
 					}
 				}
 				for _, right := range test.rights {
 					if !slices.Contains(used, right) {
-						t.Errorf("it does not use %q", right)
+						t.Errorf("no request uses the permission to %q", right)
 					}
 				}
 			})

@@ -100,7 +100,7 @@ func verbs() []string {
 func TestBrokenServers(t *testing.T) {
 	t.Parallel()
 	others := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		t.Errorf("another server got %s %s with the header %v", r.Method, r.URL, r.Header)
+		t.Errorf("followed a redirect to another server: %s %s with headers %v", r.Method, r.URL, r.Header)
 	}))
 	t.Cleanup(others.Close)
 	const page = "<html>\n<head><title>Log in</title></head>\n<body>\nUser:\n</body>\n</html>\n"
@@ -112,34 +112,34 @@ func TestBrokenServers(t *testing.T) {
 		code    int
 		says    string
 	}{
-		"silence":            {serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "5s", exitTimeout, "no response within 5s"},
-		"silence before TLS": {strings.Replace(serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "http:", "https:", 1), "2s", exitTimeout, ""},
-		"closes":             {serve(t, func(net.Conn) {}), "2s", 0, ""},
-		"garbage": {serve(t, func(c net.Conn) {
+		"no response":       {serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "5s", exitTimeout, "no response within 5s"},
+		"no TLS handshake":  {strings.Replace(serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "http:", "https:", 1), "2s", exitTimeout, ""},
+		"closed connection": {serve(t, func(net.Conn) {}), "2s", 0, ""},
+		"garbage instead of HTTP": {serve(t, func(c net.Conn) {
 			// Read the whole request, because closing a connection with unread data resets it.
 			if r, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
 				_, _ = io.Copy(io.Discard, r.Body)
 			}
 			_, _ = io.WriteString(c, "\x00\x1b[2Jgarbage\n\n")
 		}), "", 0, "malformed HTTP response"},
-		"refuses":     {refusing(t), "", exitError, "was refused"},
+		"closed port": {refusing(t), "", exitError, "was refused"},
 		"wrong types": {handle(t, always(http.StatusOK, "application/json", `{"kind":7,"apiVersion":["v1"],"metadata":"x","items":{},"groups":5,"resources":"y","spec":[],"status":1}`)), "", 0, ""},
-		"to itself": {handle(t, func(w http.ResponseWriter, r *http.Request) {
+		"redirect loop": {handle(t, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
 		}), "", exitError, "stopped after 10 redirects"},
-		"a body that is cut":     {handle(t, cut), "2s", 0, ""},
+		"truncated body":         {handle(t, cut), "2s", 0, ""},
 		"not JSON":               {handle(t, always(http.StatusOK, "application/json", "garbage")), "", exitError, "is not valid JSON"},
-		"a page":                 {handle(t, always(http.StatusOK, "text/html", page)), "", exitError, "sent text/html"},
-		"a page, bad gateway":    {handle(t, always(http.StatusBadGateway, "text/html", page)), "", exitError, "a web page, 502 Bad Gateway"},
-		"a page, forbidden":      {handle(t, always(http.StatusForbidden, "text/html; charset=utf-8", page)), "", exitForbidden, ""},
-		"elsewhere":              {redirecting(t, others.URL), "", exitError, "which is not followed"},
-		"not logged in":          {handle(t, status(http.StatusUnauthorized, "Unauthorized")), "", exitForbidden, "You must be logged in"},
+		"HTML page":              {handle(t, always(http.StatusOK, "text/html", page)), "", exitError, "sent text/html"},
+		"HTML page, bad gateway": {handle(t, always(http.StatusBadGateway, "text/html", page)), "", exitError, "a web page, 502 Bad Gateway"},
+		"HTML page, forbidden":   {handle(t, always(http.StatusForbidden, "text/html; charset=utf-8", page)), "", exitForbidden, ""},
+		"redirect elsewhere":     {redirecting(t, others.URL), "", exitError, "which is not followed"},
+		"unauthorized":           {handle(t, status(http.StatusUnauthorized, "Unauthorized")), "", exitForbidden, "You must be logged in"},
 		"forbidden":              {handle(t, status(http.StatusForbidden, "Forbidden")), "", exitForbidden, "Forbidden"},
-		"busy for an hour":       {handle(t, after("3600", status(http.StatusTooManyRequests, "TooManyRequests"))), "", exitError, "TooManyRequests"},
-		"busy":                   {handle(t, after("1", status(http.StatusTooManyRequests, "TooManyRequests"))), "10s", exitError, "TooManyRequests"},
-		"an error":               {handle(t, status(http.StatusInternalServerError, "InternalError")), "", exitError, "InternalError"},
+		"throttled for an hour":  {handle(t, after("3600", status(http.StatusTooManyRequests, "TooManyRequests"))), "", exitError, "TooManyRequests"},
+		"throttled for a second": {handle(t, after("1", status(http.StatusTooManyRequests, "TooManyRequests"))), "10s", exitError, "TooManyRequests"},
+		"internal error":         {handle(t, status(http.StatusInternalServerError, "InternalError")), "", exitError, "InternalError"},
 		"unavailable":            {handle(t, status(http.StatusServiceUnavailable, "ServiceUnavailable")), "", exitError, "ServiceUnavailable"},
-		"unavailable, try again": {handle(t, after("1", status(http.StatusServiceUnavailable, "ServiceUnavailable"))), "10s", exitError, "ServiceUnavailable"},
+		"unavailable for 1s":     {handle(t, after("1", status(http.StatusServiceUnavailable, "ServiceUnavailable"))), "10s", exitError, "ServiceUnavailable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -155,18 +155,18 @@ func TestBrokenServers(t *testing.T) {
 					defer func() { <-places }()
 					result := runCommand(ctx, t, test.server, verb)
 					code := test.code
-					sent := code == exitTimeout && name != "silence before TLS" || name == "not JSON"
+					sent := code == exitTimeout && name != "no TLS handshake" || name == "not JSON"
 					if sent && writes(verb) {
 						code = exitUnknown
 					}
 					switch {
 					case ctx.Err() != nil:
-						t.Errorf("%s did not end", verb)
+						t.Errorf("%s: still running at the deadline", verb)
 					case code == 0 && writes(verb) && result.code == exitUnknown:
 					case code == 0 && result.code != exitError && result.code != exitTimeout, code != 0 && result.code != code:
-						t.Errorf("%s: exit code %d, want %d; it said %q", verb, result.code, code, result.stderr)
+						t.Errorf("%s: exit code %d, want %d (0: error or timeout); stderr %q", verb, result.code, code, result.stderr)
 					case !oneError(result.stderr) || !strings.Contains(result.stderr, test.says):
-						t.Errorf("%s said %q, want one line with %q", verb, result.stderr, test.says)
+						t.Errorf("%s: stderr %q, want one error line with %q", verb, result.stderr, test.says)
 					}
 				})
 			}
@@ -189,13 +189,13 @@ func oneError(stderr string) bool {
 func TestCompletionOfBrokenServer(t *testing.T) {
 	t.Parallel()
 	for name, server := range map[string]string{
-		"silence": serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }),
-		"page":    handle(t, always(http.StatusOK, "text/html", "<html></html>")),
+		"no response": serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }),
+		"HTML page":   handle(t, always(http.StatusOK, "text/html", "<html></html>")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if r := runCommand(t.Context(), t, server, "__complete scale deployment/"); r.code != exitDone || r.stdout != ":4\n" {
-				t.Errorf("exit code %d, completions %q", r.code, r.stdout)
+				t.Errorf("exit code %d, completions %q, want none", r.code, r.stdout)
 			}
 		})
 	}
@@ -228,7 +228,7 @@ func TestInterruptWithSilentServer(t *testing.T) {
 			}
 			// A verb that ignores the interrupt times out.
 			if r := runCommand(ctx, t, server, verb); r.code != want || strings.Contains(r.stderr, "timed out") {
-				t.Errorf("exit code %d, want %d; it said %q", r.code, want, r.stderr)
+				t.Errorf("exit code %d, want %d; stderr %q", r.code, want, r.stderr)
 			}
 		})
 	}
@@ -260,7 +260,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	interrupt()
 	select {
 	case <-ended:
-		t.Fatal("the program ended at the first interrupt, with a write under way")
+		t.Fatal("the program ended at the first interrupt, while a write was in flight")
 	case <-time.After(time.Second):
 	}
 	if err := program.Process.Signal(os.Interrupt); err != nil {
@@ -273,7 +273,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 		<-ended
 	}
 	if code := program.ProcessState.ExitCode(); code != exitInterrupted {
-		t.Errorf("exit code %d, want %d", code, exitInterrupted)
+		t.Errorf("exit code after the second interrupt = %d, want %d", code, exitInterrupted)
 	}
 }
 
@@ -304,14 +304,14 @@ func TestAggregatedAPIDown(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), deadline)
 			defer cancel()
 			if result := runCommand(ctx, t, server, "scale deployment/x --replicas 2 --request-timeout 10s"); result.code != exitDone || !scaled.Load() {
-				t.Errorf("scale: exit code %d, it said %q", result.code, result.stderr)
+				t.Errorf("scale: exit code %d, stderr %q, want success and a scaled Deployment", result.code, result.stderr)
 			}
 			result := runCommand(ctx, t, server, "kinds --request-timeout 10s")
 			if !strings.Contains(result.stdout, "Deployment") {
-				t.Errorf("kinds: exit code %d, printed %q", result.code, result.stdout)
+				t.Errorf("kinds: exit code %d, stdout %q, want Deployment listed", result.code, result.stdout)
 			}
 			if result.code == exitDone || !oneError(result.stderr) || !strings.Contains(result.stderr, "broken.example.com") {
-				t.Errorf("kinds: exit code %d, it said %q", result.code, result.stderr)
+				t.Errorf("kinds: exit code %d, stderr %q, want one error line about broken.example.com", result.code, result.stderr)
 			}
 		})
 	}
@@ -371,13 +371,13 @@ func TestBrokenWatch(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
 	if result := runCommand(ctx, t, server, "wait foo --for=delete --request-timeout 10s"); result.code != exitDone {
-		t.Errorf("exit code %d after %d watches, it said %q", result.code, watches.Load(), result.stderr)
+		t.Errorf("exit code %d after %d watches, want success; stderr %q", result.code, watches.Load(), result.stderr)
 	}
 }
 
 // If a list has endless pages, every verb that reads the list fails. The test is not parallel, because its thousands
 // of requests would take processor time from the tests in bubbles.
-func TestListWithoutEnd(t *testing.T) {
+func TestEndlessList(t *testing.T) {
 	const list = `{"kind":"%s","apiVersion":"%s","metadata":{"resourceVersion":"1","continue":"more"},"items":[]}`
 	server := handle(t, onlyDeployments([]string{"apps"}, map[string]string{
 		"GET /apis/apps/v1/namespaces/default/deployments/x/scale": `{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"x","namespace":"default","uid":"1"},"spec":{"replicas":1}}`,
@@ -391,7 +391,7 @@ func TestListWithoutEnd(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), deadline)
 			defer cancel()
 			if r := runCommand(ctx, t, server, verb); r.code != exitError || !oneError(r.stderr) || !strings.Contains(r.stderr, "kept returning more pages") {
-				t.Errorf("exit code %d, it said %q", r.code, r.stderr)
+				t.Errorf("exit code %d, stderr %q, want one error line about too many pages", r.code, r.stderr)
 			}
 		})
 	}
@@ -465,7 +465,7 @@ func redirecting(t *testing.T, to string) (url string) {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer secret" {
-			t.Errorf("%s came without credentials, so that there are none to lose", r.URL)
+			t.Errorf("request for %s has no credentials, so a redirect cannot leak them", r.URL)
 		}
 		http.Redirect(w, r, to+r.URL.Path, http.StatusTemporaryRedirect)
 	}))

@@ -42,7 +42,7 @@ func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
-		t.Fatal(err, "there are no transcripts")
+		t.Fatal(err, "no transcripts in testdata")
 	}
 	for _, path := range files {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestTranscripts(t *testing.T) {
 				}
 				return
 			}
-			t.Errorf("%s\nif that is intended: go test ./cmd/kubectl-imoocpod -run TestTranscripts -update", difference(string(text), got))
+			t.Errorf("%s\nif the new output is intended, run: go test ./cmd/kubectl-imoocpod -run TestTranscripts -update", difference(string(text), got))
 		})
 	}
 }
@@ -137,7 +137,7 @@ func perform(t *testing.T, text string) string {
 func (s *stage) follow(line string) {
 	word, rest, _ := strings.Cut(line[2:], " ")
 	if err := s.direct(word, rest); err != nil {
-		s.t.Errorf("%s: %v", line, err)
+		s.t.Errorf("directive %q: %v", line, err)
 	}
 	s.changes()
 }
@@ -189,7 +189,7 @@ func (s *stage) direct(word, rest string) error {
 		}
 		s.controllers.Go(func() {
 			if result := runOn(s.background, s.Server, "run-controller "+rest); result.code != exitDone {
-				s.t.Errorf("run-controller ended: %+v", result)
+				s.t.Errorf("run-controller failed: %+v", result)
 			}
 		})
 	case "pass":
@@ -228,7 +228,7 @@ func (s *stage) direct(word, rest string) error {
 		if s.As("rival").Update(args[0], namespace, args[1], func(obj *unstructured.Unstructured) {
 			err = unstructured.SetNestedField(obj.Object, value, strings.Split(args[2], ".")...)
 		}) == nil {
-			err = errors.New("there is no such object")
+			err = errors.New("no such object")
 		}
 		return err
 	case "delete":
@@ -237,7 +237,7 @@ func (s *stage) direct(word, rest string) error {
 		d, err := time.ParseDuration(args[0])
 		s.After(d, func() {
 			if err := s.direct(args[1], strings.Join(args[2:], " ")); err != nil {
-				s.t.Errorf("%s: %v", rest, err)
+				s.t.Errorf("directive %q: %v", rest, err)
 			}
 		})
 		return err
@@ -248,7 +248,7 @@ func (s *stage) direct(word, rest string) error {
 	case "requests":
 		s.shown = rest
 	default:
-		return errors.New("there is no such directive")
+		return errors.New("unknown directive")
 	}
 	return nil
 }
@@ -271,7 +271,7 @@ func (s *stage) run(line string) string {
 	}
 	checkHints(s.t, strings.Fields(line), result.stdout+"\n"+result.stderr)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		s.t.Errorf("%s did not end", line)
+		s.t.Errorf("%s: still running after an hour", line)
 	}
 	var b strings.Builder
 	for _, request := range s.sent() {
@@ -296,7 +296,7 @@ func (s *stage) run(line string) string {
 		stderr = stderr[:strings.LastIndex(stderr, "\n")+1]
 	}
 	if usage != (result.code == exitUsage) {
-		s.t.Errorf("%s: only a usage error refers to the help, got exit code %d and %q", line, result.code, result.stderr)
+		s.t.Errorf("%s: exit code %d, stderr %q: a usage error, and no other error, must refer to the help", line, result.code, result.stderr)
 	}
 	mark("!", stderr)
 	if result.code != exitDone {

@@ -38,10 +38,10 @@ func TestConfirm(t *testing.T) {
 		_, _ = io.WriteString(tty, test.answer)
 		agreed, err := c.confirm(test.of, test.yes != "")
 		_ = side.Close()
-		said, _ := io.ReadAll(tty)
+		out, _ := io.ReadAll(tty)
 		_ = tty.Close()
-		if asks := strings.Contains(string(said), "This scales 2 objects to zero. Do you want to continue? (y/N): "); err != nil || agreed != test.agreed || asks != test.asks {
-			t.Errorf("%+v: agreed is %t (%v), and it said %q", test, agreed, err, said)
+		if asks := strings.Contains(string(out), "This scales 2 objects to zero. Do you want to continue? (y/N): "); err != nil || agreed != test.agreed || asks != test.asks {
+			t.Errorf("%+v: asked %t, agreed %t, error %v, output %q", test, asks, agreed, err, out)
 		}
 	}
 }

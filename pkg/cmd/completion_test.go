@@ -36,7 +36,7 @@ func TestBashCompletionWithoutItsPackage(t *testing.T) {
 		cmd.Stderr = &complaints
 		got, err := cmd.Output()
 		if err != nil || complaints.Len() > 0 || strings.TrimSpace(string(got)) != test.want {
-			t.Errorf("%s: %v, %q, it printed %q, want %q", test.line, err, complaints.String(), got, test.want)
+			t.Errorf("%s: error %v, stderr %q, completions %q, want %q", test.line, err, complaints.String(), got, test.want)
 		}
 	}
 }
@@ -65,13 +65,13 @@ func TestCompletionLink(t *testing.T) {
 		err := map[string]func(io.Writer) error{"install": o.install, "uninstall": o.uninstall}[step.verb](out)
 		warned := strings.HasPrefix(errOut.String(), "Warning: "+filepath.Dir(plugin)+" is not on PATH")
 		if then, _ := os.Readlink(link); then != step.then || !strings.Contains(fmt.Sprint(out, err), step.says) || warned != (err == nil && step.verb == "install") {
-			t.Errorf("%+v: %v, it printed %q and %q, and the link leads to %q", step, err, out, errOut, then)
+			t.Errorf("%+v: error %v, stdout %q, stderr %q, link target %q", step, err, out, errOut, then)
 		}
 		if step.verb == "uninstall" { // after the first rows, which do not find the program
 			_ = os.WriteFile(plugin, nil, 0o700)
 		}
 	}
 	if got, plain := Arguments([]string{link + ".exe", "status"}), Arguments([]string{plugin, "status"}); !slices.Equal(got, []string{"__complete", "status"}) || !slices.Equal(plain, got[1:]) {
-		t.Errorf("called by the link, the arguments are %q, and %q without it", got, plain)
+		t.Errorf("arguments through the link = %q, without the link %q", got, plain)
 	}
 }

@@ -14,7 +14,7 @@ func TestEverythingCompletes(t *testing.T) {
 	streams, _, _, _ := genericiooptions.NewTestIOStreams()
 	for _, verb := range commandsBelow(NewRootCommand("v1", streams)) {
 		if verb.ValidArgsFunction == nil && len(verb.ValidArgs) == 0 {
-			t.Errorf("nothing is known of the arguments of %s", verb.Name())
+			t.Errorf("%s does not complete its arguments", verb.Name())
 		}
 		flag := verb.Flags().Lookup("output")
 		if flag == nil {
@@ -23,7 +23,7 @@ func TestEverythingCompletes(t *testing.T) {
 		complete, _ := verb.GetFlagCompletionFunc("output")
 		formats, _ := complete(verb, nil, "")
 		if len(formats) == 0 || !strings.Contains(flag.Usage, strings.Join(formats, ", ")) {
-			t.Errorf("%s --output completes to %q, and its help is %s", verb.Name(), formats, flag.Usage)
+			t.Errorf("%s --output completes to %q, which is not in its help %q", verb.Name(), formats, flag.Usage)
 		}
 	}
 }

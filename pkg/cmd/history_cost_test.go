@@ -26,7 +26,7 @@ func TestCostOfRevisions(t *testing.T) { // not parallel, because it counts allo
 		h := revision.NewHistory(all, field(0), "", "")
 		return testing.AllocsPerRun(1, func() {
 			if rows := historyRows(&observe.Target{Object: &unstructured.Unstructured{}}, h); len(rows) != size || !rows[size-1].Current {
-				t.Errorf("%d revisions have %d rows", size, len(rows))
+				t.Errorf("history of %d revisions: got %d rows, or the newest is not the current one", size, len(rows))
 			}
 		})
 	}
@@ -36,7 +36,7 @@ func TestCostOfRevisions(t *testing.T) { // not parallel, because it counts allo
 		size *= 2
 		allocations := cost(size)
 		if allocations > 2.5*before {
-			t.Errorf("%d revisions cost %.0f allocations, half of them %.0f", size, allocations, before)
+			t.Errorf("%d revisions cost %.0f allocations, want at most 2.5 times those of half as many, %.0f", size, allocations, before)
 		}
 		before = allocations
 	}

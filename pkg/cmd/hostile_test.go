@@ -64,7 +64,7 @@ func TestCompletionsAreHarmless(t *testing.T) {
 	path := `.spec.sets[?(@.name=="%s")].count`
 	for name, offered := range map[string]bool{"hot": true, "a b": true, "$(id)": false, "`id`": false, `"; id; "`: false, `" & id "`: false, `" > file "`: false} {
 		if got := harmless([]cobra.Completion{fmt.Sprintf(path, name)}); (len(got) > 0) != offered {
-			t.Errorf("%q is offered: %t", name, !offered)
+			t.Errorf("path with the name %q: offered %t, want the opposite", name, !offered)
 		}
 	}
 }

@@ -15,7 +15,7 @@ func TestDefaultImage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := install.Flag("image").DefValue; got != want || install.Flag("timeout").DefValue != "2m0s" {
-			t.Errorf("version %s: the default is %q, want %q", version, got, want)
+			t.Errorf("version %s: default image %q, want %q (or the default timeout is not 2m)", version, got, want)
 		}
 	}
 }
@@ -27,7 +27,7 @@ func TestIsRelease(t *testing.T) {
 		"v0.0.0-dev": false, "v1.2.3-4-gabcdef0": false, "v1.2.3-dirty": false, "70b721b": false, "70b721b-dirty": false, "": false, "v1.2": false,
 	} {
 		if got := isRelease(version); got != want {
-			t.Errorf("%q: %t", version, got)
+			t.Errorf("isRelease(%q) = %t, want %t", version, got, want)
 		}
 	}
 }

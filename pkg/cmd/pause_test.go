@@ -14,17 +14,17 @@ func TestPauseLength(t *testing.T) {
 	} {
 		l, err := parsePauseLength(text)
 		if err != nil || l.String() != want {
-			t.Errorf("%s: %q and %v, want %q", text, l.String(), err, want)
+			t.Errorf("parsePauseLength(%q) = %q, error %v, want %q", text, l.String(), err, want)
 		}
 	}
 	for _, text := range []string{"", "2", "0", "0s", "-1h", "999ms", "d", "2d3", "1.5d", "2dd", "-1d", "-1d36h", "1d-12h", "Forever", "never"} {
 		if l, err := parsePauseLength(text); err == nil {
-			t.Errorf("%q is taken for %s", text, l)
+			t.Errorf("parsePauseLength(%q) = %s, want an error", text, l)
 		}
 	}
 }
 
-func TestPauseSaysUntilWhen(t *testing.T) {
+func TestPauseMessage(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 12, 5, 0, 0, time.UTC)
 	timed, forever := &pauseLength{For: 2 * time.Hour}, &pauseLength{Forever: true}
@@ -34,7 +34,7 @@ func TestPauseSaysUntilWhen(t *testing.T) {
 		"paused forever: one two":        forever.until(apis.Pause{Forever: true, By: "alice", Reason: "one\ntwo"}, now),
 	} {
 		if got != want {
-			t.Errorf("it says %q, want %q", got, want)
+			t.Errorf("message %q, want %q", got, want)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // The hints list the children that can be restarted, by namespace. They omit kinds of the same name in
 // other API groups.
-func TestRestartBelow(t *testing.T) {
+func TestRestartHint(t *testing.T) {
 	t.Parallel()
 	children := []status.Child{
 		{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "b", Name: "two", Controller: "it"},
@@ -27,22 +27,22 @@ func TestRestartBelow(t *testing.T) {
 	refused := errors.New("no")
 	err := restartBelow(refused, "it", children)
 	if got, want := outcome.HintLines(err, nil), hint+"deployment.apps/web -n a"+hint+"statefulset.apps/one statefulset.apps/two -n b"; got != want || !errors.Is(err, refused) {
-		t.Errorf("it is %q, want %q", got, want)
+		t.Errorf("hints %q, want %q", got, want)
 	}
 	if err := restartBelow(refused, "it", nil); outcome.HintLines(err, nil) != "" {
-		t.Errorf("with nothing below, it is %q", err)
+		t.Errorf("error without children: %q has a hint", err)
 	}
 }
 
 // Anyone can create many objects with an owner reference. A suggested command names at most ten objects, so
 // that its namespace is not cut off.
-func TestRestartOfManyBelow(t *testing.T) {
+func TestRestartHintIsBounded(t *testing.T) {
 	t.Parallel()
 	var children []status.Child
 	for i := range 100 {
 		children = append(children, status.Child{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "a", Name: fmt.Sprint("web-", i), Controller: "it"})
 	}
 	if hint := outcome.HintLines(restartBelow(errors.New("no"), "it", children), nil); strings.Count(hint, "deployment.apps/") != 10 || !strings.HasSuffix(hint, " -n a") {
-		t.Errorf("the hint is %q", hint)
+		t.Errorf("hint for 100 children: %q, want 10 names and the namespace", hint)
 	}
 }

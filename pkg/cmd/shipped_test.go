@@ -30,30 +30,30 @@ func TestShippedKindsAreDeclared(t *testing.T) {
 		}
 		i := slices.IndexFunc(shipped, func(k kinds.Kind) bool { return k.CRD() == crd.GetName() })
 		if i < 0 {
-			t.Errorf("%s is shipped, but not compiled in", crd.GetName())
+			t.Errorf("CRD %s is in deploy, but kinds.Shipped has no such kind", crd.GetName())
 			continue
 		}
 		compiled := shipped[i]
 		shipped = slices.Delete(shipped, i, i+1)
 		compiled.Mapping.Template = nil // only for objects that are older than the template field of the CRD
 		if !equality.Semantic.DeepEqual(declared, compiled) {
-			t.Errorf("%s is declared as\n%+v\nand compiled in as\n%+v", crd.GetName(), declared, compiled)
+			t.Errorf("%s: the CRD declares\n%+v\nkinds.Shipped has\n%+v", crd.GetName(), declared, compiled)
 		}
 	}
 	for _, kind := range shipped {
-		t.Errorf("%s is compiled in, but there is no CRD", kind.CRD())
+		t.Errorf("kinds.Shipped has %s, but deploy has no such CRD", kind.CRD())
 	}
 }
 
 // The default pod template is defined in the CRD and in Go. The Go template is only for objects that are
 // older than the template field of the CRD.
-func TestDefaultTemplateIsThatOfTheCRD(t *testing.T) {
+func TestDefaultTemplateMatchesCRD(t *testing.T) {
 	t.Parallel()
 	crds := deploy.CRDs()
 	i := slices.IndexFunc(crds, func(crd *unstructured.Unstructured) bool { return crd.GetName() == kinds.ImoocPod().CRD() })
 	versions, _, err := unstructured.NestedSlice(crds[i].Object, "spec", "versions")
 	if err != nil || len(versions) != 1 {
-		t.Fatalf("it has %d versions (%v), want 1", len(versions), err)
+		t.Fatalf("the CRD of ImoocPods has %d versions (error %v), want 1", len(versions), err)
 	}
 	version, _ := versions[0].(map[string]any)
 	fields := fieldpath.Object(version, "schema", "openAPIV3Schema", "properties", "spec", "properties", "template", "default")
@@ -62,12 +62,12 @@ func TestDefaultTemplateIsThatOfTheCRD(t *testing.T) {
 		t.Fatal(err)
 	}
 	if inGo := v1alpha1.DefaultTemplate(); !equality.Semantic.DeepEqual(&inCRD, inGo) {
-		t.Errorf("the CRD's default is\n%+v\nthat in Go is\n%+v", inCRD, *inGo)
+		t.Errorf("default template in the CRD:\n%+v\nin Go:\n%+v", inCRD, *inGo)
 	}
 }
 
 // The manifests grant exactly the permissions that the shipped kinds need. A separate role grants access to leases.
-func TestRolesOfKindsAreThoseOfTheManifests(t *testing.T) {
+func TestRolesOfKindsMatchManifests(t *testing.T) {
 	t.Parallel()
 	objs := deploy.Controller(deploy.Settings{Namespace: deploy.SystemNamespace, AllNamespaces: true})
 	var got, want []rbacv1.PolicyRule
@@ -86,7 +86,7 @@ func TestRolesOfKindsAreThoseOfTheManifests(t *testing.T) {
 		got = append(append(got, namespaced.Rules...), clusterwide.Rules...)
 	}
 	if got, want := rightsIn(got), rightsIn(want); !slices.Equal(got, want) {
-		t.Errorf("the kinds need\n%q\nthe manifests give\n%q", got, want)
+		t.Errorf("the kinds need the permissions\n%q\nthe manifests grant\n%q", got, want)
 	}
 }
 

@@ -21,7 +21,7 @@ func TestHasStatus(t *testing.T) {
 	} {
 		resource, _ := schema.ParseResourceArg(word)
 		if got := hasStatus(kinds.Kind{Resource: *resource}); got != want {
-			t.Errorf("%s: %t", word, got)
+			t.Errorf("hasStatus(%s) = %t, want %t", word, got, want)
 		}
 	}
 }
@@ -35,6 +35,6 @@ func TestPrintModels(t *testing.T) {
 	}
 	var out strings.Builder
 	if err := printModels(&out, p, []status.Report{{Replicas: status.Replicas{Desired: 1_000_000}}}, true, nil); err != nil || out.String() != "1000000" {
-		t.Errorf("it prints %q, %v", out.String(), err)
+		t.Errorf("output %q, error %v, want 1000000", out.String(), err)
 	}
 }

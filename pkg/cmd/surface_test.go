@@ -47,7 +47,7 @@ func verbsOf(t *testing.T) map[string]*cobra.Command {
 	return all
 }
 
-func TestFlagsAreTheSame(t *testing.T) {
+func TestFlagsAreConsistent(t *testing.T) {
 	t.Parallel()
 	type flag struct{ kind, value, usage, shorthand string }
 	first, of := map[string]flag{}, map[string]string{}
@@ -64,13 +64,13 @@ func TestFlagsAreTheSame(t *testing.T) {
 				is.usage = "" // differs by verb
 			}
 			if was, seen := first[f.Name]; seen && was != is {
-				t.Errorf("%s: %+v, but %s: %+v", key, is, of[f.Name], was)
+				t.Errorf("%s is %+v, but the flag of %s is %+v", key, is, of[f.Name], was)
 			}
 			first[f.Name], of[f.Name] = is, name
 		})
 	}
 	for key := range unused {
-		t.Errorf("%s is no flag", key)
+		t.Errorf("exceptions lists %s, which does not exist", key)
 	}
 }
 
@@ -80,14 +80,14 @@ func TestCommonFlags(t *testing.T) {
 	for name := range strings.FieldsSeq("create scale park unpark restart pause resume image env resources undo") {
 		for flag := range strings.FieldsSeq("filename recursive kustomize output dry-run wait timeout settle fail-after logs on-failure") {
 			if all[name].Flag(flag) == nil {
-				t.Errorf("%s has no --%s", name, flag)
+				t.Errorf("%s has no flag --%s", name, flag)
 			}
 		}
 	}
 	for name := range strings.FieldsSeq("scale park unpark restart pause resume image env resources undo delete status describe history wait logs") {
 		for flag := range strings.FieldsSeq("selector all") {
 			if all[name].Flag(flag) == nil {
-				t.Errorf("%s has no --%s", name, flag)
+				t.Errorf("%s has no flag --%s", name, flag)
 			}
 		}
 	}
@@ -104,12 +104,12 @@ func TestHelpIsShort(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := strings.Count(out.String(), "\n"); n > longestHelp {
-			t.Errorf("the help of %s has %d lines", name, n)
+			t.Errorf("the help of %s has %d lines, want at most %d", name, n, longestHelp)
 		}
 		_, own, _ := strings.Cut(out.String(), "\nFlags:\n")
 		own, kubectls, _ := strings.Cut(own, "\nFlags as in kubectl:\n")
 		if strings.Contains(own, " --selector ") || cmd.Flag("selector") != nil && !strings.Contains(kubectls, " --selector ") {
-			t.Errorf("the help of %s has --selector among its own flags:\n%s", name, out.String())
+			t.Errorf("the help of %s lists --selector among its own flags, or not among those of kubectl:\n%s", name, out.String())
 		}
 	}
 }

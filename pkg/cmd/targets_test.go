@@ -43,18 +43,18 @@ func TestImoocPodArguments(t *testing.T) {
 		flags := &targetFlags{args: strings.Fields(args)}
 		ok := flags.onlyImoocPods()
 		if got := strings.Join(namesOf(flags), " "); ok != (want != "-") || ok && got != want {
-			t.Errorf("%q means the ImoocPods %q (%t), want %q", args, got, ok, want)
+			t.Errorf("%q: names %q, only ImoocPods %t, want %q (-: needs discovery)", args, got, ok, want)
 		}
 	}
 	for _, flags := range []targetFlags{{all: true}, {allNamespaces: true}, {selector: "a=b"}} {
 		flags.args = []string{"foo"}
 		if names := namesOf(&flags); flags.onlyImoocPods() || len(names) > 0 {
-			t.Errorf("with %+v a word is a type, not the names %q", flags, names)
+			t.Errorf("%+v: the argument is a type, but is treated as the names %q", flags, names)
 		}
 	}
 	empty := &targetFlags{args: []string{"imoocpod/"}}
 	if names := namesOf(empty); !empty.onlyImoocPods() || !slices.Equal(names, []string{""}) {
-		t.Errorf("an empty name is %q, which is refused as such", names)
+		t.Errorf("imoocpod/: got names %q, want one empty name, which is rejected later", names)
 	}
 }
 
@@ -66,7 +66,7 @@ func namesOf(flags *targetFlags) (names []string) {
 }
 
 // Arguments that cannot name objects are rejected before the first request.
-func TestArgumentsThatNameNothing(t *testing.T) {
+func TestInvalidTargets(t *testing.T) {
 	t.Parallel()
 	files := resource.FilenameOptions{Filenames: []string{"f"}}
 	for _, test := range []struct {
@@ -95,7 +95,7 @@ func TestArgumentsThatNameNothing(t *testing.T) {
 		err := test.flags.complete(test.args)
 		usage := (*outcome.UsageError)(nil)
 		if got := fmt.Sprint(err); test.want != "" && (got != test.want || !errors.As(err, &usage)) || test.want == "" && err != nil {
-			t.Errorf("%+v %q: %v, want %q", test.flags, test.args, err, test.want)
+			t.Errorf("%+v %q: got %v, want the usage error %q", test.flags, test.args, err, test.want)
 		}
 	}
 }
@@ -114,11 +114,11 @@ func FuzzTargets(f *testing.F) {
 		names := namesOf(flags)
 		for _, name := range names {
 			if flags.onlyImoocPods() && apis.NameProblem(name) != "" {
-				t.Errorf("%q names the ImoocPod %q", args, name)
+				t.Errorf("%q is accepted, but names the ImoocPod %q, which is invalid", args, name)
 			}
 		}
 		if bare := flags.bareName(); bare != "" && !slices.Equal(names, []string{bare}) {
-			t.Errorf("%q is the bare name %q, and names %q", args, bare, names)
+			t.Errorf("%q: bare name %q, but names %q", args, bare, names)
 		}
 	})
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // If no ImoocPod has the NAME, the error explains how to name an object of another type.
-func TestExplained(t *testing.T) {
+func TestExplainNotFound(t *testing.T) {
 	t.Parallel()
 	factory := kube.New("v0", genericiooptions.NewTestIOStreamsDiscard())
 	*factory.Flags.KubeConfig, *factory.Flags.APIServer = os.DevNull, "http://127.0.0.1:1"
@@ -34,20 +34,20 @@ func TestExplained(t *testing.T) {
 		err  error
 		hint bool
 	}{
-		"no ImoocPod of the name":   {[]string{"web"}, notFound(imoocPods), true},
-		"the CRD is not installed":  {[]string{"web"}, &outcome.NotServedError{CRD: kinds.ImoocPod().CRD(), Shipped: true}, true},
-		"it has a type":             {[]string{"imoocpod/web"}, notFound(imoocPods), false},
-		"several words":             {[]string{"imoocpod", "web"}, notFound(imoocPods), false},
-		"something else is missing": {[]string{"web"}, notFound(schema.GroupResource{Resource: "namespaces"}), false},
-		"another CRD is missing":    {[]string{"web"}, &outcome.NotServedError{CRD: "widgets.example.com"}, false},
-		"another error":             {[]string{"web"}, errors.New("failed"), false},
+		"no ImoocPod has the name":       {[]string{"web"}, notFound(imoocPods), true},
+		"the CRD is not installed":       {[]string{"web"}, &outcome.NotServedError{CRD: kinds.ImoocPod().CRD(), Shipped: true}, true},
+		"the argument has a type":        {[]string{"imoocpod/web"}, notFound(imoocPods), false},
+		"type and name as two arguments": {[]string{"imoocpod", "web"}, notFound(imoocPods), false},
+		"something else is missing":      {[]string{"web"}, notFound(schema.GroupResource{Resource: "namespaces"}), false},
+		"another CRD is missing":         {[]string{"web"}, &outcome.NotServedError{CRD: "widgets.example.com"}, false},
+		"another error":                  {[]string{"web"}, errors.New("failed"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := (&targetFlags{args: test.args}).explain(t.Context(), unreachable, test.err)
 			hinted := strings.Contains(outcome.HintLines(got, nil), "TYPE/NAME, such as deployment/web")
 			if hinted != test.hint || !errors.Is(got, test.err) {
-				t.Errorf("got %q", got)
+				t.Errorf("error %q: hint %t, want %t", got, hinted, test.hint)
 			}
 		})
 	}

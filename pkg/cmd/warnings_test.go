@@ -27,26 +27,26 @@ func TestCovered(t *testing.T) {
 		target observe.Target
 		want   bool
 	}{
-		"in its namespace":         {loop(leaserecord.Scope{Namespace: "a"}, time.Second), target, true},
-		"in all namespaces":        {loop(leaserecord.Scope{}, time.Second), target, true},
-		"in another namespace":     {loop(leaserecord.Scope{Namespace: "b"}, time.Second), target, false},
-		"ended":                    {loop(leaserecord.Scope{}, time.Hour), target, false},
-		"other kinds":              {loop(leaserecord.Scope{Kinds: []string{"widgets.example.com"}}, time.Second), target, false},
-		"its labels":               {loop(leaserecord.Scope{Selector: "tier=front"}, time.Second), target, true},
-		"other labels":             {loop(leaserecord.Scope{Selector: "tier=back"}, time.Second), target, false},
-		"labels that are not read": {loop(leaserecord.Scope{Selector: "tier=back"}, time.Second), unread, true},
+		"loop of its namespace":             {loop(leaserecord.Scope{Namespace: "a"}, time.Second), target, true},
+		"loop of all namespaces":            {loop(leaserecord.Scope{}, time.Second), target, true},
+		"loop of another namespace":         {loop(leaserecord.Scope{Namespace: "b"}, time.Second), target, false},
+		"loop that has ended":               {loop(leaserecord.Scope{}, time.Hour), target, false},
+		"loop of other kinds":               {loop(leaserecord.Scope{Kinds: []string{"widgets.example.com"}}, time.Second), target, false},
+		"selector that matches":             {loop(leaserecord.Scope{Selector: "tier=front"}, time.Second), target, true},
+		"selector that does not match":      {loop(leaserecord.Scope{Selector: "tier=back"}, time.Second), target, false},
+		"object whose labels were not read": {loop(leaserecord.Scope{Selector: "tier=back"}, time.Second), unread, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := covered([]leaserecord.Loop{test.loop}, test.target, now); got != test.want {
-				t.Errorf("covered: %t", got)
+				t.Errorf("covered = %t, want %t", got, test.want)
 			}
 		})
 	}
 	if covered([]leaserecord.Loop{}, target, now) {
-		t.Error("without a loop it is covered")
+		t.Error("covered without loops = true, want false")
 	}
 	if !covered(nil, target, now) {
-		t.Error("it is not covered by loops that may not be read")
+		t.Error("covered without permission to read the loops = false, want true")
 	}
 }

@@ -53,8 +53,8 @@ func TestQuoted(t *testing.T) {
 		if got != want {
 			t.Errorf("quoted(%q) is %q, want %q", word, got, want)
 		}
-		if taken, err := exec.CommandContext(t.Context(), "sh", "-c", "printf %s "+got).Output(); err != nil || string(taken) != word {
-			t.Errorf("a shell takes %s for %q: %v", got, taken, err)
+		if expanded, err := exec.CommandContext(t.Context(), "sh", "-c", "printf %s "+got).Output(); err != nil || string(expanded) != word {
+			t.Errorf("sh expands %s to %q, want %q; error %v", got, expanded, word, err)
 		}
 	}
 }
@@ -65,6 +65,6 @@ func TestWithSome(t *testing.T) {
 	names := slices.Repeat([]string{strings.Repeat("a", 63)}, 700)
 	line := Context{"--context=staging"}.Line(Kubectl("delete", "pod").WithSome(names).In("shop"))
 	if escape.Line(line) != line || !strings.HasSuffix(line, " -n shop --context=staging") {
-		t.Errorf("the command is %q", line)
+		t.Errorf("suggested command %q is cut, or lacks its namespace or context", line)
 	}
 }

@@ -20,20 +20,20 @@ func TestHintLines(t *testing.T) {
 		err  error
 		want string
 	}{
-		"none":                    {ErrFailed, ""},
-		"an empty one":            {WithAdvice(ErrFailed, ""), ""},
-		"wrapped":                 {fmt.Errorf("later: %w", failed), why},
-		"one on another":          {WithAdvice(failed, "ask\nme"), why + "\nhint: ask me"},
-		"several":                 {fmt.Errorf("%w, and %w", missing, failed), install + why},
-		"not shipped":             {&NotServedError{CRD: "foos.x"}, ""},
-		"outdated":                {WithoutHints(fmt.Errorf("later: %w", failed)), ""},
-		"outdated, and a new one": {WithHint(WithoutHints(failed), "", commandline.Plugin("install")), "\nhint: kubectl imoocpod install --context=staging --as=alice"},
+		"no hint":                 {ErrFailed, ""},
+		"empty advice":            {WithAdvice(ErrFailed, ""), ""},
+		"wrapped error":           {fmt.Errorf("later: %w", failed), why},
+		"hint and advice":         {WithAdvice(failed, "ask\nme"), why + "\nhint: ask me"},
+		"hints of two errors":     {fmt.Errorf("%w, and %w", missing, failed), install + why},
+		"CRD that is not shipped": {&NotServedError{CRD: "foos.x"}, ""},
+		"hint removed":            {WithoutHints(fmt.Errorf("later: %w", failed)), ""},
+		"hint removed, one added": {WithHint(WithoutHints(failed), "", commandline.Plugin("install")), "\nhint: kubectl imoocpod install --context=staging --as=alice"},
 	} {
 		if got := HintLines(test.err, staging); got != test.want {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
+			t.Errorf("%s: hints %q, want %q", name, got, test.want)
 		}
 	}
 	if err := WithoutHints(failed); !errors.Is(err, ErrFailed) || err.Error() != failed.Error() {
-		t.Errorf("without its hints, it is %v", err)
+		t.Errorf("error without its hints = %q, want the same text, and still ErrFailed", err)
 	}
 }

@@ -17,9 +17,9 @@ const Hostile = "a\x1b[2J\rFORGED\nFORGED\u2028FORGED\u0085\u202e\u200b\x7f\xff"
 func MustBeHarmless(t testing.TB, what, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' }) {
-		t.Errorf("%s is raw: %q", what, text)
+		t.Errorf("%s contains unescaped characters: %q", what, text)
 	}
 	if strings.Contains(text, "\nFORGED") || !strings.Contains(text, `\x1b`) && !strings.Contains(text, `\\x1b`) {
-		t.Errorf("%s is not what was written: %q", what, text)
+		t.Errorf("%s contains a forged line, or lacks the escaped text: %q", what, text)
 	}
 }

@@ -88,7 +88,7 @@ func TestFullDisk(t *testing.T) {
 			var stderr bytes.Buffer
 			err := command(t.Context(), s.Connect, test.line, full{}, &stderr)
 			if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(stderr.String(), test.says) {
-				t.Errorf("%s: got error %v, stderr %q, want %q", test.line, err, &stderr, test.says)
+				t.Errorf("%s: got error %v, stderr %q, want ENOSPC and %q", test.line, err, &stderr, test.says)
 			}
 		}
 	})

@@ -16,27 +16,27 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// liar is a transport that replaces the server's responses to writes of workloads.
-type liar struct {
+// falsifier is a transport that replaces the server's responses to writes of workloads.
+type falsifier struct {
 	*apiserver.Server
 
 	answer func(before, after map[string]any) any
 }
 
-func (l liar) RoundTrip(r *http.Request) (*http.Response, error) {
+func (f falsifier) RoundTrip(r *http.Request) (*http.Response, error) {
 	write := r.Method != http.MethodGet && strings.Contains(r.URL.Path, "/apps/")
 	read := r.Clone(r.Context())
 	read.Method, read.Body = http.MethodGet, nil
-	before, err := l.Server.RoundTrip(read)
+	before, err := f.Server.RoundTrip(read)
 	if err != nil || !write {
 		return before, err
 	}
 	was := decoded(before)
-	after, err := l.Server.RoundTrip(r)
+	after, err := f.Server.RoundTrip(r)
 	if err != nil || after.StatusCode >= http.StatusMultipleChoices {
 		return after, err
 	}
-	body, err := json.Marshal(l.answer(was, decoded(after)))
+	body, err := json.Marshal(f.answer(was, decoded(after)))
 	after.Body = io.NopCloser(bytes.NewReader(body))
 	return after, err
 }
@@ -55,16 +55,16 @@ func withMeta(field string, value any) func(_, after map[string]any) any {
 	}
 }
 
-// TestLies checks that no command reports success if the server executes the write, but responds
+// TestFalseWriteResponses checks that no command reports success if the server executes the write, but responds
 // with something other than the written object.
-func TestLies(t *testing.T) {
+func TestFalseWriteResponses(t *testing.T) {
 	for what, answer := range map[string]func(before, after map[string]any) any{
-		"the object as it was": func(before, _ map[string]any) any { return before },
+		"the unchanged object": func(before, _ map[string]any) any { return before },
 		"another name":         withMeta("name", "other"),
 		"another namespace":    withMeta("namespace", "other"),
 		"another UID":          withMeta("uid", "other"),
 		"a list as labels":     withMeta("labels", []any{"x"}),
-		"a success": func(_, _ map[string]any) any {
+		"a Status Success": func(_, _ map[string]any) any {
 			return map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"}
 		},
 		"an empty object":      func(_, _ map[string]any) any { return map[string]any{} },
@@ -73,7 +73,7 @@ func TestLies(t *testing.T) {
 		"a string as metadata": func(_, after map[string]any) any { after["metadata"] = "x"; return after },
 	} {
 		for _, v := range verbs() {
-			if v.creates && what == "the object as it was" || what == "another UID" && (v.creates || strings.HasPrefix(v.line, "scale ")) {
+			if v.creates && what == "the unchanged object" || what == "another UID" && (v.creates || strings.HasPrefix(v.line, "scale ")) {
 				continue // there was no object before, or the command does not check the UID
 			}
 			t.Run(what+"/"+v.line, func(t *testing.T) {
@@ -89,13 +89,13 @@ func TestLies(t *testing.T) {
 						truthful := flags.WrapConfigFn
 						flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
 							config = truthful(config)
-							config.Transport = liar{s, answer}
+							config.Transport = falsifier{s, answer}
 							return config
 						}
 					}
 					err := command(t.Context(), connect, line, &out, &errOut)
 					if err == nil || out.Len() > 0 {
-						t.Errorf("%v, it printed %q, and %q on standard error", err, out.String(), errOut.String())
+						t.Errorf("got error %v, stdout %q, stderr %q, want an error, and nothing on stdout", err, out.String(), errOut.String())
 					}
 				})
 			})

@@ -225,7 +225,7 @@ func endings() []ending {
 		{what: "replaced after the rollout", happens: later(15*time.Second, (*scene).overwrite), want: outcome.ErrOverwritten, says: `the field manager "rival"`, left: theRivals},
 		{what: "reset by its owner", happens: (*scene).reset, want: outcome.ErrOverwritten, left: asBefore, of: exists},
 		{what: "reset by its owner with a revert", flags: revert, fate: "never", happens: (*scene).reset, want: outcome.ErrOverwritten, left: asBefore, of: exists},
-		{what: "changed beside", happens: later(soon, (*scene).change), left: itsChangeAndMore},
+		{what: "another field changed", happens: later(soon, (*scene).change), left: itsChangeAndMore},
 		{what: "deleted", fate: slow, happens: later(soon, (*scene).remove), want: outcome.ErrGone, says: "was deleted", left: nothing},
 		{what: "deleted and created again", fate: slow, happens: later(soon, (*scene).replace), want: outcome.ErrGone, says: "was deleted", left: aNewObject},
 		{what: "Ctrl-C", flags: revert, fate: slow, happens: later(soon, func(s *scene) { s.interrupt() }), want: outcome.ErrInterrupted, says: "stays", left: itsChange},
@@ -242,7 +242,7 @@ func endings() []ending {
 				s.interrupt()
 			}})
 		}, want: context.Canceled, left: asBeforeAndMore, of: func(v verb, _ workload) bool { return !v.creates && !strings.HasPrefix(v.line, "scale") }},
-		{what: "no answer to the write", happens: func(s *scene) { s.Fail(s.writes, apiserver.Fault{DropAfter: true, Times: 1}) }, want: outcome.ErrUnknown, says: "which the server may have carried out", left: itsChange},
+		{what: "no response to the write", happens: func(s *scene) { s.Fail(s.writes, apiserver.Fault{DropAfter: true, Times: 1}) }, want: outcome.ErrUnknown, says: "which the server may have carried out", left: itsChange},
 		{what: "no connection for a while", happens: later(soon, func(s *scene) {
 			s.EndWatches("", nil)
 			s.After(10*time.Second, s.Fail(apiserver.Path("/"), apiserver.Fault{Drop: true}))
@@ -251,7 +251,7 @@ func endings() []ending {
 		{what: "timed out and reverted", flags: revert, fate: "never", want: outcome.ErrUndone, says: "undone: ", left: asBefore, of: starts},
 		{what: "not reconciled and reverted", flags: revert, fate: play.Away, want: outcome.ErrUndone, says: "undone: ", left: asBefore},
 		{what: "replaced before the revert", flags: revert, fate: play.Away, happens: func(s *scene) { s.atRevert(s.overwrite) }, want: outcome.ErrOverwritten, says: `the field manager "rival"`, left: theRivals},
-		{what: "changed beside before the revert", flags: revert, fate: play.Away, happens: func(s *scene) { s.atRevert(s.change) }, want: outcome.ErrUndone, says: "undone: ", left: asBeforeAndMore},
+		{what: "another field changed before the revert", flags: revert, fate: play.Away, happens: func(s *scene) { s.atRevert(s.change) }, want: outcome.ErrUndone, says: "undone: ", left: asBeforeAndMore},
 		{what: "created again before the revert", flags: revert, fate: play.Away, happens: func(s *scene) { s.atRevert(s.replace) }, want: outcome.ErrTimeout, says: "was not undone: ", left: aNewObject},
 	}
 }
@@ -278,13 +278,13 @@ func TestOutcomes(t *testing.T) {
 							changed = s.object()
 						}
 						if !errors.Is(err, e.want) || err != nil && e.want == nil {
-							t.Errorf("got %v, want %v", err, e.want)
+							t.Errorf("got error %v, want %v", err, e.want)
 						}
 						if err != nil && !strings.Contains(lastLine(err), e.says) {
-							t.Errorf("last line %q, want %q", lastLine(err), e.says)
+							t.Errorf("last line of the error = %q, want %q", lastLine(err), e.says)
 						}
 						if got, want := state(s.object()), state(s.left(e.left, changed)); got != want {
-							t.Errorf("got %s, want %s", got, want)
+							t.Errorf("object after the command = %s, want %s", got, want)
 						}
 						if err == nil {
 							s.mustRun(t)
@@ -402,6 +402,6 @@ func (s *scene) mustRun(t *testing.T) {
 		}
 	}
 	if n != spec["replicas"] {
-		t.Errorf("%d pods run, want %v", n, spec["replicas"])
+		t.Errorf("got %d pods, want %v", n, spec["replicas"])
 	}
 }

@@ -102,7 +102,7 @@ func TestSurfacesAgree(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../pkg/inspect/status/testdata/real/*.jsonl")
 	if err != nil || len(files) < 20 {
-		t.Fatalf("%d recordings, %v", len(files), err)
+		t.Fatalf("found %d recordings, want at least 20; error %v", len(files), err)
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -176,22 +176,22 @@ func compare(t *testing.T, s *apiserver.Server, name string, want status.Report)
 			err = json.Unmarshal([]byte(stdout), &got)
 		}
 		if err != nil || stderr != "" {
-			t.Fatalf("%s: %v, stderr %q", line, err, stderr)
+			t.Fatalf("%s: got error %v, stderr %q, want none", line, err, stderr)
 		}
 		if len(got.Items) == 1 {
 			got.Report = got.Items[0]
 		}
 		if got.Verdict != want.Verdict || i > 0 && got.Reason != want.Reason { // status -w does not report a change of only the reason text
-			t.Errorf("%s: %s says %s: %s, want %s: %s", at, line, got.Verdict, got.Reason, want.Verdict, want.Reason)
+			t.Errorf("%s: %q reports %s: %s, want %s: %s", at, line, got.Verdict, got.Reason, want.Verdict, want.Reason)
 		}
 		want = got.Report
 	}
 	stdout, _, err := run(t, s, "wait imoocpod/"+name+" --timeout=0 -o json")
 	var got status.Report
 	if invalid := json.Unmarshal([]byte(stdout), &got); invalid != nil || got.Verdict != want.Verdict {
-		t.Errorf("%s: a wait says %s: %s, %v; want %s: %s", at, got.Verdict, got.Reason, invalid, want.Verdict, want.Reason)
+		t.Errorf("%s: wait reports %s: %s (JSON error %v), want %s: %s", at, got.Verdict, got.Reason, invalid, want.Verdict, want.Reason)
 	}
 	if (err == nil) != (want.Verdict == status.Ready) || errors.Is(err, outcome.ErrFailed) != (want.Verdict == status.Failed) {
-		t.Errorf("%s: a wait ends with %v, want %s: %s", at, err, want.Verdict, want.Reason)
+		t.Errorf("%s: wait ended with error %v, which does not match the verdict %s: %s", at, err, want.Verdict, want.Reason)
 	}
 }

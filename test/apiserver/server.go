@@ -201,7 +201,7 @@ func (a Actor) Create(obj runtime.Object) *unstructured.Unstructured {
 	a.s.t.Helper()
 	created, err := a.create(obj)
 	if err != nil {
-		a.s.t.Errorf("create an object: %v", err)
+		a.s.t.Errorf("test server: cannot create an object: %v", err)
 	}
 	return created
 }
@@ -223,7 +223,7 @@ func (a Actor) CreateYAML(text string) {
 	for document := range strings.SplitSeq(text, "\n---\n") {
 		obj := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(document), &obj.Object); err != nil {
-			a.s.t.Errorf("%v in %s", err, document)
+			a.s.t.Errorf("test server: invalid YAML: %v in\n%s", err, document)
 			continue
 		}
 		a.Create(obj)
@@ -259,7 +259,7 @@ func (s *Server) ensureNamespace(name string) {
 	ns := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name},
 		"status": map[string]any{"phase": "Active"}}}
 	if _, err := s.add(write{resource: r, version: r.versions[0], manager: "kube-apiserver", trusted: true}, ns); err != nil {
-		s.t.Errorf("make a namespace: %v", err)
+		s.t.Errorf("test server: cannot create a namespace: %v", err)
 	}
 }
 
@@ -320,7 +320,7 @@ func (a Actor) Update(resource, namespace, name string, change func(*unstructure
 		after, err = a.s.replace(write{resource: r, version: r.version(after.GroupVersionKind().Version), manager: a.manager, trusted: true}, before, after)
 	}
 	if err != nil {
-		a.s.t.Errorf("update %s %s: %v", resource, name, err)
+		a.s.t.Errorf("test server: cannot update %s %s: %v", resource, name, err)
 		return nil
 	}
 	return after.DeepCopy()
@@ -359,7 +359,7 @@ func (s *Server) named(word string) *resource {
 	s.t.Helper()
 	r := s.served(word)
 	if r == nil {
-		s.t.Errorf("the type %q is not served", word)
+		s.t.Errorf("test server: unknown type %q", word)
 		return &resource{plural: word, versions: []*version{{}}}
 	}
 	return r

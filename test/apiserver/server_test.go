@@ -56,15 +56,15 @@ func TestWrites(t *testing.T) {
 		{name: "JSON, failed test", patch: types.JSONPatchType, body: `[{"op":"test","path":"/spec/replicas","value":4}]`, wrong: apierrors.IsInvalid},
 		{name: "apply, conflict", patch: types.ApplyPatchType, body: `{"apiVersion":"apps/v1","kind":"Deployment","spec":{"replicas":5}}`, wrong: apierrors.IsConflict},
 		{name: "apply, forced", patch: types.ApplyPatchType, body: `{"apiVersion":"apps/v1","kind":"Deployment","spec":{"replicas":5}}`, force: true, generation: 2, replicas: 5, manager: "a Apply "},
-		{name: "nothing new", patch: types.MergePatchType, body: `{"spec":{"replicas":3}}`, generation: 1, replicas: 3},
+		{name: "no change", patch: types.MergePatchType, body: `{"spec":{"replicas":3}}`, generation: 1, replicas: 3},
 		{name: "a label", patch: types.MergePatchType, body: `{"metadata":{"labels":{"a":"b"}}}`, generation: 1, replicas: 3, manager: "a Update "},
-		{name: "status past its subresource", patch: types.MergePatchType, body: `{"status":{"readyReplicas":2}}`, generation: 1, replicas: 3},
+		{name: "status without its subresource", patch: types.MergePatchType, body: `{"status":{"readyReplicas":2}}`, generation: 1, replicas: 3},
 		{name: "status", subresource: "status", patch: types.MergePatchType, body: `{"spec":{"replicas":9},"status":{"readyReplicas":2}}`, generation: 1, replicas: 3, ready: 2, manager: "a Update status"},
 		{name: "scale", subresource: "scale", patch: types.MergePatchType, body: `{"spec":{"replicas":5}}`, generation: 2, replicas: 5, manager: "a Update scale"},
 		{name: "another UID", patch: types.MergePatchType, body: `{"metadata":{"uid":"1"}}`, wrong: apierrors.IsConflict},
-		{name: "too few", patch: types.MergePatchType, body: `{"spec":{"replicas":-1}}`, wrong: apierrors.IsInvalid},
-		{name: "no number", patch: types.MergePatchType, body: `{"spec":{"replicas":"x"}}`, wrong: apierrors.IsBadRequest},
-		{name: "an unknown patch", patch: "text/plain", body: `x`, wrong: apierrors.IsUnsupportedMediaType},
+		{name: "negative replicas", patch: types.MergePatchType, body: `{"spec":{"replicas":-1}}`, wrong: apierrors.IsInvalid},
+		{name: "replicas is not a number", patch: types.MergePatchType, body: `{"spec":{"replicas":"x"}}`, wrong: apierrors.IsBadRequest},
+		{name: "unsupported patch type", patch: "text/plain", body: `x`, wrong: apierrors.IsUnsupportedMediaType},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +83,7 @@ func TestWrites(t *testing.T) {
 			after := s.Get("deploy", "default", "web")
 			if test.wrong != nil {
 				if !test.wrong(err) || after.GetResourceVersion() != before.GetResourceVersion() {
-					t.Errorf("got error %v, revision %s, previous revision %s", err, after.GetResourceVersion(), before.GetResourceVersion())
+					t.Errorf("wrong error %v, or a write: resourceVersion %s, was %s", err, after.GetResourceVersion(), before.GetResourceVersion())
 				}
 				return
 			}
@@ -93,10 +93,10 @@ func TestWrites(t *testing.T) {
 			replicas, _, _ := unstructured.NestedInt64(after.Object, "spec", "replicas")
 			ready, _, _ := unstructured.NestedInt64(after.Object, "status", "readyReplicas")
 			if after.GetGeneration() != test.generation || replicas != test.replicas || ready != test.ready {
-				t.Errorf("generation %d, %d replicas, %d ready", after.GetGeneration(), replicas, ready)
+				t.Errorf("generation/replicas/ready %d/%d/%d, want %d/%d/%d", after.GetGeneration(), replicas, ready, test.generation, test.replicas, test.ready)
 			}
 			if by := managers(after); test.manager != "" && !slices.Contains(by, test.manager) || test.manager == "" && len(by) != 1 {
-				t.Errorf("got managers %q", by)
+				t.Errorf("got managers %q, want %q among them (none: only the creator)", by, test.manager)
 			}
 		})
 	}
@@ -111,7 +111,7 @@ func TestStatusOfNewObject(t *testing.T) {
 	}}
 	created, err := clientOf(t, s, corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims")).Create(t.Context(), pvc, metav1.CreateOptions{})
 	if err != nil || created.Object["status"] != nil {
-		t.Errorf("got object %v, error %v", created, err)
+		t.Errorf("got object %v, error %v, want no status", created, err)
 	}
 }
 
@@ -131,17 +131,17 @@ func TestExpiredRevisions(t *testing.T) {
 	s.Delete("pods", "default", "p3")
 	second, err := client.List(t.Context(), metav1.ListOptions{Limit: 3, Continue: first.GetContinue()})
 	if err != nil || len(first.Items) != 2 || len(second.Items) != 3 || second.GetContinue() != "" {
-		t.Errorf("got pages %v and %v, error %v", first, second, err)
+		t.Errorf("got pages %v and %v, error %v, want 2 and 3 objects, and no more pages", first, second, err)
 	}
 	s.Expire()
 	if _, err := client.List(t.Context(), metav1.ListOptions{Continue: first.GetContinue()}); !apierrors.IsResourceExpired(err) {
-		t.Errorf("expired page: got error %v", err)
+		t.Errorf("list of an expired page: got error %v, want expired", err)
 	}
 	if _, err := client.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "1"}); !apierrors.IsResourceExpired(err) {
-		t.Errorf("watch from an expired revision: got error %v", err)
+		t.Errorf("watch from an expired revision: got error %v, want expired", err)
 	}
 	if _, err := client.List(t.Context(), metav1.ListOptions{FieldSelector: "spec.image=a"}); !apierrors.IsBadRequest(err) {
-		t.Errorf("selection by a field that is no field label: got error %v", err)
+		t.Errorf("unsupported field selector: got error %v, want a bad request", err)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestDeletes(t *testing.T) {
 		client := clientOf(t, s, corev1.SchemeGroupVersion.WithResource("configmaps"))
 		err := client.Delete(t.Context(), "owner", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &test.uid}})
 		if left := len(s.List("configmaps", "")); test.wrong(err) || left != test.left {
-			t.Errorf("with the UID %s and %+v: error %v, %d objects are left", test.uid, test.fault, err, left)
+			t.Errorf("delete with UID %s and %+v: got error %v, %d objects left, want %d", test.uid, test.fault, err, left, test.left)
 		}
 	}
 }

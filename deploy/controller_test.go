@@ -12,7 +12,7 @@ import (
 
 // The namespaced role equals the cluster role without cluster-scoped resources, plus the rules for
 // leases. A controller for all namespaces has a separate role for leases.
-func TestRolesSayTheSame(t *testing.T) {
+func TestRolesMatch(t *testing.T) {
 	t.Parallel()
 	rules := func(file string) []rbacv1.PolicyRule {
 		obj := read(file)
@@ -29,11 +29,11 @@ func TestRolesSayTheSame(t *testing.T) {
 	for _, rule := range cluster {
 		everywhere := slices.Contains(rule.Resources, "nodes")
 		if has(namespaced, rule) == everywhere {
-			t.Errorf("the namespaced role and the cluster role do not agree on %s", rule)
+			t.Errorf("rule %s: a namespaced rule must be in both roles, a rule for nodes only in the cluster role", rule)
 		}
 	}
 	if len(namespaced) != len(cluster)-1+len(lease) {
-		t.Errorf("the namespaced role has %d rules, the cluster role %d, and the role for leases %d", len(namespaced), len(cluster), len(lease))
+		t.Errorf("got %d namespaced, %d cluster, and %d lease rules, want namespaced = cluster - 1 + lease", len(namespaced), len(cluster), len(lease))
 	}
 }
 
@@ -69,7 +69,7 @@ func TestNetworkPolicyAllowsTheAPIServer(t *testing.T) {
 	}
 	for distribution, port := range map[string]int{"EKS, GKE, AKS": 443, "kubeadm, k3s, kind, OpenShift": 6443, "minikube": 8443, "MicroK8s": 16443} {
 		if !allowed[port] {
-			t.Errorf("port %d of %s is not allowed", port, distribution)
+			t.Errorf("the network policy does not allow egress to port %d (API server of %s)", port, distribution)
 		}
 	}
 }

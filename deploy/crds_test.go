@@ -19,7 +19,7 @@ func TestCRDsFitIntoAnAnnotation(t *testing.T) {
 		}
 		const others = 4 << 10
 		if len(text) > validation.TotalAnnotationSizeLimitB-others {
-			t.Errorf("%s has %d bytes in JSON, and an object has room for annotations of %d", crd.GetName(), len(text), validation.TotalAnnotationSizeLimitB)
+			t.Errorf("%s has %d bytes in JSON, too many for annotations of %d bytes", crd.GetName(), len(text), validation.TotalAnnotationSizeLimitB)
 		}
 	}
 }
@@ -32,7 +32,7 @@ func TestFieldsAreDescribed(t *testing.T) {
 	var walk func(crd, at string, schema map[string]any, template string)
 	walk = func(crd, at string, schema map[string]any, template string) {
 		if description, _ := schema["description"].(string); description == "" && at != ".metadata" {
-			t.Errorf("%s of %s has no description", at, crd)
+			t.Errorf("field %q of CRD %s has no description", at, crd)
 		}
 		described++
 		if at != "" && at == template {
@@ -45,7 +45,7 @@ func TestFieldsAreDescribed(t *testing.T) {
 		for name, property := range properties {
 			property, ok := property.(map[string]any)
 			if !ok {
-				t.Fatalf("%s.%s of %s is no schema", at, name, crd)
+				t.Fatalf("field %s.%s of CRD %s is not a schema", at, name, crd)
 			}
 			walk(crd, at+"."+name, property, template)
 		}
@@ -59,13 +59,13 @@ func TestFieldsAreDescribed(t *testing.T) {
 			version, _ := version.(map[string]any)
 			schema, found, err := unstructured.NestedMap(version, "schema", "openAPIV3Schema")
 			if err != nil || !found {
-				t.Fatalf("a version of %s has no schema: %v", crd.GetName(), err)
+				t.Fatalf("CRD %s has a version without a schema (error %v)", crd.GetName(), err)
 			}
 			walk(crd.GetName(), "", schema, crd.GetAnnotations()["imoocpod.dev/template-path"])
 		}
 	}
 	if described < 50 {
-		t.Errorf("only %d fields were looked at", described)
+		t.Errorf("checked only %d fields, want at least 50", described)
 	}
 }
 
@@ -73,7 +73,7 @@ func crds(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	all := CRDs()
 	if len(all) != 4 {
-		t.Fatalf("there are %d CRDs", len(all))
+		t.Fatalf("got %d CRDs, want 4", len(all))
 	}
 	return all
 }

@@ -24,7 +24,7 @@ func TestKustomizationsNameAllFiles(t *testing.T) {
 		manifests++
 		kustomization, err := os.ReadFile(filepath.Join(filepath.Dir(file), "kustomization.yaml"))
 		if err == nil && !bytes.Contains(kustomization, []byte("\n- "+name+"\n")) {
-			t.Errorf("%s is not among the resources of the kustomization in its directory", file)
+			t.Errorf("%s is not a resource of the kustomization.yaml next to it", file)
 		}
 		return err
 	})
@@ -32,13 +32,13 @@ func TestKustomizationsNameAllFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if manifests == 0 {
-		t.Error("there is no manifest")
+		t.Error("found no manifests")
 	}
 }
 
 // Controller returns the same objects as the kustomization for the same settings, apart from the version of the
 // program. The kustomization for all namespaces also contains the objects of People.
-func TestControllerIsThatOfTheKustomization(t *testing.T) {
+func TestControllerMatchesKustomization(t *testing.T) {
 	t.Parallel()
 	for dir, settings := range map[string]Settings{
 		".":          {Namespace: SystemNamespace, AllNamespaces: true},
@@ -63,17 +63,17 @@ func TestControllerIsThatOfTheKustomization(t *testing.T) {
 			objs = append(objs, People()...)
 		}
 		if len(objs) != len(want) {
-			t.Errorf("%s makes %d objects, Controller returns %d", dir, len(want), len(objs))
+			t.Errorf("kustomization %q has %d objects, Controller returns %d", dir, len(want), len(objs))
 		}
 		for _, obj := range objs {
 			labels := obj.GetLabels()
 			if version := labels[LabelVersion]; obj.GetKind() == "Deployment" && version != settings.Version {
-				t.Errorf("the Deployment has the version %q", version)
+				t.Errorf("version label of the Deployment = %q, want v1.2.3", version)
 			}
 			delete(labels, LabelVersion)
 			obj.SetLabels(labels)
 			if got := inJSON(t, obj); got != want[id(obj)] {
-				t.Errorf("%s makes the %s %s\nController returns %s", dir, id(obj), want[id(obj)], got)
+				t.Errorf("kustomization %q: %s =\n%s\nController returns\n%s", dir, id(obj), want[id(obj)], got)
 			}
 		}
 	}

@@ -37,14 +37,14 @@ func TestImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if config.OS != "linux" || config.Architecture != runtime.GOARCH {
-		t.Errorf("the image is for %s/%s", config.OS, config.Architecture)
+		t.Errorf("the image is for %s/%s, want linux/%s", config.OS, config.Architecture, runtime.GOARCH)
 	}
 	c := config.Config
 	if c.User != "65532:65532" || !reflect.DeepEqual(c.Entrypoint, []string{"/kubectl-imoocpod"}) || len(c.Cmd)+len(c.Env) > 0 || c.WorkingDir != "" {
-		t.Errorf("the image runs %q %q as %q in %q with %q", c.Entrypoint, c.Cmd, c.User, c.WorkingDir, c.Env)
+		t.Errorf("the image runs %q %q as user %q in directory %q with environment %q", c.Entrypoint, c.Cmd, c.User, c.WorkingDir, c.Env)
 	}
 	if version := c.Labels["org.opencontainers.image.version"]; version != "v1.2.3-test" {
-		t.Errorf("got version label %q", version)
+		t.Errorf("version label = %q, want v1.2.3-test", version)
 	}
 
 	unpacked := unpack(t, image)
@@ -55,13 +55,13 @@ func TestImage(t *testing.T) {
 	defer func() { _ = file.Close() }()
 	for _, part := range file.Progs {
 		if part.Type == elf.PT_INTERP {
-			t.Error("the program needs a loader")
+			t.Error("the program is not statically linked: it needs a dynamic loader")
 		}
 	}
 	version := exec.Command(unpacked, "version", "--client")
 	version.Env, version.Dir = []string{}, "/"
 	if out, err := version.CombinedOutput(); err != nil || string(out) != "Client Version: v1.2.3-test\n" {
-		t.Errorf("the program of the image printed %q (%v)", out, err)
+		t.Errorf("version --client of the program in the image: output %q, error %v", out, err)
 	}
 
 	// Another build makes an identical image.
@@ -74,7 +74,7 @@ func TestImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if after, err := read(t, output).Digest(); err != nil || after != before {
-		t.Errorf("got image %s, want %s (%v)", after, before, err)
+		t.Errorf("digest of a second build = %s, want %s (error %v)", after, before, err)
 	}
 }
 
@@ -101,7 +101,7 @@ func buildAsDockerfile(t *testing.T, program string) {
 			continue
 		}
 		if out, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("%s%v\n%s", line, err, out)
+			t.Fatalf("line %q of the Dockerfile failed: %v\n%s", line, err, out)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func read(t *testing.T, dir string) v1.Image {
 		t.Fatal(err)
 	}
 	if len(manifest.Manifests) != 1 || manifest.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != "v1.2.3-test" {
-		t.Fatalf("the layout holds %+v", manifest.Manifests)
+		t.Fatalf("manifests of the layout: %+v, want one, for v1.2.3-test", manifest.Manifests)
 	}
 	image, err := index.Image(manifest.Manifests[0].Digest)
 	if err != nil {
@@ -135,7 +135,7 @@ func unpack(t *testing.T, image v1.Image) string {
 	t.Helper()
 	layers, err := image.Layers()
 	if err != nil || len(layers) != 1 {
-		t.Fatalf("the image has %d layers (%v)", len(layers), err)
+		t.Fatalf("the image has %d layers, want 1 (error %v)", len(layers), err)
 	}
 	content, err := layers[0].Uncompressed()
 	if err != nil {
@@ -148,7 +148,7 @@ func unpack(t *testing.T, image v1.Image) string {
 		t.Fatal(err)
 	}
 	if header.Name != "kubectl-imoocpod" || header.Mode != 0o555 {
-		t.Errorf("the image holds %s with mode %o", header.Name, header.Mode)
+		t.Errorf("file in the image: %s with mode %o, want kubectl-imoocpod with mode 555", header.Name, header.Mode)
 	}
 	path := filepath.Join(t.TempDir(), "unpacked")
 	out, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o555)
@@ -162,14 +162,14 @@ func unpack(t *testing.T, image v1.Image) string {
 		t.Fatal(err)
 	}
 	if header, err := archive.Next(); !errors.Is(err, io.EOF) {
-		t.Errorf("the image holds more than the program: %+v (%v)", header, err)
+		t.Errorf("the image contains another file: %+v (error %v)", header, err)
 	}
 	return path
 }
 
-// TestDockerfileSaysTheSame checks that the Dockerfile and the Deployment run the program in the same
+// TestDockerfileMatchesImage checks that the Dockerfile and the Deployment run the program in the same
 // way as the image that this command builds.
-func TestDockerfileSaysTheSame(t *testing.T) {
+func TestDockerfileMatchesImage(t *testing.T) {
 	t.Parallel()
 	for file, patterns := range map[string][]string{
 		"../../Dockerfile":                        {`(?m)^FROM scratch\nCOPY --from=build /kubectl-imoocpod /kubectl-imoocpod$`, `(?m)^USER 65532:65532$`, `(?m)^ENTRYPOINT \["/kubectl-imoocpod"\]$`, `CGO_ENABLED=0`},
@@ -181,7 +181,7 @@ func TestDockerfileSaysTheSame(t *testing.T) {
 		}
 		for _, pattern := range patterns {
 			if !regexp.MustCompile(pattern).Match(content) {
-				t.Errorf("%s has no %s", file, pattern)
+				t.Errorf("%s does not match %s", file, pattern)
 			}
 		}
 	}

@@ -127,21 +127,21 @@ func TestImports(t *testing.T) {
 		from := strings.TrimPrefix(packages[0], module)
 		at := floor(from)
 		if at < 0 {
-			t.Errorf("%s is in no layer", from)
+			t.Errorf("package %s is not in layers", from)
 			continue
 		}
 		for _, path := range packages[1:] {
 			to, ours := strings.CutPrefix(path, module)
 			switch {
 			case !ours && all[at].pure && within(path, impure()):
-				t.Errorf("%s is pure and imports %s", from, path)
+				t.Errorf("pure package %s imports %s", from, path)
 			case !ours || strings.HasPrefix(to, from+"/"):
 			case floor(to) < at:
-				t.Errorf("%s imports %s, which is above it", from, to)
+				t.Errorf("%s imports %s, which is in a higher layer", from, to)
 			case all[at].pure && !all[floor(to)].pure:
-				t.Errorf("%s is pure and imports %s, which is not", from, to)
+				t.Errorf("pure package %s imports %s, which is not pure", from, to)
 			case crosses(from, to):
-				t.Errorf("%s imports %s, which is in the other half", from, to)
+				t.Errorf("%s imports %s, which is in the other half of the program", from, to)
 			}
 		}
 	}
@@ -166,7 +166,7 @@ func TestPicture(t *testing.T) {
 	before, rest, found := strings.Cut(page, begin)
 	_, after, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		t.Fatal("docs/architecture.md has no picture of the packages")
+		t.Fatal("docs/architecture.md has no markers around the list of packages")
 	}
 	wanted := before + begin + picture() + end + after
 	if *update {
@@ -174,7 +174,7 @@ func TestPicture(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if page != wanted {
-		t.Error(`docs/architecture.md shows other packages; run "go test ./docs -run TestPicture -update"`)
+		t.Error(`the list of packages in docs/architecture.md is outdated: run "go test ./docs -run TestPicture -update"`)
 	}
 }
 

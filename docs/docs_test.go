@@ -87,7 +87,7 @@ var (
 	testName = regexp.MustCompile(`\bTest[A-Z]\w*…?`)
 	testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	fileName = regexp.MustCompile(`^[\w./-]+\.(go|md|ya?ml|sh|json|mod|tsv)$`)
-	roomName = regexp.MustCompile(`^\.?/?(cmd|pkg|deploy|test|docs|plugins)/[\w./-]*$`)
+	dirName  = regexp.MustCompile(`^\.?/?(cmd|pkg|deploy|test|docs|plugins)/[\w./-]*$`)
 	target   = regexp.MustCompile(`(?m)^([a-z0-9-]+):`)
 	flagName = regexp.MustCompile(`(?:^|\s)(--?[a-zA-Z][\w-]*)`)
 )
@@ -113,11 +113,11 @@ func TestLinks(t *testing.T) {
 				path = filepath.ToSlash(filepath.Join(filepath.Dir(d.path), to))
 			}
 			if _, err := os.Stat(filepath.Join(root, path)); err != nil {
-				t.Errorf("%s links to %s, which is not there", d.path, m[1])
+				t.Errorf("%s links to %s, which does not exist", d.path, m[1])
 				continue
 			}
 			if anchor != "" && !slices.Contains(anchors(read(t, path)), anchor) {
-				t.Errorf("%s links to %s, and %s has no such heading", d.path, m[1], path)
+				t.Errorf("%s links to %s, but %s has no such heading", d.path, m[1], path)
 			}
 		}
 	}
@@ -139,7 +139,7 @@ func TestIndex(t *testing.T) {
 		index := read(t, directory+"/README.md")
 		for _, d := range documents(t) {
 			if name := filepath.Base(d.path); filepath.Dir(d.path) == directory && name != "README.md" && !strings.Contains(index, "]("+name+")") {
-				t.Errorf("%s/README.md does not lead to %s", directory, name)
+				t.Errorf("%s/README.md has no link to %s", directory, name)
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func TestNamedTestsExist(t *testing.T) {
 		for _, name := range testName.FindAllString(text, -1) {
 			prefix, several := strings.CutSuffix(name, "…")
 			if !slices.ContainsFunc(names, func(n string) bool { return n == name || several && strings.HasPrefix(n, prefix) }) {
-				t.Errorf("%s names %s, and there is no such test", d.path, name)
+				t.Errorf("%s names the test %s, which does not exist", d.path, name)
 			}
 		}
 	}
@@ -174,7 +174,7 @@ func TestNamedFilesExist(t *testing.T) {
 	all := files(t)
 	for _, d := range documents(t) {
 		for _, span := range spans(d.prose) {
-			if !fileName.MatchString(span) && !roomName.MatchString(span) || slices.Contains(elsewhere(), span) {
+			if !fileName.MatchString(span) && !dirName.MatchString(span) || slices.Contains(elsewhere(), span) {
 				continue
 			}
 			name := "/" + strings.Trim(strings.TrimPrefix(span, "./"), "/")
@@ -182,7 +182,7 @@ func TestNamedFilesExist(t *testing.T) {
 				path = "/" + path
 				return strings.HasSuffix(path, name) || strings.Contains(path, name+"/")
 			}) {
-				t.Errorf("%s names %s, and there is no such file", d.path, span)
+				t.Errorf("%s names the file or directory %s, which does not exist", d.path, span)
 			}
 		}
 	}
@@ -194,7 +194,7 @@ func TestDiagram(t *testing.T) {
 	picture, _, _ = strings.Cut(picture, "```")
 	named := regexp.MustCompile(`((?:\w+/)?\w+\.go|plan/): (\w+(?:, \w+)*)`).FindAllStringSubmatch(picture, -1)
 	if len(named) == 0 {
-		t.Error("docs/how-it-works.md has no picture that names code")
+		t.Error("docs/how-it-works.md has no diagram with names of code")
 	}
 	for _, m := range named {
 		var code strings.Builder
@@ -205,7 +205,7 @@ func TestDiagram(t *testing.T) {
 		}
 		for name := range strings.SplitSeq(m[2], ", ") {
 			if !regexp.MustCompile(`(?m)^(type|func|func \(.*?\)) ` + name + `\b`).MatchString(code.String()) {
-				t.Errorf("docs/how-it-works.md shows %s in %s, and it is not there", name, m[1])
+				t.Errorf("the diagram in docs/how-it-works.md has %s in %s, which does not declare it", name, m[1])
 			}
 		}
 	}
@@ -237,7 +237,7 @@ func TestNamedTargetsExist(t *testing.T) {
 			}
 			for _, word := range words[1:] {
 				if !strings.ContainsAny(word, "=$-…") && !slices.Contains(targets, word) {
-					t.Errorf("%s says %q, and there is no such target", d.path, line)
+					t.Errorf("%s has the command %q, which names a missing target of make", d.path, line)
 				}
 			}
 		}
@@ -262,7 +262,7 @@ func TestCommandLines(t *testing.T) {
 					err = verb.ValidateArgs(verb.Flags().Args())
 				}
 				if err != nil {
-					t.Errorf("%s says %q: %v", d.path, line, err)
+					t.Errorf("%s has the invalid command %q: %v", d.path, line, err)
 				}
 			}
 		}
@@ -286,7 +286,7 @@ func TestNamedFlagsExist(t *testing.T) {
 			}
 			for _, m := range flagName.FindAllStringSubmatch(strings.Join(words, " "), -1) {
 				if !slices.ContainsFunc(verbs, func(verb *cobra.Command) bool { return hasFlag(verb, m[1]) }) && !slices.Contains(otherFlags(), m[1]) {
-					t.Errorf("%s says %q, and there is no flag %s", d.path, span, m[1])
+					t.Errorf("%s has the code %q, but the flag %s does not exist", d.path, span, m[1])
 				}
 			}
 		}
@@ -335,7 +335,7 @@ func TestNamedMessagesExist(t *testing.T) {
 		for _, message := range spans(cells[1]) {
 			for piece := range strings.SplitSeq(message, "…") {
 				if piece = strings.TrimSpace(piece); !strings.Contains(code.String(), piece) {
-					t.Errorf("docs/troubleshooting.md has the message %q, and nothing says %q", message, piece)
+					t.Errorf("docs/troubleshooting.md has the message %q, but no code contains %q", message, piece)
 				}
 			}
 		}
@@ -361,11 +361,11 @@ func TestTranslation(t *testing.T) {
 	}
 	for _, b := range translation.blocks {
 		if b.language == "console" && !slices.Contains(outputs, b.text) {
-			t.Errorf("README.md has no such block:\n%s", b.text)
+			t.Errorf("README.zh-CN.md has a block that README.md lacks:\n%s", b.text)
 		}
 		for _, line := range commandLines(b) {
 			if !slices.Contains(lines, line) {
-				t.Errorf("README.md has no line %q", line)
+				t.Errorf("README.zh-CN.md has the command %q, which README.md lacks", line)
 			}
 		}
 	}

@@ -25,7 +25,7 @@ func TestVersions(t *testing.T) {
 	}
 	last := len(versions) - 1
 	if check.OldestTested != minors[0] || check.NewestTested != minors[last] {
-		t.Errorf("check has %s to %s, want %s to %s", check.OldestTested, check.NewestTested, minors[0], minors[last])
+		t.Errorf("check names the tested versions %s to %s, want %s to %s", check.OldestTested, check.NewestTested, minors[0], minors[last])
 	}
 	list := "[Kubernetes " + strings.Join(minors[:last], ", ") + ", and " + minors[last] + "]"
 	for path, words := range map[string]string{
@@ -33,7 +33,7 @@ func TestVersions(t *testing.T) {
 		"docs/versions.md": "Kubernetes " + strings.Join(versions[:last], ", ") + ", and " + versions[last],
 	} {
 		if !strings.Contains(read(t, path), words) {
-			t.Errorf("%s does not say %q", path, words)
+			t.Errorf("%s does not contain %q", path, words)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/util/csaupgrade"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -25,18 +26,21 @@ func objectsLike(client dynamic.Interface, obj *unstructured.Unstructured) dynam
 	return client.Resource(resource).Namespace(obj.GetNamespace())
 }
 
-// apply applies a manifest on the server. before is nil if the object did not exist.
+// apply applies a manifest on the server. It first waits until an object that is being deleted is gone. before is nil
+// if the object did not exist.
 func (o *installOptions) apply(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructured.Unstructured) (before, after *unstructured.Unstructured, err error) {
 	before, err = objects.Get(ctx, obj.GetName(), metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		before = nil
+		before, err = nil, nil
 	case err != nil:
-		return nil, nil, err
+	case before.GetDeletionTimestamp() != nil:
+		err, before = observe.WaitUntilGone(ctx, objects, before, o.timeout), nil
 	default:
-		if err := o.takeOver(ctx, objects, before); err != nil {
-			return nil, nil, err
-		}
+		err = o.takeOver(ctx, objects, before)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	after, err = objects.Apply(ctx, obj.GetName(), obj, metav1.ApplyOptions{FieldManager: kinds.FieldManager, Force: true, DryRun: o.dryRun.server()})
 	return before, after, err

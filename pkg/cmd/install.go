@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
@@ -117,7 +116,7 @@ func (o *installOptions) run(ctx context.Context) error {
 		}
 		return nil
 	}
-	c, err := o.common.factory.Connect()
+	c, err := o.common.connect()
 	if err != nil {
 		return err
 	}
@@ -145,7 +144,7 @@ func (o *installOptions) run(ctx context.Context) error {
 	if !o.controller || o.dryRun != "none" {
 		return nil
 	}
-	return o.awaitController(ctx)
+	return o.awaitController(ctx, c)
 }
 
 // isRelease reports whether a version is a release, which has a published image. The versions that "git
@@ -154,11 +153,7 @@ func isRelease(version string) bool {
 	return regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`).MatchString(version)
 }
 
-func (o *installOptions) awaitController(ctx context.Context) error {
-	c, err := o.common.connect()
-	if err != nil {
-		return err
-	}
+func (o *installOptions) awaitController(ctx context.Context, c *cluster) error {
 	kind, err := c.KindNamed(ctx, kinds.Deployments)
 	if err != nil {
 		return err
@@ -208,11 +203,7 @@ func (o *installOptions) installCRDs(ctx context.Context, objects dynamic.Resour
 	var errs []error
 	var deeds []string
 	for i, crd := range crds {
-		err := o.awaitDeleted(ctx, objects, crd.GetName())
-		var before, after *unstructured.Unstructured
-		if err == nil {
-			before, after, err = o.apply(ctx, objects, crd)
-		}
+		before, after, err := o.apply(ctx, objects, crd)
 		if err != nil {
 			errs = append(errs, err)
 			break
@@ -240,16 +231,4 @@ func awaitEstablished(ctx context.Context, crds dynamic.ResourceInterface, sent 
 		return fmt.Errorf("wait for %s to be established: %w", sent.GetName(), err)
 	}
 	return nil
-}
-
-// awaitDeleted waits until a CRD that is being deleted is gone.
-func (o *installOptions) awaitDeleted(ctx context.Context, client dynamic.ResourceInterface, name string) error {
-	present, err := client.Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil || present.GetDeletionTimestamp() == nil {
-		return err
-	}
-	return observe.WaitUntilGone(ctx, client, present, o.timeout)
 }

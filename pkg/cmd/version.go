@@ -76,18 +76,14 @@ func (o *versionOptions) print(v versions) error {
 
 // askServer adds the versions of the server and of the controllers. On error, it adds those that it has read.
 func (o *versionOptions) askServer(ctx context.Context, v *versions) error {
-	c, err := o.common.factory.Connect()
+	c, err := o.common.connect()
 	if err != nil {
 		return err
 	}
 	if v.ServerVersion, err = c.ServerVersion(ctx); err != nil {
 		return err
 	}
-	namespace, _, err := c.Namespace()
-	if err != nil {
-		return err
-	}
-	v.Controllers, err = doctor.Controllers(ctx, c.Dynamic, namespace)
+	v.Controllers, err = doctor.Controllers(ctx, c.Dynamic, c.namespace)
 	return err
 }
 

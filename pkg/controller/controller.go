@@ -160,7 +160,9 @@ func (c *Controller) Run(ctx context.Context) error {
 		o.stop = stop
 		running.Go(func() {
 			defer close(o.stopped)
-			c.follow(ctx, o)
+			for ctx.Err() == nil {
+				c.followInstalled(ctx, o)
+			}
 		})
 	}
 	for _, o := range c.kinds.list() {

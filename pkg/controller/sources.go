@@ -103,13 +103,6 @@ func (c *Controller) podKeys(obj any) []memory.Key {
 	return nil
 }
 
-// follow watches a kind's objects whenever its CRD is installed, until the context ends.
-func (c *Controller) follow(ctx context.Context, o *owners) {
-	for ctx.Err() == nil {
-		c.followInstalled(ctx, o)
-	}
-}
-
 // followInstalled waits until a kind's CRD is installed and its objects can be listed. Then it
 // watches the objects until the CRD is removed. It polls for the CRD, because a watch of CRDs would
 // need an additional permission.

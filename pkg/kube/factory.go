@@ -143,10 +143,7 @@ func (f *Factory) requestTimeout() time.Duration {
 	if !f.flags.Changed("request-timeout") {
 		return defaultRequestTimeout
 	}
-	timeout, err := clientcmd.ParseTimeout(*f.Flags.Timeout)
-	if err != nil {
-		return defaultRequestTimeout // clientcmd has already rejected the value
-	}
+	timeout, _ := clientcmd.ParseTimeout(*f.Flags.Timeout) // clientcmd has already rejected an invalid value
 	return timeout
 }
 

@@ -2,28 +2,19 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
 	"k8s.io/klog/v2"
 )
 
 // ServerVersion returns the version of the server.
 func (c *Clients) ServerVersion(ctx context.Context) (*version.Info, error) {
-	body, err := c.Core.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
-	if err != nil {
-		return nil, err
-	}
-	info := &version.Info{}
-	if err := json.Unmarshal(body, info); err != nil {
-		return nil, fmt.Errorf("read the server's version: %w", err)
-	}
-	return info, nil
+	return discovery.ToServerVersionInterfaceWithContext(c.Finder.Discovery).ServerVersionWithContext(ctx)
 }
 
 // NoNamespace returns the namespace of the command, or "" if it is unknown or the default namespace. missing

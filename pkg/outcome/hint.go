@@ -1,8 +1,6 @@
 package outcome
 
 import (
-	"errors"
-
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
@@ -37,18 +35,16 @@ func (e *hintedError) Unwrap() error { return e.error }
 // WithoutHints returns the error without its hints.
 func WithoutHints(err error) error { return &unhintedError{err} }
 
-// unhintedError has no Unwrap method, so that HintLines does not find the hints of the wrapped error.
 type unhintedError struct{ error }
 
-func (e *unhintedError) Is(target error) bool { return errors.Is(e.error, target) }
-
-func (e *unhintedError) As(target any) bool { return errors.As(e.error, target) }
+func (e *unhintedError) Unwrap() error { return e.error }
 
 // HintLines formats the hints in an error and its wrapped errors, in the order in which they were added, each
 // after a line break.
 func HintLines(err error, c commandline.Context) string {
 	lines := ""
 	switch wrapper := err.(type) { //nolint:errorlint // this function unwraps errors itself
+	case *unhintedError:
 	case interface{ Unwrap() error }:
 		lines = HintLines(wrapper.Unwrap(), c)
 	case interface{ Unwrap() []error }:

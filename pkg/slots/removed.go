@@ -29,7 +29,7 @@ func ParseRemoved(text string) (Removed, error) {
 	if len(text) > MaxRemovedText {
 		return nil, fmt.Errorf("it is longer than %d bytes", MaxRemovedText)
 	}
-	var removed Removed
+	var removed []Slot
 	for word := range strings.SplitSeq(text, ",") {
 		n, err := strconv.ParseInt(strings.TrimSpace(word), 10, 32)
 		if err != nil || n < 0 {
@@ -37,11 +37,7 @@ func ParseRemoved(text string) (Removed, error) {
 		}
 		removed = append(removed, Slot(n))
 	}
-	slices.Sort(removed)
-	if removed = slices.Compact(removed); len(removed) > MaxRemoved {
-		return nil, fmt.Errorf("it lists %d slots, and at most %d can be removed", len(removed), MaxRemoved)
-	}
-	return removed, nil
+	return Removed{}.With(removed...)
 }
 
 // String formats the value of the annotation.

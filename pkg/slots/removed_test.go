@@ -29,7 +29,7 @@ func TestParseRemoved(t *testing.T) {
 	for text, want := range map[string]string{
 		",": `"" is not`, "1,": `"" is not`, "1;2": `"1;2" is not`, "-1": `"-1" is not`, "x": `"x" is not`, "1.5": "is not the number of a slot",
 		"0x1": "is not the number", "2147483648": "is not the number", strings.Repeat("9", 100): `"99999999999999999999" is not`,
-		many(MaxRemoved + 1): "it lists 1001 slots", strings.Repeat(" ", MaxRemovedText) + "1": "it is longer than 11000 bytes",
+		many(MaxRemoved + 1): "1001 slots would be removed", strings.Repeat(" ", MaxRemovedText) + "1": "it is longer than 11000 bytes",
 	} {
 		if got, err := ParseRemoved(text); err == nil || !strings.Contains(err.Error(), want) || got != nil {
 			t.Errorf("ParseRemoved(%.40q) = %.40q, %v, want an error with %q", text, got, err, want)

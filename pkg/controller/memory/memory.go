@@ -44,9 +44,6 @@ type Object struct {
 
 // Wrote records the resourceVersion in the response to a write. It ignores an empty version.
 func (o *Object) Wrote(resource, version string) {
-	if version == "" {
-		return
-	}
 	if o.Written == nil {
 		o.Written = map[string]string{}
 	}

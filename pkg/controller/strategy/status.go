@@ -23,15 +23,12 @@ func counts(at kinds.StatusPaths, s *plan.Status) map[*int32][]string {
 }
 
 // DecodeStatus returns the part of a stored status that plans write. It replaces an invalid value with
-// one that no plan computes, so that the status is written again.
+// one that no plan computes, so that the status is written again. A field without a path is zero.
 func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Status {
 	var s plan.Status
-	if len(at.ObservedGeneration) > 0 {
-		s.ObservedGeneration, _, _ = unstructured.NestedInt64(obj.Object, at.ObservedGeneration...)
-	}
-	if len(at.Conditions) > 0 {
-		s.Conditions = decodeConditions(storedConditions(at, obj))
-	}
+	s.ObservedGeneration, _, _ = unstructured.NestedInt64(obj.Object, at.ObservedGeneration...)
+	s.Selector, _, _ = unstructured.NestedString(obj.Object, at.Selector...)
+	s.Conditions = decodeConditions(storedConditions(at, obj))
 	for count, path := range counts(at, &s) {
 		if len(path) == 0 {
 			continue
@@ -42,9 +39,6 @@ func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Sta
 		case found:
 			*count = int32(n)
 		}
-	}
-	if len(at.Selector) > 0 {
-		s.Selector, _, _ = unstructured.NestedString(obj.Object, at.Selector...)
 	}
 	if len(at.PodNames) > 0 {
 		names, _, err := unstructured.NestedStringSlice(obj.Object, at.PodNames...)

@@ -1,8 +1,7 @@
 package facts
 
 import (
-	"strings"
-
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -52,8 +51,6 @@ func Child(obj *unstructured.Unstructured) status.Child {
 }
 
 func childKind(obj *unstructured.Unstructured) kinds.Kind {
-	gvk := obj.GroupVersionKind()
-	kind := kinds.Kind{Kind: gvk.Kind, Singular: strings.ToLower(gvk.Kind)}
-	kind.Resource = gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s")
-	return kind
+	plural, singular := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
+	return kinds.Kind{Kind: obj.GetKind(), Singular: singular.Resource, Resource: plural}
 }

@@ -188,17 +188,17 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	if source.StatusServed {
 		f.generation(root, properties)
 	}
-	in := fieldpath.Fields("status")
+	in, scaled := fieldpath.Fields("status"), source.StatusPath != ""
 	if count != nil {
 		f.Count = count.String()
 		f.Unit = candidates.Unit(count.Last().Name)
 		f.otherCounts(root, count, source.SpecPath == "")
-		if path, err := fieldpath.ParseSteps(source.SpecPath); err == nil && path.String() == f.Count {
-			f.From = append(f.From, "/scale")
-			f.ScaleCount, f.ScaleSelector = source.StatusPath, source.SelectorPath
+		path, err := fieldpath.ParseSteps(source.SpecPath)
+		if scaled = err == nil && path.String() == f.Count; scaled {
 			in = within(source.StatusPath)
 		}
-	} else if source.StatusPath != "" {
+	}
+	if scaled {
 		f.From = append(f.From, "/scale")
 		f.ScaleCount, f.ScaleSelector = source.StatusPath, source.SelectorPath
 	}

@@ -146,13 +146,13 @@ func NewReport(s Snapshot) Report {
 // doubted means that the ready count in the status may be too high: either a pod with a problem is
 // still reported as ready, or a problem is fatal.
 func judgePods(s Snapshot, events map[types.UID][]corev1.Event) (pods []problem.Pod, findings []problem.Finding, doubted bool) {
-	pods = make([]problem.Pod, 0, len(s.Pods))
+	pods = make([]problem.Pod, len(s.Pods))
 	in := problem.Context{Now: s.Now, Nodes: s.Nodes, Events: events, Commands: s.Commands}
 	in.Logs = commandline.Plugin("logs", s.Object.argument()).In(s.Object.Namespace)
-	for _, pod := range s.Pods {
-		model := *pod
+	for i, pod := range s.Pods {
+		model := &pods[i]
+		*model = *pod
 		if pod.Sound && len(events[model.UID]) == 0 {
-			pods = append(pods, model)
 			continue
 		}
 		if f, found := problem.OfPod(pod.Object, model.Ended(), in); found {
@@ -164,7 +164,6 @@ func judgePods(s Snapshot, events map[types.UID][]corev1.Event) (pods []problem.
 			}
 			findings = append(findings, f)
 		}
-		pods = append(pods, model)
 	}
 	return pods, findings, doubted
 }

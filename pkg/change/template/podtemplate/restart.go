@@ -85,15 +85,9 @@ func hasTemplate(obj *unstructured.Unstructured, schema map[string]any) error {
 	if err != nil || len(containers) == 0 {
 		return errNoTemplate
 	}
-	at := schema
-	for _, name := range []string{"spec", "template", "metadata", "annotations"} {
-		at = fieldpath.Resolve(schema, at)
-		if fieldpath.Open(at) {
-			return nil
-		}
-		if at = fieldpath.Object(at, "properties", name); at == nil {
-			return errAnnotations
-		}
+	path := fieldpath.Fields("spec", "template", "metadata", "annotations")
+	if at, taken := path.In(schema); taken < len(path.Steps) && !fieldpath.Open(at) {
+		return errAnnotations
 	}
 	return nil
 }

@@ -50,6 +50,7 @@ func TestRestartField(t *testing.T) {
 		"custom, any template":         {app, pod, open, "", inTemplate, nil},
 		"custom, annotations":          {app, pod, "{properties: {spec: {properties: {template: {properties: {metadata: {properties: {annotations: {}}}}}}}}}", "", inTemplate, nil},
 		"custom, no annotations":       {app, pod, "{properties: {spec: {properties: {template: {properties: {metadata: {type: object}}}}}}}", "", "", errAnnotations},
+		"custom, closed in open":       {app, pod, "{properties: {spec: {x-kubernetes-preserve-unknown-fields: true, properties: {template: {properties: {metadata: {type: object}}}}}}}", "", "", errAnnotations},
 		"custom, no metadata":          {app, pod, "{properties: {spec: {properties: {template: {properties: {spec: {}}}}}}}", "", "", errAnnotations},
 		"custom, no template":          {app, "spec: {replicas: 1}", open, "", "", errNoTemplate},
 		"custom, not a pod template":   {app, "spec: {template: {spec: {size: 1}}}", open, "", "", errNoTemplate},

@@ -209,18 +209,11 @@ func SetResources(template map[string]any, pattern string, requests, limits Quan
 	for _, c := range containers {
 		for field, amounts := range map[string]Quantities{"requests": requests, "limits": limits} {
 			for name, amount := range amounts {
-				object(object(c, "resources"), field)[name] = amount
+				if err := fieldpath.Fields("resources", field, name).Set(c, amount); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
-}
-
-func object(of map[string]any, field string) map[string]any {
-	in, is := of[field].(map[string]any)
-	if !is {
-		in = map[string]any{}
-		of[field] = in
-	}
-	return in
 }

@@ -134,6 +134,8 @@ func (c *Controller) handleCRDChange(crd *declaration, exists bool, run func(*ow
 		run(o)
 	case invalid:
 		c.refuse(crd.Name, crd.err)
+	case slices.Contains(c.Declared.Named, crd.Name):
+		c.refuse(crd.Name, errNotDeclared)
 	case before != nil:
 		c.kinds.remove(before)
 	}

@@ -65,5 +65,12 @@ func TestUndeclaredKindStaysRefused(t *testing.T) {
 		if err := w.c.Refused()[kind.CRD()]; err == nil {
 			t.Error("the kind is no longer refused, although its CRD declares nothing")
 		}
+		w.As("user").Delete("customresourcedefinitions", "", kind.CRD())
+		w.passes(time.Second)
+		w.Create(crd)
+		w.passes(time.Second)
+		if err := w.c.Refused()[kind.CRD()]; err == nil {
+			t.Error("the kind is no longer refused, although its new CRD declares nothing")
+		}
 	})
 }

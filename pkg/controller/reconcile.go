@@ -295,6 +295,8 @@ func (r *reconciliation) remember(out *strategy.Outcome) {
 		mem.Plan, mem.Failing = mem.Plan.Accepted(), 0
 	case out.Failing:
 		mem.Failing++
+	case len(r.plan.Operations) == 0:
+		mem.Failing = 0
 	}
 	if out.Applied != nil {
 		mem.Plan.Applied = out.Applied

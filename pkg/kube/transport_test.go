@@ -119,7 +119,11 @@ func TestShortDeadlineOfACaller(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		req := httptest.NewRequestWithContext(ctx, http.MethodGet, "https://server/api/v1/namespaces/a/pods/b/log", http.NoBody)
-		if _, err := transport.RoundTrip(req); !errors.Is(err, context.DeadlineExceeded) {
+		resp, err := transport.RoundTrip(req)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error of the log: %v, want a deadline", err)
 		}
 		if _, err := ask(t, transport, "/api/v1/pods"); err != nil {

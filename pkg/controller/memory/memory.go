@@ -31,7 +31,8 @@ type Object struct {
 	Unanswered []string
 	// Created and Deleted count the created and deleted pods that no event has reported yet.
 	Created, Deleted int
-	// Failing counts the plans with strategy.Outcome.Failing since the last successful create or apply.
+	// Failing counts the plans with strategy.Outcome.Failing since the last successful create or apply, or the last plan
+	// without operations.
 	Failing int
 	// NameTaken is the last message about a foreign object that has the name of a wanted child.
 	NameTaken string

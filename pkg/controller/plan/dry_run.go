@@ -41,6 +41,9 @@ type DryDelete struct {
 func NewDryRun(v View, a Actions) *DryRun {
 	d := &DryRun{Pods: Active(v.Pods), Desired: a.Status.Desired, WriteStatus: a.WriteStatus, Create: []string{}, Delete: []DryDelete{}}
 	d.Blocked = cmp.Or(v.Owner.Invalid, a.NameTaken, v.Owner.Problem)
+	if v.Owner.Invalid != "" {
+		d.Desired = int32(d.Pods) //nolint:gosec // an invalid object keeps its pods
+	}
 	if v.Paused() {
 		d.Blocked = v.Owner.Pause.String()
 	}

@@ -32,11 +32,12 @@ func TestDryRun(t *testing.T) {
 			"0 → 2 pods: write Deployment web; create revision 1", `{"pods":0,"desired":2,"create":[],"delete":[],"apply":"web","history":"create revision 1","writeStatus":false}`},
 		"delete Deployment": {view(2, ""), p(false, Operation{Verb: Delete, Kind: KindDeployment, Name: "old"}),
 			"0 → 2 pods: delete Deployment old", `{"pods":0,"desired":2,"create":[],"delete":[],"remove":["old"],"writeStatus":false}`},
-		"invalid owner":      {invalid, p(false), "blocked: no count", `{"pods":2,"desired":2,"create":[],"delete":[],"writeStatus":false,"blocked":"no count"}`},
-		"name already taken": {view(2, ""), taken, "0 → 2 pods: blocked: Deployment web already exists", `{"pods":0,"desired":2,"create":[],"delete":[],"writeStatus":false,"blocked":"Deployment web already exists"}`},
-		"paused owner":       {paused, p(true), "2 → 2 pods: write the status; blocked: " + paused.Owner.Pause.String(), `{"pods":2,"desired":2,"create":[],"delete":[],"writeStatus":true,"blocked":"` + paused.Owner.Pause.String() + `"}`},
-		"invalid template":   {template, p(false), "blocked: no image", `{"pods":2,"desired":2,"create":[],"delete":[],"writeStatus":false,"blocked":"no image"}`},
-		"status only":        {view(2, "0 1"), p(true), "2 → 2 pods: write the status", `{"pods":2,"desired":2,"create":[],"delete":[],"writeStatus":true}`},
+		"invalid owner, no status": {invalid, Actions{WriteStatus: true}, "2 → 2 pods: write the status; blocked: no count", `{"pods":2,"desired":2,"create":[],"delete":[],"writeStatus":true,"blocked":"no count"}`},
+		"invalid owner":            {invalid, p(false), "blocked: no count", `{"pods":2,"desired":2,"create":[],"delete":[],"writeStatus":false,"blocked":"no count"}`},
+		"name already taken":       {view(2, ""), taken, "0 → 2 pods: blocked: Deployment web already exists", `{"pods":0,"desired":2,"create":[],"delete":[],"writeStatus":false,"blocked":"Deployment web already exists"}`},
+		"paused owner":             {paused, p(true), "2 → 2 pods: write the status; blocked: " + paused.Owner.Pause.String(), `{"pods":2,"desired":2,"create":[],"delete":[],"writeStatus":true,"blocked":"` + paused.Owner.Pause.String() + `"}`},
+		"invalid template":         {template, p(false), "blocked: no image", `{"pods":2,"desired":2,"create":[],"delete":[],"writeStatus":false,"blocked":"no image"}`},
+		"status only":              {view(2, "0 1"), p(true), "2 → 2 pods: write the status", `{"pods":2,"desired":2,"create":[],"delete":[],"writeStatus":true}`},
 	} {
 		d := NewDryRun(test.v, test.p)
 		if d.String() != test.text {

@@ -103,6 +103,7 @@ func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, c
 				(!qualified || group == k.Resource.Group || group == k.Resource.Version+"."+k.Resource.Group)
 		})
 		switch {
+		case i < 0 && slices.Contains(crds, strings.ToLower(word)):
 		case i < 0 && strings.Contains(strings.Trim(word, "."), "."):
 			crds = append(crds, strings.ToLower(word))
 		case i < 0:
@@ -134,7 +135,11 @@ func (k *Kinds) listed() (crds []string) {
 func (k *Kinds) String() string {
 	var names []string
 	for _, kind := range k.known {
-		names = append(names, kind.Kind+"s")
+		if kind.Shipped() {
+			names = append(names, kind.Kind+"s")
+		} else {
+			names = append(names, kind.CRD())
+		}
 	}
 	names = append(names, k.named...)
 	text := strings.Join(names, ", ")

@@ -17,6 +17,7 @@ func TestKindsToReconcile(t *testing.T) {
 		"helloworld.v1alpha1.test.jiaozi.com,MyDaemonSet": "HelloWorld MyDaemonSet",
 		"deployments":                    "error",
 		"imoocpods.example.com,imoocpod": "ImoocPod imoocpods.example.com",
+		"a.example.com,A.example.com":    "a.example.com",
 		"imoocpods,":                     "error",
 		"widgets.":                       "error",
 	} {

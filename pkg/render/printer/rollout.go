@@ -23,19 +23,19 @@ type rollout struct {
 	generation int64 // of the object
 }
 
-func (o rollout) see(r status.Report, now time.Time) rollout {
+func (r rollout) see(report status.Report, now time.Time) rollout {
 	begun := now
 	switch {
-	case r.Verdict.Settled():
-		return rollout{begun: o.begun, ended: cmp.Or(o.ended, now), seen: cmp.Or(o.seen, now)}
-	case o.seen.IsZero():
-		begun = changed(r, now)
-	case o.ended.IsZero() && o.generation == r.Metadata.Generation:
-		o.now = readyNow(r)
-		return o
+	case report.Verdict.Settled():
+		return rollout{begun: r.begun, ended: cmp.Or(r.ended, now), seen: cmp.Or(r.seen, now)}
+	case r.seen.IsZero():
+		begun = changed(report, now)
+	case r.ended.IsZero() && r.generation == report.Metadata.Generation:
+		r.now = readyNow(report)
+		return r
 	}
-	ready := readyNow(r)
-	return rollout{begun: begun, seen: now, ready: ready, now: ready, generation: r.Metadata.Generation}
+	ready := readyNow(report)
+	return rollout{begun: begun, seen: now, ready: ready, now: ready, generation: report.Metadata.Generation}
 }
 
 // changed returns the time of the last change of an object that is not ready. This is the last write of the spec or the

@@ -173,10 +173,12 @@ func TestHostileStatus(t *testing.T) {
 		parts[fmt.Sprint("a", i, "State")] = "failed"
 		many[fmt.Sprint("part", i)] = map[string]any{"state": "failed"}
 	}
-	if all := Read("Set", map[string]any{"status": map[string]any{strings.Repeat("x", 2*longestPath): parts}}); len(all) != 0 {
-		t.Errorf("fields below a name that is too long result in %d claims, want none", len(all))
+	for length, want := range map[int]int{longestPath / 2: len(parts), 2 * longestPath: 0} {
+		if all := Read("Set", map[string]any{"status": map[string]any{strings.Repeat("x", length): parts}}); len(all) != want {
+			t.Errorf("fields below a name of %d bytes result in %d claims, want %d", length, len(all), want)
+		}
 	}
-	if all := Read("Set", map[string]any{"status": many}); len(all) > mostClaims+1 {
-		t.Errorf("%d states result in %d claims, want at most %d", len(many), len(all), mostClaims+1)
+	if all := Read("Set", map[string]any{"status": many}); len(all) != mostClaims+1 {
+		t.Errorf("%d states result in %d claims, want %d", len(many), len(all), mostClaims+1)
 	}
 }

@@ -89,11 +89,13 @@ func TestTerminating(t *testing.T) {
 	}
 }
 
-// A pod has had a problem since its condition became false. If that time is unknown, it has had the problem
-// since its creation.
+// A pod that crashes has had the problem since its condition became false. If that time is unknown or the pod is
+// ready, it has had the problem since its creation.
 func TestNotReadySince(t *testing.T) {
 	t.Parallel()
 	created, changed := lookedAt().Add(-time.Hour), lookedAt().Add(-time.Minute)
+	running, ended := &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(lookedAt())}, &corev1.ContainerStateTerminated{ExitCode: 1}
+	crashed := corev1.ContainerStatus{RestartCount: 1, State: corev1.ContainerState{Running: running}, LastTerminationState: corev1.ContainerState{Terminated: ended}}
 	for name, test := range map[string]struct {
 		condition corev1.PodCondition
 		want      time.Time
@@ -103,9 +105,9 @@ func TestNotReadySince(t *testing.T) {
 		"unknown time":       {corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse}, created},
 		"another condition":  {corev1.PodCondition{Type: corev1.ContainersReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(changed)}, created},
 	} {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(created)}, Status: corev1.PodStatus{Conditions: []corev1.PodCondition{test.condition}}}
-		if f, _ := OfPod(pod, "", Context{Now: lookedAt()}); !f.Since.Equal(test.want) {
-			t.Errorf("%s: Since = %s, want %s", name, f.Since, test.want)
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(created)}, Status: corev1.PodStatus{Conditions: []corev1.PodCondition{test.condition}, ContainerStatuses: []corev1.ContainerStatus{crashed}}}
+		if f, found := OfPod(pod, "", Context{Now: lookedAt()}); !found || !f.Since.Equal(test.want) {
+			t.Errorf("%s: found = %t, Since = %s, want %s", name, found, f.Since, test.want)
 		}
 	}
 }

@@ -235,28 +235,30 @@ func TestWithin(t *testing.T) {
 // except for kinds with the strategy Deployment. Without a field for all pods, Current is the number of ready pods.
 func TestReadMapped(t *testing.T) {
 	t.Parallel()
-	field := []string{"status", "x"}
+	field, other := []string{"status", "x"}, []string{"status", "y"}
 	for name, test := range map[string]struct {
 		mapping                                 kinds.Mapping
 		template, untracked, uncounted, noCount bool
+		desired, current                        int32
 	}{
-		"all but Current":      {kinds.Mapping{Strategy: kinds.StrategyPods, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field, Available: field, Updated: field, Desired: field}}, false, false, false, false},
-		"no fields":            {kinds.Mapping{Strategy: kinds.StrategyPods}, true, true, true, false},
-		"Deployment":           {kinds.Mapping{Strategy: kinds.StrategyDeployment, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field}}, false, false, false, false},
-		"per node, no count":   {kinds.Mapping{Strategy: kinds.StrategyNodes, Status: kinds.StatusPaths{ObservedGeneration: field, Available: field}}, true, false, false, true},
-		"per node, with count": {kinds.Mapping{Strategy: kinds.StrategyNodes, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field, Desired: field}}, true, false, false, false},
+		"all":                  {kinds.Mapping{Strategy: kinds.StrategyPods, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field, Available: field, Updated: field, Desired: other, Current: other}}, false, false, false, false, 5, 5},
+		"all but Current":      {kinds.Mapping{Strategy: kinds.StrategyPods, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field, Available: field, Updated: field, Desired: other}}, false, false, false, false, 5, 2},
+		"no fields":            {kinds.Mapping{Strategy: kinds.StrategyPods}, true, true, true, false, 3, 0},
+		"Deployment":           {kinds.Mapping{Strategy: kinds.StrategyDeployment, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field}}, false, false, false, false, 3, 2},
+		"per node, no count":   {kinds.Mapping{Strategy: kinds.StrategyNodes, Status: kinds.StatusPaths{ObservedGeneration: field, Available: field}}, true, false, false, true, 3, 2},
+		"per node, with count": {kinds.Mapping{Strategy: kinds.StrategyNodes, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field, Desired: other}}, true, false, false, false, 5, 2},
 	} {
-		var o status.Object
+		o := status.Object{Counts: status.Counts{Desired: 3}}
 		test.mapping.ImagePath = []string{"spec", "image"}
 		kind := kinds.Kind{Mapping: test.mapping}
-		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"image": "a"}, "status": map[string]any{"x": int64(2)}}}
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"image": "a"}, "status": map[string]any{"x": int64(2), "y": int64(5)}}}
 		readMapped(kind, &o, obj)
 		template := ""
 		if test.template {
 			template = kinds.TemplateHash(kind, obj)
 		}
-		if o.Template != template || o.Untracked != test.untracked || o.ReadyUnknown != test.uncounted || o.NoCount != test.noCount || o.Current != o.Ready {
-			t.Errorf("%s: %+v; want template %q, untracked %t, unknown ready %t, no count %t", name, o, template, test.untracked, test.uncounted, test.noCount)
+		if o.Template != template || o.Untracked != test.untracked || o.ReadyUnknown != test.uncounted || o.NoCount != test.noCount || o.Desired != test.desired || o.Current != test.current {
+			t.Errorf("%s: %+v; want template %q, untracked %t, unknown ready %t, no count %t, desired %d, current %d", name, o, template, test.untracked, test.uncounted, test.noCount, test.desired, test.current)
 		}
 	}
 }

@@ -30,6 +30,7 @@ func TestGitOpsWriter(t *testing.T) {
 			"Kustomization/apps", "Flux sets its replica count; change it in the source of the Kustomization flux-system/apps"},
 		{"Flux, Helm", "managedFields: [{manager: helm-controller, operation: Update, fieldsV1: {f:spec: {f:replicas: {}}}}]\nlabels: {helm.toolkit.fluxcd.io/name: web, helm.toolkit.fluxcd.io/namespace: shop}",
 			"HelmRelease/web", "Flux sets its replica count; change it in the values of the HelmRelease shop/web"},
+		{"Flux, count not managed", "managedFields: [{manager: kustomize-controller, operation: Apply, fieldsV1: {f:spec: {f:paused: {}}}}]\nlabels: {kustomize.toolkit.fluxcd.io/name: apps}", "", ""},
 		{"Flux, label only", "labels: {kustomize.toolkit.fluxcd.io/name: apps}", "", ""},
 	} {
 		obj := &unstructured.Unstructured{Object: map[string]any{"metadata": parsed(t, test.metadata), "spec": map[string]any{"replicas": int64(2), "paused": true}}}

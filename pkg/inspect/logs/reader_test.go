@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,7 +99,15 @@ func TestOnceInOrder(t *testing.T) {
 		want = append(want, pod)
 	}
 	var out bytes.Buffer
-	r := Reader{Open: logs.open, Out: &Output{Out: &out, ErrOut: io.Discard}, Most: 4}
+	var opened atomic.Int64
+	open := func(ctx context.Context, r Request) (io.ReadCloser, error) {
+		if n := opened.Add(1); n > 4 {
+			t.Errorf("%d logs are open at the same time, want at most 4", n)
+		}
+		body, err := logs.open(ctx, r)
+		return counted{body, &opened}, err
+	}
+	r := Reader{Open: open, Out: &Output{Out: &out, ErrOut: io.Discard}, Most: 4}
 	if errs := r.Once(t.Context(), containers); len(errs) > 0 {
 		t.Fatal(errs)
 	}
@@ -111,6 +120,14 @@ func TestOnceInOrder(t *testing.T) {
 		t.Errorf("%d lines, of the containers %q", len(got), slices.Compact(got))
 	}
 }
+
+// counted is a log that counts down when it is closed.
+type counted struct {
+	io.ReadCloser
+	open *atomic.Int64
+}
+
+func (c counted) Close() error { c.open.Add(-1); return c.ReadCloser.Close() }
 
 // If the previous log of a container cannot be read, its current log is skipped, and does not keep the
 // logs of other containers from being read.

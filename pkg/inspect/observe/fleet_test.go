@@ -187,22 +187,24 @@ func TestFleetLooksAgain(t *testing.T) {
 	t.Parallel()
 	obj := deployment(t, 1, 1)
 	f := &Follower{members: map[types.UID]*watcher{obj.GetUID(): {}}}
-	show := func(Observation) error { return nil }
+	shown := 0
+	show := func(Observation) error { shown++; return nil }
 	see := f.see(obj.GetUID(), show)
 	at := Observation{Target: Target{Object: obj}}
 	for _, test := range []struct {
 		report status.Report
 		want   time.Duration
+		shown  int // the number of reports shown so far
 	}{
-		{status.Report{Recheck: 7 * time.Second}, 7 * time.Second},
-		{status.Report{Recheck: 7 * time.Second}, 7 * time.Second}, // the same report is not shown again
-		{status.Report{ReasonCode: problem.CodeStatusBehind, Recheck: 7 * time.Second}, time.Second},
-		{status.Report{ReasonCode: problem.CodeStatusBehind}, time.Second},
-		{status.Report{}, 0},
+		{status.Report{Recheck: 7 * time.Second}, 7 * time.Second, 1},
+		{status.Report{Recheck: 7 * time.Second}, 7 * time.Second, 1}, // the same report is not shown again
+		{status.Report{ReasonCode: problem.CodeStatusBehind, Recheck: 7 * time.Second}, time.Second, 2},
+		{status.Report{ReasonCode: problem.CodeStatusBehind}, time.Second, 2},
+		{status.Report{}, 0, 3},
 	} {
 		at.Report = test.report
-		if done, again, err := see(at); done || again != test.want || err != nil {
-			t.Errorf("%+v: next look after %s, done = %t, error %v", test.report, again, done, err)
+		if done, again, err := see(at); done || again != test.want || shown != test.shown || err != nil {
+			t.Errorf("%+v: next look after %s, %d reports shown, done = %t, error %v; want %s, %d", test.report, again, shown, done, err, test.want, test.shown)
 		}
 	}
 	at.Object = nil

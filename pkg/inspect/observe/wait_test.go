@@ -359,8 +359,8 @@ func TestWaitRechecksDoubtfulVerdict(t *testing.T) {
 			}}, web(), test.condition)
 			looks.Store(0)
 			pass(10 * time.Second)
-			if n := looks.Load(); n < test.looks-1 || n > test.looks+1 {
-				t.Errorf("%s: %d observations, want about %d", what, n, test.looks)
+			if n := looks.Load(); n != test.looks {
+				t.Errorf("%s: %d observations, want %d", what, n, test.looks)
 			}
 			pass(time.Minute)
 		})

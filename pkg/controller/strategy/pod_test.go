@@ -2,13 +2,13 @@ package strategy
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
@@ -58,17 +58,19 @@ func TestPodsEqual(t *testing.T) {
 // The cache keeps only a stub of a pod that has no identity label and no custom resource as controller.
 func TestStubsOfForeignPods(t *testing.T) {
 	for name, test := range map[string]struct {
-		change func(*corev1.Pod)
-		stub   bool
+		change         func(*corev1.Pod)
+		stub           bool
+		owner, labeled string // the values of the indexes
 	}{
-		"as created":                                             {func(*corev1.Pod) {}, false},
-		"owned, without labels":                                  {func(p *corev1.Pod) { p.Labels = nil }, false},
-		"labeled, without an owner":                              {func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
-		"labeled, owned by a ReplicaSet":                         {ofReplicaSet, false},
-		"without labels and owners":                              {func(p *corev1.Pod) { p.Labels, p.OwnerReferences = nil, nil }, true},
-		"without labels, with an owner that is not a controller": {func(p *corev1.Pod) { p.Labels, p.OwnerReferences[0].Controller = nil, nil }, true},
-		"without labels, owned by a ReplicaSet":                  {func(p *corev1.Pod) { p.Labels = nil; ofReplicaSet(p) }, true},
-		"without labels, owned by an object of the core group":   {func(p *corev1.Pod) { p.Labels = nil; p.OwnerReferences[0].APIVersion = "v1" }, true},
+		"as created":                                             {func(*corev1.Pod) {}, false, "b0a9c1d2", ""},
+		"owned, without labels":                                  {func(p *corev1.Pod) { p.Labels = nil }, false, "b0a9c1d2", ""},
+		"labeled, without an owner":                              {func(p *corev1.Pod) { p.OwnerReferences = nil }, false, "", ""},
+		"labeled, owned by a ReplicaSet":                         {ofReplicaSet, false, "web", ""},
+		"labeled, owned by a ReplicaSet of a Deployment":         {func(p *corev1.Pod) { ofReplicaSet(p); p.Labels["pod-template-hash"] = "1" }, false, "web", "b0a9c1d2"},
+		"without labels and owners":                              {func(p *corev1.Pod) { p.Labels, p.OwnerReferences = nil, nil }, true, "", ""},
+		"without labels, with an owner that is not a controller": {func(p *corev1.Pod) { p.Labels, p.OwnerReferences[0].Controller = nil, nil }, true, "", ""},
+		"without labels, owned by a ReplicaSet":                  {func(p *corev1.Pod) { p.Labels = nil; ofReplicaSet(p) }, true, "", ""},
+		"without labels, owned by an object of the core group":   {func(p *corev1.Pod) { p.Labels = nil; p.OwnerReferences[0].APIVersion = "v1" }, true, "", ""},
 	} {
 		pod := serverPod("some-owner-3", "b0a9c1d2")
 		test.change(pod)
@@ -80,16 +82,17 @@ func TestStubsOfForeignPods(t *testing.T) {
 		if want := (metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, ResourceVersion: pod.ResourceVersion}); is && !reflect.DeepEqual(*stub, want) {
 			t.Errorf("%s: stub = %v, want %v", name, *stub, want)
 		}
-		for _, index := range []cache.IndexFunc{indexByOwner, indexByLabel} {
-			if values, err := index(trimmed); err != nil || is && len(values) > 0 {
-				t.Errorf("%s: index values = %q, error %v; want no error, and no values for a stub", name, values, err)
-			}
+		owners, err := indexByOwner(trimmed)
+		labels, labelErr := indexByLabel(trimmed)
+		if err != nil || labelErr != nil || strings.Join(owners, " ") != test.owner || strings.Join(labels, " ") != test.labeled {
+			t.Errorf("%s: index values = %q and %q, errors %v, %v; want %q and %q", name, owners, labels, err, labelErr, test.owner, test.labeled)
 		}
 	}
 }
 
 func ofReplicaSet(p *corev1.Pod) {
 	p.OwnerReferences[0].APIVersion, p.OwnerReferences[0].Kind = "apps/v1", "ReplicaSet"
+	p.OwnerReferences[0].Name, p.OwnerReferences[0].UID = "web-1", "web"
 }
 
 func TestSlotOfRecord(t *testing.T) {

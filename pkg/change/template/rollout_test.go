@@ -82,7 +82,7 @@ func TestRolledOut(t *testing.T) {
 		"a built-in kind":        {kindOf("apps", "deployments"), "{}", change, []types.UID{"old"}, "ready"},
 		"an old pod":             {kindOf("example.com", "sets"), "{" + sets + "}", change, []types.UID{"old", "new"}, "ready with new pods"},
 		"a matching pod":         {kindOf("example.com", "sets"), "{" + sets + "}", change, []types.UID{"new"}, "ready"},
-		"a restart of an object": {kinds.ImoocPod(), "{}", restarted, []types.UID{"old"}, "ready with new pods"},
+		"a restart of an object": {kinds.HelloWorld(), "{}", restarted, []types.UID{"old"}, "ready with new pods"},
 	} {
 		target := targetOf(t, test.kind, test.object)
 		var before []problem.Pod

@@ -62,8 +62,8 @@ func TestForeignNames(t *testing.T) {
 			t.Errorf("FromName(%q) = %d, want none", foreign, got)
 		}
 	}
-	if PodName("a.b", uid, "", 0) == "" || strings.Contains(PodName(strings.Repeat("a", 42)+".b", uid, "", 0), ".-") {
-		t.Error("a truncated owner name ends in a dot")
+	if PodName("a.b", uid, "", 0) != "a.b-fcb6587f-0" || strings.Contains(PodName(strings.Repeat("a", 42)+".b", uid, "", 0), ".-") {
+		t.Error("an owner name is truncated at a dot, or a truncated owner name ends in a dot")
 	}
 }
 

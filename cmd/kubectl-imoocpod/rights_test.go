@@ -130,8 +130,8 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: web}]}}}`
 	}
 }
 
-// A user who can list leases only in some namespaces sees their controllers. Without the leases of controllers for all
-// namespaces, check does not claim that no controller is running.
+// If a user can list leases only in some namespaces, check finds the controllers there. If the user cannot list the
+// leases in kube-system, where controllers for all namespaces have theirs, check does not claim that none is running.
 func TestCheckFindsControllersByTheReadableLeases(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -99,8 +99,10 @@ type changer struct {
 	waits bool
 	// reports is the output format of the reports during the wait.
 	reports string
-	printer printers.ResourcePrinter
-	loops   *loopWarner
+	// printing keeps the documents of parallel steps apart.
+	printing sync.Mutex
+	printer  printers.ResourcePrinter
+	loops    *loopWarner
 	// user returns the name of the user, which the server reports, or "" if the name is unknown.
 	user func() string
 }
@@ -223,6 +225,8 @@ func (c *changer) report(made *change) error {
 }
 
 func (c *changer) print(obj *unstructured.Unstructured, deed string) error {
+	c.printing.Lock()
+	defer c.printing.Unlock()
 	return printObject(c.streams.Out, c.printer, obj, c.flags.dryRun.mark(deed))
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
@@ -92,7 +91,7 @@ func (o *pauseOptions) turnOn(ctx context.Context, c *changer, t *observe.Target
 	field := "." + strings.Join(path, ".")
 	if !o.length.Forever {
 		err := fmt.Errorf("%s cannot be paused for %s: another controller reconciles it, and nothing would unset %s", t, o.length, field)
-		return nil, outcome.WithHint(err, "", commandline.Plugin("pause", t.String(), "--for", apis.PausedForever).In(t.Namespace))
+		return nil, outcome.WithHint(err, "", commandOn("pause", t, "--for", apis.PausedForever))
 	}
 	if on, err := o.confirmSuspend(ctx, c, t, field); err != nil || !on {
 		return nil, err
@@ -150,7 +149,7 @@ func resume(ctx context.Context, c *changer, t *observe.Target) (*change, error)
 	case !before.Active(now):
 		said = "its pause had ended at " + apis.Clock(before.Until, now)
 	}
-	rest := pauseLength{For: before.Left(now).Round(time.Second), Forever: before.Forever}
+	rest := pauseLength{For: max(time.Second, before.Left(now).Round(time.Second)), Forever: before.Forever}
 	made, err := editPause(ctx, c, t, edits, observe.Resumed(), "pause", "--for", rest.String())
 	if err != nil {
 		return nil, err

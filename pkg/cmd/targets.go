@@ -230,7 +230,7 @@ func (f *targetFlags) match(ctx context.Context, c *cluster) ([]observe.Target, 
 			return found, []error{err}
 		}
 		if f.fromFiles() || kind.Resource != info.Mapping.Resource {
-			obj = nil // a file may be outdated, and a declaration may name another version than the object has
+			obj = nil // a file may be outdated, and the CRD's declaration may name a version other than the object's
 		}
 		found = append(found, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name, Object: obj})
 	}

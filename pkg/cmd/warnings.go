@@ -32,7 +32,7 @@ func (o *commonOptions) warnPaused(t *observe.Target) {
 		o.printErrf("Warning: %s is %s; the change will be applied then", t, pause.Text(now))
 	default:
 		o.printErrf("Warning: %s is %s; the change will be applied when it is resumed", t, pause.Text(now))
-		o.printErrf("hint: %s", o.line(commandline.Plugin("resume", t.String()).In(t.Namespace)))
+		o.printErrf("hint: %s", o.line(commandOn("resume", t)))
 	}
 }
 

@@ -60,7 +60,7 @@ func outline(kind kinds.Kind, obj *unstructured.Unstructured) *unstructured.Unst
 	o.SetDeletionTimestamp(obj.GetDeletionTimestamp())
 	o.SetAnnotations(plannedAnnotations(obj))
 	at := kind.Mapping.Status
-	// This cannot fail, because o has no status yet, and no path of the kind contains another.
+	// This cannot fail, because o has no status yet, and none of the kind's status paths is a prefix of another.
 	o.Object["status"], _ = strategy.EncodeStatus(at, strategy.DecodeStatus(at, obj), o)
 	return o
 }

@@ -32,9 +32,9 @@ func parsePath(s string) (Path, error) {
 	case steps[0].Name != "spec": // also rejects a list element, which has no name
 		return Path{}, fmt.Errorf("%s is outside .spec, and only fields in .spec can be named", Path{steps[:1]})
 	case len(steps) == 1:
-		return Path{}, errors.New("it is all of .spec; name the field that holds the replica count")
+		return Path{}, errors.New("it is all of .spec; name a field in it")
 	case p.Last().Kind == Selection:
-		return Path{}, errors.New("it ends with an element of a list; name the field in it that holds the replica count")
+		return Path{}, errors.New("it ends with an element of a list; name a field in it")
 	}
 	return p, nil
 }

@@ -146,8 +146,8 @@ func apply(patch []byte, obj map[string]any) (map[string]any, error) {
 	return got, utiljson.Unmarshal(after, &got)
 }
 
-// descend appends random steps that lead through existing fields and elements of value, to an integer or to absent
-// fields. descend can modify value.
+// descend appends random steps to a path. The steps follow existing fields and elements of the given value, and end at
+// an integer or at something absent. descend can modify value.
 func descend(t *rapid.T, value any, steps []Step) []Step {
 	more := func() bool { return len(steps) < 2 || rapid.Bool().Draw(t, "more") }
 	switch v := value.(type) {

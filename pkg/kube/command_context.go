@@ -10,8 +10,8 @@ import (
 // and passwords, which are secret.
 func (f *Factory) CommandContext() commandline.Context { return CommandContext(f.flags) }
 
-// ClusterContext returns only the flags that choose a cluster. It is for commands that grant
-// permissions, because --user of "kubectl create rolebinding" is the user to bind.
+// ClusterContext returns only the flags that choose a cluster. Commands that grant permissions omit the user flags,
+// because --user of "kubectl create rolebinding" is the user to bind.
 func (f *Factory) ClusterContext() commandline.Context { return given(f.flags, clusterFlags()...) }
 
 // CommandContext returns the parsed global flags that choose a cluster or a user.

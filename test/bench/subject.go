@@ -86,7 +86,7 @@ func (b *bench) ours(args ...string) subject {
 	}
 }
 
-// oursIn creates a namespace, and returns the loop of this project in it.
+// oursIn creates a namespace, and returns the loop of this project, restricted to that namespace.
 func (b *bench) oursIn(ctx context.Context, namespace string) subject {
 	b.makeNamespaces(ctx, namespace)
 	return b.ours("-n", namespace).in(namespace)

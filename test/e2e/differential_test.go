@@ -87,7 +87,7 @@ func comparisons(t *testing.T) []comparison {
 // widgetOne begins with a separator, because older versions of kubectl parse YAML that begins with a brace as JSON.
 const widgetOne = "---\n{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: one}}"
 
-// stageObjects returns the manifests of the objects for each command line, by resource.
+// stageObjects maps each resource to the manifests of the objects that exist before each command line runs.
 func stageObjects() map[string][]string {
 	custom := func(resource, kind, name, spec string) string {
 		return fmt.Sprintf("{apiVersion: %s/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: %s}", strings.SplitN(resource, ".", 2)[1], kind, name, spec)

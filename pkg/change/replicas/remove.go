@@ -233,13 +233,16 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 	}
 	cheap := client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(t.Namespace)
 	for _, pod := range victims {
-		if err := setCost(ctx, cheap, pod, r.DryRun); err != nil {
-			return Result{}, err
+		if err = setCost(ctx, cheap, pod, r.DryRun); err != nil {
+			break
 		}
 	}
-	// Any decrease of the count now deletes these pods, so lower only the count that was read.
-	r.Current = now
-	done, err := Set(ctx, t.Resource(client), t, field, r)
+	var done Result
+	if err == nil {
+		// Any decrease of the count now deletes these pods, so lower only the count that was read.
+		r.Current = now
+		done, err = Set(ctx, t.Resource(client), t, field, r)
+	}
 	if err != nil && len(r.DryRun) == 0 {
 		forget := commandline.Kubectl("annotate", "pod").In(t.Namespace).With(r.Remove...).With(corev1.PodDeletionCost + "-")
 		err = outcome.WithHint(err, "the pods keep their deletion cost; to remove it", forget)

@@ -62,7 +62,7 @@ func (d *Doctor) roles(ctx context.Context) sets.Set[string] {
 }
 
 // neededRights returns the rights that each verb needs for the served kinds in namespace, or in all namespaces if it is
-// "". If no kinds are served, it returns the rights for Deployments. No role in deploy/rbac grants these.
+// "". If no kinds are served, it returns the rights for Deployments. No role in deploy/rbac/people grants these rights.
 func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, error) {
 	editor, viewer, revisions := check.Editor, check.Viewer, "controllerrevisions.apps"
 	if len(served) == 0 {

@@ -115,7 +115,7 @@ func newWorld(t *testing.T, s script) *world {
 	return w
 }
 
-// schemaOf converts a map of field names to types into an OpenAPI schema. The schema allows other fields, too.
+// schemaOf returns the OpenAPI schema for a map from field names to types. The schema allows other fields, too.
 func schemaOf(value any) map[string]any {
 	switch value := value.(type) {
 	case map[string]any:

@@ -123,7 +123,7 @@ func (f *Finding) describe(pod *corev1.Pod) string {
 
 func (f *Finding) showLogs(flags ...string) string { return f.commands.Line(f.logs.With(flags...)) }
 
-// unscheduled sets the finding if a pod has a scheduling gate or fits no node.
+// unscheduled sets the finding if a pod has a scheduling gate or fits no node, or if the scheduler failed.
 func (f *Finding) unscheduled(pod *corev1.Pod) bool {
 	c := conditionOf(pod, corev1.PodScheduled)
 	if c.Status != corev1.ConditionFalse {

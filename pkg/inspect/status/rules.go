@@ -292,7 +292,7 @@ func paused(v *view) *ruling {
 	case p == nil, p.Reported && unseen, p.Switch && !v.switchSeen():
 		return nil
 	case r.verdict == Failed && p.Code == problem.CodePausedByUser:
-		r.reason += "; " + p.Why // the failure lasts at least until the end of the pause
+		r.reason += "; " + p.Why // the controller does nothing about the failure before the pause ends
 		return &r
 	case r.verdict == Failed, r.verdict == Ready && v.Object.BuiltIn && v.Object.claim().Meaning == words.Done:
 		return nil // a complete Job has nothing left to pause

@@ -49,7 +49,7 @@ func (p *Progress) Show(o observe.Observation) {
 func (p *Progress) SetLost(since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.terminal == nil && p.seen && p.state.Lost.IsZero() != since.IsZero() {
+	if p.terminal == nil && p.seen && !p.over && p.state.Lost.IsZero() != since.IsZero() {
 		p.write(printer.Connection(since) + "\n")
 	}
 	p.state.Lost = since

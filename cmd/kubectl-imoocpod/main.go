@@ -83,12 +83,15 @@ func (v verbose) Write(p []byte) (int, error) {
 	return v.w.Write(p)
 }
 
-// interruptible returns a context that the first Ctrl-C cancels, so that the command can complete writes in
+// interruptible returns a context that the first signal, such as Ctrl-C, cancels, so that the command can complete writes in
 // flight. The second Ctrl-C ends the process immediately.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as with nohup
+		signal.Notify(signals, syscall.SIGHUP) // the terminal was closed
+	}
 	go func() {
 		<-signals
 		cancel()

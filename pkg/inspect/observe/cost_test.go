@@ -65,6 +65,24 @@ func TestCostOfManyTargets(t *testing.T) { // not parallel, because it counts al
 	}
 }
 
+// In an outage, many objects are not ready. They share one list of the events in their namespace.
+func TestManyTargetsShareEvents(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	var targets []Target
+	for i := range 5 {
+		name := fmt.Sprint("web-", i)
+		object := set(t, set(t, deployment(t, 2, 0), name, "metadata", "name"), name, "metadata", "uid")
+		s.put(object)
+		s.put(event(t, name, "Deployment", name, "Odd", "it is odd"))
+		targets = append(targets, Target{Kind: deployments(), Namespace: "ns", Name: name, Object: object})
+	}
+	costOfReads(t, s, targets, func(snapshot status.Snapshot) bool { return len(snapshot.Events) == 1 })
+	if n := s.count("list events"); n != 1 {
+		t.Errorf("%d lists of events, want 1", n)
+	}
+}
+
 // Anyone who can create leases in a namespace can create many, so each lease is parsed only once for all objects.
 func TestCostOfLeases(t *testing.T) { // not parallel, because it counts allocations
 	const objects, leases = 50, 200

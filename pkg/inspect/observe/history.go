@@ -1,8 +1,11 @@
 package observe
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
@@ -29,8 +32,8 @@ func (h *history) add(s *status.Snapshot) {
 	if s.Object.Foreign && !s.Object.BuiltIn && s.Pods != nil {
 		h.addPods(s)
 	}
-	acted, below := status.Acted(*h.first, *s)
-	h.acted, h.below = h.acted || acted, h.below || below
+	acts, below := acted(*h.first, *s)
+	h.acted, h.below = h.acted || acts, h.below || below
 	s.Acted, s.ActedBelow, s.Since, s.Counted = h.acted, h.below, h.first.Now, h.counted
 }
 
@@ -47,4 +50,27 @@ func (h *history) addPods(s *status.Snapshot) {
 		h.live = live
 	}
 	h.below = h.below || live != h.live
+}
+
+// acted reports whether the controller of an object has written anything between two snapshots of the
+// same generation. below reports whether a direct child was created or changed.
+func acted(before, now status.Snapshot) (acts, below bool) {
+	o, was := now.Object, before.Object
+	if o.UID != was.UID || o.Generation != was.Generation {
+		return false, false
+	}
+	known := map[types.UID]int64{}
+	for _, c := range before.Children {
+		known[c.UID] = c.Generation
+	}
+	below = slices.ContainsFunc(now.Children, func(c status.Child) bool {
+		generation, old := known[c.UID]
+		return c.Controller == o.UID && (!old || c.Generation > generation)
+	})
+	_, written := fieldpath.LastWrites(o.Managers)
+	_, last := fieldpath.LastWrites(was.Managers)
+	wrote := written != nil && (last == nil || written.Time.After(last.Time.Time))
+	counted := o.Current != was.Current || o.Ready != was.Ready
+	said := o.Word.Phase != was.Word.Phase || o.Word.Message != was.Word.Message || len(o.Conditions) != len(was.Conditions)
+	return below || wrote || counted || said, below
 }

@@ -84,9 +84,9 @@ func (m *model) addExplanations(ctx context.Context, s *status.Snapshot, r statu
 	return m.addNodes(ctx, s, r.Pods)
 }
 
-// eventFeeds subscribes to feeds of events, and returns the feeds. If events are watched, a single feed contains all
-// events in the namespace except for the events of normal pod starts. If events are listed once, the feeds contain at
-// least the events about the given objects or, if no objects are given, the Killing events of all pods.
+// eventFeeds subscribes to feeds of events, and returns the feeds. If events are watched, or if several targets share the
+// feeds, a single feed contains all events in the namespace except for the events of normal pod starts. Otherwise, the
+// feeds contain at least the events about the given objects. Without such objects, the Killing events of pods are enough.
 func (m *model) eventFeeds(s status.Snapshot, about []types.UID) []*feeds.Events {
 	var selectors []string
 	switch {
@@ -94,6 +94,8 @@ func (m *model) eventFeeds(s status.Snapshot, about []types.UID) []*feeds.Events
 		selectors = []string{unlessRoutine()}
 	case len(about) == 0:
 		selectors = []string{"involvedObject.kind=Pod,reason=" + problem.EventKilling}
+	case m.Shared && m.extent.Depth < Details:
+		selectors = []string{unlessRoutine()}
 	case len(about) > fewObjects:
 		selectors = []string{""}
 	default:

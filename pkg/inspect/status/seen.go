@@ -7,7 +7,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
@@ -145,29 +144,6 @@ func (v *view) countBelow() bool {
 // byItself reports whether the controller made the last change of the spec.
 func byItself(spec, status *fieldpath.Write) bool {
 	return status != nil && status.Manager == spec.Manager && !strings.HasPrefix(spec.Manager, "kubectl")
-}
-
-// Acted reports whether the controller of an object has written anything between two snapshots of the
-// same generation. below reports whether a direct child was created or changed.
-func Acted(before, now Snapshot) (acted, below bool) {
-	o, p := now.Object, before.Object
-	if o.UID != p.UID || o.Generation != p.Generation {
-		return false, false
-	}
-	known := map[types.UID]int64{}
-	for _, c := range before.Children {
-		known[c.UID] = c.Generation
-	}
-	below = slices.ContainsFunc(now.Children, func(c Child) bool {
-		generation, was := known[c.UID]
-		return c.Controller == o.UID && (!was || c.Generation > generation)
-	})
-	_, status := fieldpath.LastWrites(o.Managers)
-	_, last := fieldpath.LastWrites(p.Managers)
-	written := status != nil && (last == nil || status.Time.After(last.Time.Time))
-	counted := o.Current != p.Current || o.Ready != p.Ready
-	said := o.Word.Phase != p.Word.Phase || o.Word.Message != p.Word.Message || len(o.Conditions) != len(p.Conditions)
-	return below || written || counted || said, below
 }
 
 func notSeen(v *view) *ruling {

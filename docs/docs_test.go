@@ -327,18 +327,23 @@ func TestNamedMessagesExist(t *testing.T) {
 			code.WriteString(strings.ReplaceAll(read(t, path), `\"`, `"`))
 		}
 	}
+	named := 0
 	for line := range strings.Lines(read(t, "docs/troubleshooting.md")) {
 		cells := strings.Split(line, "|")
 		if len(cells) != 5 {
 			continue
 		}
 		for _, message := range spans(cells[1]) {
+			named++
 			for piece := range strings.SplitSeq(message, "…") {
 				if piece = strings.TrimSpace(piece); !strings.Contains(code.String(), piece) {
 					t.Errorf("docs/troubleshooting.md has the message %q, but no code contains %q", message, piece)
 				}
 			}
 		}
+	}
+	if named == 0 {
+		t.Error("docs/troubleshooting.md has no table with messages")
 	}
 }
 
@@ -352,6 +357,9 @@ func TestTranslation(t *testing.T) {
 		case "README.zh-CN.md":
 			translation = d
 		}
+	}
+	if len(translation.blocks) == 0 {
+		t.Error("README.zh-CN.md has no code blocks")
 	}
 	var lines []string
 	var outputs []string

@@ -38,7 +38,8 @@ type Settings struct {
 }
 
 // Controller returns the controller's objects in the order in which to apply them. The kustomizations in this directory
-// (for all namespaces) and in "namespaced" contain the same objects. The former also contains those of People.
+// (for all namespaces) and in "namespaced" list the same objects. The kustomization in this directory adds the roles that
+// People returns.
 func Controller(s Settings) []*unstructured.Unstructured {
 	dirs := []string{"rbac/cluster", "controller"}
 	if !s.AllNamespaces {

@@ -207,8 +207,8 @@ func scaleOnStaging(t *testing.T) *cobra.Command {
 	return scale
 }
 
-// The most serious outcome of several objects determines the exit code, in any order of the objects. Each message is
-// printed unchanged, except that of a request that Ctrl-C canceled.
+// The most serious outcome of several objects determines the exit code, in any order of the objects. Messages are printed
+// unchanged, but errors of requests that Ctrl-C canceled are not printed.
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	imoocpods := schema.GroupResource{Group: "g", Resource: "imoocpods"}

@@ -46,7 +46,8 @@ type planRow struct {
 	Counts, Ready, Progressing, Paused, Remembers string
 }
 
-// UnmarshalJSON reads a row. By default, its owner is that of the function view, but wants 3 pods.
+// UnmarshalJSON reads a row. Fields that the row omits get the values of the owner that view returns, but with 3 desired
+// pods.
 func (row *planRow) UnmarshalJSON(data []byte) error {
 	type plain planRow
 	*row = planRow{Owner: view(0, "").Owner}

@@ -7,12 +7,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A strategy is implemented if and only if a CRD can declare it.
+// All has exactly the strategies that a CRD can declare.
 func TestEveryStrategyIsImplemented(t *testing.T) {
 	all := All()
 	for _, name := range kinds.Strategies() {
 		if all[name] == nil {
-			t.Errorf("strategy %s can be declared, but is not implemented", name)
+			t.Errorf("All lacks strategy %s, which a CRD can declare", name)
 		}
 	}
 	for name, s := range all {
@@ -20,7 +20,7 @@ func TestEveryStrategyIsImplemented(t *testing.T) {
 			t.Errorf("strategy %s lacks Plan or complete: %+v", name, *s)
 		}
 		if !slices.Contains(kinds.Strategies(), name) {
-			t.Errorf("strategy %s is implemented, but cannot be declared", name)
+			t.Errorf("All has strategy %s, which no CRD can declare", name)
 		}
 		if s.PodIndex == "" && s.Input == nil {
 			t.Errorf("strategy %s has neither PodIndex nor Input", name)

@@ -34,7 +34,8 @@ type Report struct {
 	ReasonCode problem.Code `json:"reasonCode"`
 	Reason     string       `json:"reason"`
 	Hint       string       `json:"hint,omitempty"`
-	// Problems are those of the object and its pods, the most serious one first. A ready object can have problems.
+	// Problems lists the problems of the object and its pods. The most serious problem is first. A ready object can have
+	// problems, too.
 	Problems []problem.Problem `json:"problems"`
 	// Replicas contains the counts in the status or, if the status has none, the counts of the pods. A
 	// pod does not count as ready if it has just crashed, or if a failed probe is killing a container.

@@ -108,43 +108,35 @@ func noAnswer(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &failed) && failed.Timeout()
 }
 
-// message formats an error like kubectl (StandardErrorMessage in k8s.io/kubectl/pkg/cmd/util).
+// message formats an error like kubectl (StandardErrorMessage in k8s.io/kubectl/pkg/cmd/util). It never starts a line
+// with text from the server, which could forge a message of this program.
 func message(err error) string {
 	var missing *outcome.NotServedError
-	var status apierrors.APIStatus
+	var server apierrors.APIStatus
 	var failed *url.Error
+	words := err.Error()
+	if errors.As(err, &server) && server.Status().Message != "" {
+		text := server.Status().Message
+		words = strings.ReplaceAll(words, text, escape.Line(text))
+	}
 	switch {
-	case waitFailed(err) && errors.As(err, &failed):
-		return "error: " + err.Error()
+	case errors.Is(err, outcome.ErrFailed), errors.Is(err, outcome.ErrPaused), errors.Is(err, outcome.ErrTimeout), errors.As(err, &missing):
+		return "error: " + words // if a revert failed after the wait, the message describes both
 	case errors.Is(err, outcome.ErrUnknown) && errors.As(err, &failed):
 		return "error: " + strings.TrimPrefix(failed.Err.Error(), failed.Op+" ")
-	case errors.As(err, &missing):
-		return "error: " + err.Error()
-	case errors.As(err, &status):
-		return serverMessage(err, status.Status())
+	case server != nil:
+		return serverMessage(words, server.Status())
 	case errors.As(err, &failed):
 		return connectionMessage(failed)
 	case noAnswer(err):
-		return "error: the server did not answer in time: " + err.Error()
+		return "error: the server did not answer in time: " + words
 	}
-	return "error: " + err.Error()
+	return "error: " + words
 }
 
-// waitFailed reports whether a wait failed. If the revert failed next, the message describes both.
-func waitFailed(err error) bool {
-	return errors.Is(err, outcome.ErrFailed) || errors.Is(err, outcome.ErrPaused) || errors.Is(err, outcome.ErrTimeout)
-}
-
-// serverMessage formats an error from the server. It never starts a line with text from the server, which
-// could forge a message of this program.
-func serverMessage(err error, s metav1.Status) string {
-	words := err.Error()
-	if s.Message != "" {
-		words = strings.ReplaceAll(words, s.Message, escape.Line(s.Message))
-	}
+// serverMessage formats an error from the server. words is its escaped message.
+func serverMessage(words string, s metav1.Status) string {
 	switch {
-	case waitFailed(err):
-		return "error: " + words
 	case s.Reason == metav1.StatusReasonUnauthorized:
 		return "error: You must be logged in to the server (" + words + ")"
 	case s.Reason == metav1.StatusReasonInvalid && s.Details != nil && len(s.Details.Causes) > 0:

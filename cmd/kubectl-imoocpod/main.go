@@ -83,8 +83,8 @@ func (v verbose) Write(p []byte) (int, error) {
 	return v.w.Write(p)
 }
 
-// interruptible returns a context that the first signal, such as Ctrl-C, cancels, so that the command can complete writes in
-// flight. The second Ctrl-C ends the process immediately.
+// interruptible returns a context that the first signal, such as Ctrl-C, cancels, so that the command can complete writes
+// in flight. The second signal ends the process immediately.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)

@@ -246,7 +246,7 @@ func (f *targetFlags) infos(c *cluster) ([]*resource.Info, error) {
 		NamespaceParam(c.namespace).DefaultNamespace().AllNamespaces(f.allNamespaces).
 		FilenameParam(c.given && !f.allNamespaces, &f.files).
 		LabelSelectorParam(f.selector).
-		RequestChunksOf(500).
+		RequestChunksOf(500). // as kubectl does
 		ResourceTypeOrNameArgs(f.all || f.allNamespaces, f.args...).
 		Flatten().
 		Do().

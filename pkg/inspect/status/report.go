@@ -62,7 +62,11 @@ type Report struct {
 	Counts, Held bool `json:"-"`
 	// Recheck is the time after which the verdict may change even if nothing else changes; zero means never.
 	Recheck time.Duration `json:"-"`
-	object  Object
+	// bounds are the fields that limit the count. unit is the counted unit, or "" for pods. indirect is set if the count
+	// is not the number of all pods.
+	bounds   []Bound
+	unit     string
+	indirect bool
 	// Unread lists resources that might explain more, but that the user is not allowed to read.
 	Unread []string `json:"unread,omitempty"`
 }
@@ -124,7 +128,7 @@ func NewReport(s Snapshot) Report {
 		Events:     relevant(s.Events, pods),
 		Held:       o.Pause != nil,
 		Unread:     s.Unread,
-		object:     o,
+		bounds:     o.Bounds, unit: o.Unit, indirect: o.indirect(),
 	}
 	hintImages(s, r.Problems)
 	if o.UserPause.Active(s.Now) {
@@ -214,7 +218,7 @@ func (r Report) Warnings(count int32) []string {
 	for _, revert := range r.Reverts {
 		all = append(all, revert.Message)
 	}
-	if bound := violated(r.object.Bounds, count); bound != "" {
+	if bound := violated(r.bounds, count); bound != "" {
 		all = append(all, "its controller may not use a count of "+strconv.Itoa(int(count))+": "+bound)
 	}
 	if count >= r.Replicas.Desired {
@@ -222,7 +226,7 @@ func (r Report) Warnings(count int32) []string {
 	}
 	for _, b := range r.Budgets {
 		left := count
-		if r.object.indirect() {
+		if r.indirect {
 			left = max(0, b.Pods-r.Removes(r.Replicas.Desired, count))
 		}
 		least, err := strconv.ParseInt(b.MinAvailable, 10, 32)
@@ -236,7 +240,7 @@ func (r Report) Warnings(count int32) []string {
 // Removes returns the number of pods that a lower count removes. If the count has another unit, such as shards, it
 // assumes that all units have the same number of pods.
 func (r Report) Removes(from, to int32) int32 {
-	if r.object.Unit == "" {
+	if r.unit == "" {
 		return from - to
 	}
 	all := int64(from)

@@ -232,10 +232,12 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 		return Result{Before: &now, Replicas: after, Note: note, Written: edit.Written{Object: obj}}, specReplicas().Set(obj.Object, int64(after))
 	}
 	cheap := client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(t.Namespace)
+	var marked []string
 	for _, pod := range victims {
 		if err = setCost(ctx, cheap, pod, r.DryRun); err != nil {
 			break
 		}
+		marked = append(marked, pod.Name)
 	}
 	var done Result
 	if err == nil {
@@ -243,8 +245,8 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 		r.Current = now
 		done, err = Set(ctx, t.Resource(client), t, field, r)
 	}
-	if err != nil && len(r.DryRun) == 0 {
-		forget := commandline.Kubectl("annotate", "pod").In(t.Namespace).With(r.Remove...).With(corev1.PodDeletionCost + "-")
+	if err != nil && len(marked) > 0 && len(r.DryRun) == 0 {
+		forget := commandline.Kubectl("annotate", "pod").In(t.Namespace).With(marked...).With(corev1.PodDeletionCost + "-")
 		err = outcome.WithHint(err, "the pods keep their deletion cost; to remove it", forget)
 	}
 	done.Note = note

@@ -114,7 +114,9 @@ func (row requestRow) serve(t *testing.T) *shelf {
 	case "deployment", "replicaset":
 		web := s.put(deployment(3))
 		for i, n := range row.ReplicaSets {
-			s.pod(fmt.Sprintf("web-%d-a", i), s.put(replicaSet(fmt.Sprint("web-", i), n), web))
+			set := s.put(replicaSet(fmt.Sprint("web-", i), n), web)
+			s.pod(fmt.Sprintf("web-%d-a", i), set)
+			s.pod(fmt.Sprintf("web-%d-b", i), set)
 		}
 		// The Deployment does not control these ReplicaSets.
 		s.pod("stray-a", s.put(replicaSet("stray", 2)))

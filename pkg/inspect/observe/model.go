@@ -84,8 +84,8 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	}
 	r, err := m.withReasons(ctx, &s)
 	s.Unread = append(s.Unread, unread...)
-	if r.Verdict == status.NotReconciled && m.Finder.Unread(m.target.Kind) {
-		s.Unread = append(s.Unread, "customresourcedefinitions") // a CRD can declare that run-controller reconciles the kind
+	if m.Finder.Unread(m.target.Kind) {
+		s.Unread = append(s.Unread, "customresourcedefinitions") // a CRD can declare how to judge its kind, and who reconciles it
 	}
 	r.Unread = s.Unread
 	return s, r, err

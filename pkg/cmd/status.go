@@ -58,8 +58,9 @@ func newStatusCommand(common commonOptions) *cobra.Command {
 		Short: "Show whether ImoocPods and other objects are ready, and why not",
 		Long: `Show whether ImoocPods (NAME) and other objects with replicas (TYPE/NAME) are ready,
 and why not. One object is shown in full, and several are a table. A TYPE alone
-lists the objects of that type. Without arguments, the command lists the objects of
-all types whose replica field is known. For a pod, it shows the owner.
+lists the objects of that type. Without arguments, the command lists Deployments,
+StatefulSets, DaemonSets, and the custom resources whose replica field is known. For
+a pod, it shows the owner.
 
 The verdict is "ready", "failed" if the object cannot become ready without help,
 "paused", "parked", "not reconciled" if no controller has seen the object, "unknown"
@@ -67,8 +68,8 @@ if its status does not say how it is doing, or "progressing". docs/status-json.m
 explains the verdicts and reasons.
 
 The exit code is 0 if the objects could be read, whatever the verdicts. With
---exit-code it is 0 if all are ready or parked, 3 if one has failed or is paused,
-and 4 otherwise.`,
+--exit-code it is 0 if all objects in the output are ready or parked, 3 if one has
+failed or is paused, and 4 otherwise.`,
 		Example: `  # Show an ImoocPod, or any object that has pods, in full
   kubectl imoocpod status foo
   kubectl imoocpod status deployment/web

@@ -46,9 +46,9 @@ time, or meet a condition of "kubectl wait". A condition that is older than the
 current generation of its object does not count. With --for=ready, which is the
 default, the owner of a pod is waited for.
 
-The command exits with code 3 if an object cannot become ready without help, with
-code 4 when the timeout is over, and with code 6 if an object does not exist or is
-deleted.`,
+The command exits with code 3 if an object cannot become ready without help (at once
+if it is paused or waits for promotion), with code 4 when the timeout is over, and
+with code 6 if an object does not exist or is deleted.`,
 		Example: `  # Wait until an ImoocPod is ready, for at most two minutes
   kubectl imoocpod wait foo --timeout 2m
 

@@ -105,7 +105,7 @@ func followingGoals(all []following, sizes []followedSize, subjects []subject) (
 		}), value)
 	}
 	for _, size := range sizes {
-		name := fmt.Sprintf("`status -w` while %d pods of one object come up", size.pods)
+		name := fmt.Sprintf("`status -w` of %d new pods", size.pods)
 		if size.others > 0 {
 			name += fmt.Sprintf(" beside %d others", size.others)
 		}

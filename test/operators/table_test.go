@@ -35,7 +35,7 @@ func render() string {
 			if column == "restart" && k.unrestarted != "" {
 				note = "Refused, and nothing changed: " + k.instead
 			}
-			words := "right"
+			words := "✓"
 			if note != "" {
 				if !slices.Contains(notes, note) {
 					notes = append(notes, note)

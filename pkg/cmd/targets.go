@@ -44,7 +44,7 @@ func (f *targetFlags) addFlags(cmd *cobra.Command) {
 
 func (f *targetFlags) addSelectFlags(cmd *cobra.Command) {
 	addSelectorFlag(cmd, &f.selector)
-	cmd.Flags().BoolVar(&f.all, "all", false, "Select all objects of the TYPE in the namespace; without a TYPE, of all types with replicas (delete, scale, set, and undo require a TYPE).")
+	cmd.Flags().BoolVar(&f.all, "all", false, "Select all objects of the TYPE in the namespace; without a TYPE, of those that kubectl imoocpod status lists (delete, scale, set, and undo require a TYPE).")
 }
 
 func addSelectorFlag(cmd *cobra.Command, selector *string) {

@@ -44,7 +44,7 @@ func newWaitCommand(common commonOptions) *cobra.Command {
 		Long: `Wait until an ImoocPod (NAME) or other objects (TYPE/NAME) are ready, all at the same
 time, or meet a condition of "kubectl wait". A condition that is older than the
 current generation of its object does not count. With --for=ready, which is the
-default, the owner of a pod is waited for.
+default, a pod stands for its owner.
 
 The command exits with code 3 if an object cannot become ready without help (at once
 if it is paused or waits for promotion), with code 4 when the timeout is over, and

@@ -1,11 +1,14 @@
 package strategy
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
@@ -19,9 +22,20 @@ func nodes() *Strategy {
 		Plan: plan.Nodes, PodIndex: ByOwner,
 		Input: nodeSource, read: readNodes,
 		complete: func(o *plan.Owner, _ kinds.Kind, _ *unstructured.Unstructured, _ map[string]any) {
-			o.Invalid = o.Problem // the template determines which nodes are eligible
+			o.Invalid = cmp.Or(o.Problem, badAffinity(o.Template)) // the template determines which nodes are eligible
 		},
 	}
+}
+
+// badAffinity returns the error in the required node affinity of a template, or "". Plans would read such
+// an affinity as one that no node meets. The server rejects it in a DaemonSet.
+func badAffinity(template *corev1.PodTemplateSpec) string {
+	affinity := ptr.Deref(ptr.Deref(template, corev1.PodTemplateSpec{}).Spec.Affinity, corev1.Affinity{})
+	required := ptr.Deref(affinity.NodeAffinity, corev1.NodeAffinity{}).RequiredDuringSchedulingIgnoredDuringExecution
+	if _, err := nodeaffinity.NewNodeSelector(cmp.Or(required, &corev1.NodeSelector{})); err != nil {
+		return "the node affinity is invalid: " + err.Error()
+	}
+	return ""
 }
 
 func nodeSource(c Clients) informer.Source {

@@ -75,6 +75,11 @@ func TestAnnotateAKind(t *testing.T) {
 			"imoocpod.dev/image-path: .spec.imgae is not in the schema of version v1")
 		c.set("gizmos", "foo", int64(1), "spec", "size")
 		c.expect(3, "web:v9")
+		// No kind is named, but all that CRDs declare are to be reconciled.
+		_, err := c.run(c.Context(), "default", func(o *Options) { o.Once, o.Kinds.Declared = true, true })
+		if err == nil || !strings.Contains(err.Error(), "gizmos.example.com is not reconciled: the annotations") {
+			t.Errorf("--once with an invalid declaration: error %v, want gizmos.example.com to be reported as not reconciled", err)
+		}
 		annotate(map[string]string{"imoocpod.dev/image-path": ".spec.image"})
 		c.expect(1, "web:v1")
 
@@ -92,7 +97,7 @@ func TestAnnotateAKind(t *testing.T) {
 			}
 		}
 
-		_, err := c.run(c.Context(), "default", func(o *Options) { o.Once, o.Kinds.Words = true, []string{"nothing.example.com"} })
+		_, err = c.run(c.Context(), "default", func(o *Options) { o.Once, o.Kinds.Words = true, []string{"nothing.example.com"} })
 		if err == nil || !strings.Contains(err.Error(), "nothing.example.com is not reconciled: no CRD of that name has the annotation imoocpod.dev/plan") {
 			t.Errorf("--once with an undeclared kind: error %v, want nothing.example.com to be reported as not reconciled", err)
 		}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,12 +36,18 @@ func (o *Options) runWithLease(ctx context.Context, config *rest.Config, namespa
 	}
 	fenced := rest.CopyConfig(config)
 	fenced.Wrap(l.Fence)
+	finished := false
 	err = l.Hold(ctx, func(ctx context.Context, resumed bool) error {
-		return o.runLoop(ctx, fenced, namespace, resumed)
+		err := o.runLoop(ctx, fenced, namespace, resumed)
+		finished = ctx.Err() == nil
+		return err
 	})
 	var held *lease.HeldError
-	if errors.As(err, &held) {
+	switch {
+	case errors.As(err, &held):
 		return fmt.Errorf("%w: %s", outcome.ErrPrecondition, escape.Line(held.Error()))
+	case err == nil && !finished && o.Ends():
+		return fmt.Errorf("wait for the lease in %s: %w", cmp.Or(namespace, "all namespaces"), context.Cause(ctx))
 	}
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -68,14 +70,10 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 			}
 		}
 	}
-	for _, kind := range o.Kinds.known {
-		if err := leftOut[kind.CRD()]; err != nil && o.mayHave(ctx, kind, namespace) {
-			errs = append(errs, fmt.Errorf("%s are not reconciled: %w", kind.CRD(), err))
-		}
-	}
-	for _, crd := range o.Kinds.named {
-		if err := leftOut[crd]; err != nil {
-			errs = append(errs, fmt.Errorf("%s is not reconciled: %w", crd, err))
+	for _, crd := range slices.Sorted(maps.Keys(leftOut)) {
+		known := slices.IndexFunc(o.Kinds.known, func(k kinds.Kind) bool { return k.CRD() == crd })
+		if known < 0 || o.mayHave(ctx, o.Kinds.known[known], namespace) {
+			errs = append(errs, fmt.Errorf("%s is not reconciled: %w", crd, leftOut[crd]))
 		}
 	}
 	if joined := outcome.Join(errs); joined != nil || o.DryRun {

@@ -166,12 +166,12 @@ func TestOnce(t *testing.T) {
 		"a kind that cannot be listed": {prepare: func(c *cluster) {
 			c.imoocPod("default", "foo", "replicas: 2")
 			c.Forbid(apiserver.On("list", "helloworlds"))
-		}, text: "helloworlds.test.jiaozi.com are not reconciled: helloworlds.test.jiaozi.com is forbidden", ready: 2},
+		}, text: "helloworlds.test.jiaozi.com is not reconciled: helloworlds.test.jiaozi.com is forbidden", ready: 2},
 		"an input that cannot be listed": {prepare: func(c *cluster) {
 			c.imoocPod("default", "foo", "replicas: 2")
 			c.CreateYAML("{apiVersion: apps.zhongmingmao.io/v1beta1, kind: MyDaemonSet, metadata: {name: agent}, spec: {image: web}}")
 			c.Forbid(apiserver.On("list", "nodes"))
-		}, text: "mydaemonsets.apps.zhongmingmao.io are not reconciled: nodes is forbidden", ready: 2},
+		}, text: "mydaemonsets.apps.zhongmingmao.io is not reconciled: nodes is forbidden", ready: 2},
 		"a missing namespace": {namespaces: "default,none", prepare: func(c *cluster) { c.imoocPod("default", "foo", "replicas: 1") },
 			text: `namespaces "none" not found`, ready: 1},
 	} {

@@ -100,8 +100,6 @@ func (o *Options) Run(ctx context.Context, f *kube.Factory, warnings io.Writer) 
 	switch {
 	case parent.Err() != nil && !o.Ends():
 		return nil // Ctrl-C is the usual way to exit
-	case err == nil && ctx.Err() != nil:
-		return fmt.Errorf("wait for the lease: %w", context.Cause(ctx))
 	case o.DryRun && (err == nil || len(o.plans) > 0):
 		return outcome.Join([]error{o.printPlans(), err})
 	}

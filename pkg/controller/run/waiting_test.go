@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -9,17 +10,15 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // A replica that waits for the lease of another replica is healthy and ready, so that a rollout of
 // the controller can finish. The probe reports what the replica waits for.
 func TestHealthWhileWaitingForTheLease(t *testing.T) {
 	inCluster(t, func(c *cluster) {
-		now := metav1.NowMicro()
-		c.Create(&coordinationv1.Lease{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "imoocpod-run-controller"},
-			Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("another"), LeaseDurationSeconds: new(int32(15)), AcquireTime: &now, RenewTime: &now},
-		})
+		c.holdLease("team-a", 15)
 		var o *Options
 		stop := c.start("team-a", func(opts *Options) { o = opts })
 		c.passes(5 * time.Second)
@@ -35,6 +34,26 @@ func TestHealthWhileWaitingForTheLease(t *testing.T) {
 		}
 		if err := stop(); err != nil {
 			t.Errorf("the controller stopped with error %v, want none", err)
+		}
+	})
+}
+
+// holdLease gives the lease of a namespace to another process, which renewed it just now.
+func (c *cluster) holdLease(namespace string, seconds int32) {
+	now := metav1.NowMicro()
+	c.Create(&coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "imoocpod-run-controller"},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("another"), LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now},
+	})
+}
+
+// If one namespace has converged and the lease of another is held, --once names the other.
+func TestOnceWithoutTheLease(t *testing.T) {
+	inCluster(t, func(c *cluster) {
+		c.holdLease("team-b", 3600)
+		_, err := c.run(c.Context(), "team-a,team-b", func(o *Options) { o.Once, o.Limits.Timeout = true, time.Minute })
+		if !errors.Is(err, outcome.ErrTimeout) || !strings.Contains(err.Error(), "wait for the lease in team-b: ") {
+			t.Errorf("error %v, want a timeout of the wait for the lease in team-b", err)
 		}
 	})
 }

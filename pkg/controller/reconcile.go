@@ -295,7 +295,7 @@ func (r *reconciliation) remember(out *strategy.Outcome) {
 		mem.Plan, mem.Failing = mem.Plan.Accepted(), 0
 	case out.Failing:
 		mem.Failing++
-	case len(r.plan.Operations) == 0:
+	case len(r.plan.Operations) == 0 && len(mem.Plan.Refusals) == 0:
 		mem.Failing = 0
 	}
 	if out.Applied != nil {

@@ -111,6 +111,11 @@ func TestServerErrorIsReported(t *testing.T) {
 		if c := w.untilFailure(kinds.ImoocPod(), "foo"); c.Reason != "CreateFailed" || !strings.Contains(c.Message, "pods.example.com") {
 			t.Errorf("ReplicaFailure condition = %s: %s, want CreateFailed: … pods.example.com", c.Reason, c.Message)
 		}
+		w.Forget()
+		w.passes(10 * time.Minute)
+		if tried := len(w.Requests(createsPod)); tried < 50 || tried > 65 {
+			t.Errorf("%d creates in 10 minutes, want one about every 10 seconds", tried)
+		}
 		allow()
 		w.converges()
 		w.passes(time.Minute)

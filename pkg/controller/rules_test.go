@@ -116,12 +116,35 @@ func TestServerErrorIsReported(t *testing.T) {
 		if tried := len(w.Requests(createsPod)); tried < 50 || tried > 65 {
 			t.Errorf("%d creates in 10 minutes, want one about every 10 seconds", tried)
 		}
+		if lines := w.logged("creating 2"); len(lines) > troubleAfter {
+			t.Errorf("the log has %d lines about the same creates, want none for retries", len(lines))
+		}
 		allow()
 		w.converges()
 		w.passes(time.Minute)
 		if c := w.condition(kinds.ImoocPod(), "foo", apis.ConditionReplicaFailure); c.Status != metav1.ConditionFalse {
 			t.Errorf("the failure is still reported: %s", c.Message)
 		}
+	})
+}
+
+// A pod outside the slots stays if the server would refuse the pod in its place.
+func TestRefusedMove(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		kind := kinds.ImoocPod()
+		foo := w.create(kind, "default", "foo", spec(int64(3), nil))
+		w.start()
+		w.converges()
+		allow := w.deny(denied("violates PodSecurity"), createsPod)
+		w.Delete("pods", "default", slots.PodName("foo", foo.GetUID(), "", 0))
+		w.passes(time.Minute)
+		w.set(kind, "default", "foo", int64(2), "spec", "replicas")
+		w.passes(time.Minute)
+		if pods := w.mine(w.Actor, foo); len(pods) != 2 {
+			t.Errorf("%d pods, want the 2 that cannot be replaced", len(pods))
+		}
+		allow()
+		w.converges()
 	})
 }
 

@@ -60,6 +60,8 @@ type Verb string
 // The verbs of operations.
 const (
 	Create Verb = "create"
+	// Try is a dry run of a create. If the server refuses it, the operations after it are skipped.
+	Try    Verb = "try"
 	Delete Verb = "delete"
 	Patch  Verb = "patch"
 	// Apply is a server-side apply.

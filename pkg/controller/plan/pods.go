@@ -27,13 +27,14 @@ func fill(v View, s slotSet) Actions {
 		v.Memory.Ending = ending(v)
 	}
 	pods := relevant(v, s)
-	missing := missing(v, pods, s)
-	a := Actions{Memory: remember(v, pods, missing, s)}
-	a.Operations, a.Recheck = deletions(v, pods, a.Memory, s)
+	empty := creates(v, pods, s)
+	missing := empty[:room(pods, len(empty), s)]
+	a := Actions{Memory: remember(v, pods, empty, s)}
+	a.Operations, a.Recheck = deletions(v, pods, empty, a.Memory, s)
 	if v.Owner.Problem != "" {
 		// No pod can be created now, so do not delete pods that need a replacement.
 		a.Operations = slices.DeleteFunc(a.Operations, func(o Operation) bool {
-			return o.Reason == Outdated || o.Reason == Finished && s.wants(o.Slot)
+			return o.Verb == Try || o.Reason == Outdated || o.Reason == Finished && s.wants(o.Slot)
 		})
 		missing = nil
 	}
@@ -43,8 +44,7 @@ func fill(v View, s slotSet) Actions {
 			a.Recheck = sooner(a.Recheck, wait)
 			continue
 		}
-		create.Name = slots.PodName(v.Owner.Name, v.Owner.UID, create.Replaces, create.Slot)
-		a.Operations = append(a.Operations, create)
+		a.Operations = append(a.Operations, v.named(create))
 	}
 	found := countPods(v, s)
 	a.decideStatus(v, found,
@@ -96,25 +96,30 @@ func ending(v View) map[types.UID]Termination {
 	return all
 }
 
-// missing returns the creates for empty slots, lowest slot first, up to the number of pods that can be
-// added. fill sets the names of the creates that it keeps.
-func missing(v View, pods []Pod, s slotSet) []Operation {
-	live := int32(0)
-	taken := make(map[slots.Slot]bool, len(pods))
+// room returns how many of the empty slots can get a pod.
+func room(pods []Pod, empty int, s slotSet) int {
+	if s.nodes != nil {
+		return empty
+	}
+	live := 0
 	for _, pod := range pods {
 		if pod.live() {
 			live++
 		}
+	}
+	return max(0, min(int(s.count)-live, empty))
+}
+
+// creates returns the creates for the empty slots, lowest slot first, but at most maxCreates. named sets
+// their names.
+func creates(v View, pods []Pod, s slotSet) (list []Operation) {
+	taken := make(map[slots.Slot]bool, len(pods))
+	for _, pod := range pods {
 		taken[pod.Slot] = true
 	}
 	stuck := stuckPods(v)
-	room := maxCreates
-	if s.nodes == nil {
-		room = int(min(s.count-live, maxCreates))
-	}
-	var list []Operation
 	for slot := range s.all {
-		if len(list) >= room {
+		if len(list) >= maxCreates {
 			break
 		}
 		if !taken[slot] {
@@ -141,8 +146,8 @@ func stuckPods(v View) map[slots.Slot]types.UID {
 }
 
 // remember returns the memory with new failures counted. It drops the failures of unwanted slots and of
-// slots whose pod is steady, and the refusals of slots that need no new pod.
-func remember(v View, pods []Pod, missing []Operation, s slotSet) Memory {
+// slots whose pod is steady, and the refusals of slots that are not empty.
+func remember(v View, pods []Pod, empty []Operation, s slotSet) Memory {
 	m := v.Memory
 	m.Failures = map[slots.Slot]Failure{} // deleting entries from a map would not free its memory
 	for slot, failure := range v.Memory.Failures {
@@ -162,15 +167,15 @@ func remember(v View, pods []Pod, missing []Operation, s slotSet) Memory {
 	}
 	m.Refusals = maps.Clone(m.Refusals)
 	maps.DeleteFunc(m.Refusals, func(slot slots.Slot, _ Refusal) bool {
-		_, found := slices.BinarySearchFunc(missing, slot, func(o Operation, slot slots.Slot) int { return cmp.Compare(o.Slot, slot) })
-		return !found && (slot != slots.None || len(missing) == 0)
+		_, found := slices.BinarySearchFunc(empty, slot, func(o Operation, slot slots.Slot) int { return cmp.Compare(o.Slot, slot) })
+		return !found && (slot != slots.None || len(empty) == 0)
 	})
 	return m
 }
 
 // deletions returns the operations that delete pods. recheck is the shortest delay until a finished pod
 // can be deleted or a terminating pod counts as stuck, or zero if there is no such pod.
-func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, recheck time.Duration) {
+func deletions(v View, pods []Pod, empty []Operation, m Memory, s slotSet) (list []Operation, recheck time.Duration) {
 	var misplaced []Pod
 	filling := make([]Pod, 0, len(pods))
 	filled := fillers(pods, s)
@@ -216,17 +221,31 @@ func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, reche
 		list = append(list, pod.delete(Surplus))
 	}
 	if !moving {
-		// Delete one misplaced pod at a time. Delete a ready pod only if all pods in wanted slots are
-		// ready, including the replacement of the pod that was deleted before.
-		i := slices.IndexFunc(misplaced, func(p Pod) bool { return !p.Ready })
-		if i < 0 && ready {
-			i = 0
+		if wait := m.wait(empty[0].Slot, v); wait > 0 {
+			return list, sooner(recheck, wait)
 		}
-		if i >= 0 {
-			list = append(list, misplaced[i].delete(Outdated))
-		}
+		list = append(list, v.move(misplaced, ready, empty[0])...)
 	}
 	return list, recheck
+}
+
+// move returns the operations that replace one misplaced pod, after a dry run of the create in its place. It
+// replaces a ready pod only if all pods in wanted slots are ready, including the replacement of the pod that
+// was deleted before.
+func (v View) move(misplaced []Pod, ready bool, create Operation) []Operation {
+	i := slices.IndexFunc(misplaced, func(p Pod) bool { return !p.Ready })
+	if i < 0 && !ready {
+		return nil
+	}
+	create = v.named(create)
+	create.Verb, create.Text = Try, "create pod "+create.Name
+	return []Operation{create, misplaced[max(0, i)].delete(Outdated)}
+}
+
+// named returns a create with the name of its pod.
+func (v View) named(create Operation) Operation {
+	create.Name = slots.PodName(v.Owner.Name, v.Owner.UID, create.Replaces, create.Slot)
+	return create
 }
 
 func (p Pod) delete(why Reason) Operation {

@@ -268,13 +268,14 @@ func (a *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition
 	return stopped("Converged", "all pods are up to date")
 }
 
-// isNew reports whether the plan has an operation with this verb for a slot without refusals. Retries do
-// not count, because a condition that changes with each retry would be written twice per retry.
+// isNew reports whether the plan has an operation with this verb that is no retry, because a condition
+// that changes with each retry would be written twice per retry.
 func (a *Actions) isNew(verb Verb, v View) bool {
-	return slices.ContainsFunc(a.Operations, func(o Operation) bool {
-		return o.Verb == verb && len(a.Memory.refusals(o.Slot, v)) == 0
-	})
+	return slices.ContainsFunc(a.Operations, func(o Operation) bool { return o.Verb == verb && !a.Retries(o, v) })
 }
+
+// Retries reports whether the last write of an operation was refused.
+func (a *Actions) Retries(o Operation, v View) bool { return len(a.Memory.refusals(o.Slot, v)) > 0 }
 
 func failureCondition(m Memory, invalidTemplate string) metav1.Condition {
 	r, refused := LowestRefusal(m.Refusals)

@@ -58,13 +58,13 @@ func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 }
 
 // Plan logs the operations of a plan, such as "1 → 3 pods: creating 2", and clears rec.Logged. The
-// line names children other than pods. Plan ignores writes of revisions and labels.
+// line names children other than pods. Plan ignores writes of revisions and labels, and retries.
 func (r *Reporter) Plan(k memory.Key, v plan.View, a plan.Actions, rec *memory.Object) {
 	var deeds []string
 	pods := map[plan.Reason]int{}
 	for _, op := range a.Operations {
 		switch {
-		case op.Verb == plan.Patch || op.Kind == plan.KindRevision:
+		case op.Verb == plan.Patch || op.Verb == plan.Try || op.Kind == plan.KindRevision || op.Verb != plan.Delete && a.Retries(op, v):
 		case op.Kind == plan.KindPod:
 			pods[op.Reason]++
 		default:

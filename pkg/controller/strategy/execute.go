@@ -188,7 +188,9 @@ func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) er
 		return w.failed(ctx, op, fmt.Errorf("read %s %s, which has the name of one to create: %w", op.Kind, op.Name, err), o)
 	}
 	if taken := w.takenBy(op, holder); taken != "" {
-		_ = o.refuse(op, op.Slot, "NameTaken", taken)
+		if stopped := o.refuse(op, op.Slot, "NameTaken", taken); op.Verb == plan.Try {
+			return stopped
+		}
 		return nil // creates with other names may succeed
 	}
 	if _, labeled := holder.GetLabels()[apis.LabelOwner]; op.Kind == plan.KindRevision && !labeled {
@@ -217,6 +219,8 @@ func (w *Work) failed(ctx context.Context, op plan.Operation, err error, o *Outc
 	switch {
 	case op.Verb == plan.Delete && apierrors.IsNotFound(err):
 		return nil // the child is already gone
+	case op.Verb == plan.Try && reason == "QuotaExceeded":
+		return nil // the deletion of the pod to replace makes room
 	case namespaceEnds(err):
 		o.note(func() { o.Ending = true })
 		return errStopped

@@ -75,7 +75,7 @@ func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) {
 			o.Notes = append(o.Notes, Note{reason, fmt.Sprintf("%s %s %s", done, op.Kind, op.Name)})
 		}
 		switch {
-		case op.Kind == plan.KindRevision || op.Verb == plan.Patch:
+		case op.Kind == plan.KindRevision || op.Verb == plan.Patch || op.Verb == plan.Try:
 		case op.Kind == plan.KindPod && op.Verb == plan.Create:
 			o.Created++
 		case op.Kind == plan.KindPod:

@@ -144,8 +144,13 @@ func identityFields(w *Work, op plan.Operation) map[string]any {
 // sendPod creates or deletes a pod with the typed client, which uses protobuf. It does not call that
 // client's Delete method, because that method does not return the deleted pod.
 func (w *Work) sendPod(ctx context.Context, op plan.Operation) (metav1.Object, error) {
-	if op.Verb == plan.Create {
-		return w.Core.Pods(w.Namespace).Create(ctx, w.newPod(op), metav1.CreateOptions{FieldManager: kinds.FieldManager})
+	switch options := (metav1.CreateOptions{FieldManager: kinds.FieldManager}); op.Verb {
+	case plan.Try:
+		options.DryRun = []string{metav1.DryRunAll}
+		_, err := w.Core.Pods(w.Namespace).Create(ctx, w.newPod(op), options)
+		return nil, err
+	case plan.Create:
+		return w.Core.Pods(w.Namespace).Create(ctx, w.newPod(op), options)
 	}
 	pod := &corev1.Pod{}
 	return pod, w.Core.RESTClient().Delete().Namespace(w.Namespace).Resource("pods").Name(op.Name).

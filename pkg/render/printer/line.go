@@ -69,14 +69,19 @@ func (l line) render(width int, style Style) string {
 	return b.String()
 }
 
-// wrapped wraps text to a width. most is the maximum number of lines. The last line may be too wide.
+// wrapped wraps text to a width, between words or within a word that is longer than a line. It does not
+// break words at hyphens, because text contains commands to paste. most is the maximum number of lines. The
+// last line may be too wide.
 func wrapped(text string, width, most int) []string {
-	lines := strings.Split(ansi.Wrap(oneLine(text), max(width, 8), ""), "\n")
-	if len(lines) > most {
-		lines = append(lines[:most-1:most-1], strings.Join(lines[most-1:], " "))
-	}
-	for i := range lines {
-		lines[i] = strings.TrimSpace(lines[i])
+	width = max(width, 8)
+	lines := []string{""}
+	for word := range strings.FieldsSeq(oneLine(text)) {
+		last := len(lines) - 1
+		if line := strings.TrimSpace(lines[last] + " " + word); len(lines) == most || ansi.StringWidth(line) <= width {
+			lines[last] = line
+			continue
+		}
+		lines = append(lines, strings.Split(ansi.Hardwrap(word, width, false), "\n")...)
 	}
 	return lines
 }

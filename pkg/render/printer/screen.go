@@ -164,12 +164,12 @@ func (f frame) object(r status.Report, d detail) []line {
 		title = title.add(dim, " in "+r.Metadata.Namespace)
 	}
 	all := []line{title.add("", ": ").add(color, string(r.Verdict))}
-	all = append(all, f.paragraph("", "", r.Reason, d.reason)...)
+	all = append(all, f.paragraph("", r.Reason, d.reason)...)
 	if said := lastLogLine(r); said != "" {
-		all = append(all, f.paragraph(dim, "", said, d.reason)...)
+		all = append(all, f.paragraph(dim, said, d.reason)...)
 	}
 	if r.Hint != "" && d.hint {
-		all = append(all, f.paragraph(cyan, "hint: ", r.Hint, d.reason)...)
+		all = append(all, f.paragraph(cyan, "hint: "+r.Hint, d.reason)...)
 	}
 	text := f.rollouts[r.Metadata.UID].text(f.now)
 	if text != "" {
@@ -179,7 +179,7 @@ func (f frame) object(r status.Report, d detail) []line {
 	all = append(all, f.tree(r, d)...)
 	if d.notes {
 		for _, note := range slices.Concat(guards(r), unread(r)) {
-			all = append(all, f.paragraph("", "note: ", note, 2)...)
+			all = append(all, f.paragraph("", "note: "+note, 2)...)
 		}
 	}
 	if d.conditions && len(r.Conditions) > 0 {
@@ -191,14 +191,10 @@ func (f frame) object(r status.Report, d detail) []line {
 	return all
 }
 
-// paragraph wraps a label, such as "hint: ", and a text into indented lines. With a label, all lines
-// after the first are indented further.
-func (f frame) paragraph(color, label, text string, most int) []line {
+// paragraph wraps a text into indented lines.
+func (f frame) paragraph(color, text string, most int) []line {
 	var all []line
-	for i, part := range wrapped(label+text, f.width-2, most) {
-		if i > 0 && label != "" {
-			part = "  " + part
-		}
+	for _, part := range wrapped(text, f.width-2, most) {
 		all = append(all, line{{color, "  " + part}})
 	}
 	return all

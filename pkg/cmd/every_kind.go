@@ -85,7 +85,7 @@ func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.
 		return nil, []error{context.Cause(ctx)}
 	}
 	if !slices.ContainsFunc(errs, func(err error) bool { return !apierrors.IsForbidden(err) }) {
-		return nil, errs[:1]
+		return nil, errs[slices.IndexFunc(all, kinds.Kind.BuiltIn):][:1] // the server has the built-in kinds
 	}
 	var unlisted []string
 	for i, kind := range all {

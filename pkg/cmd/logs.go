@@ -68,7 +68,7 @@ replacements, until Ctrl-C or until the object is gone. See docs/logs.md.`,
 	flags.BoolVar(&o.wanted.AllContainers, "all-containers", false, "Show all containers of each pod, init containers too.")
 	flags.StringVar(&o.wanted.Slot, "slot", "", "Show only the pod of this slot: the last part of its name.")
 	flags.BoolVarP(&o.previous, "previous", "p", false, "Show the log of the previous run of each restarted container.")
-	flags.Var(numberFlag(&o.tail, -1), "tail", "Number of last lines of each container to show. -1 shows all. With --since, the default is all.")
+	flags.Var(numberFlag(&o.tail, -1), "tail", "Number of last lines of each container to show. -1 shows all. With --since or --grep, the default is all.")
 	addDuration(flags, &o.since, "since", "Show only lines newer than a duration such as 5s, 2m or 3h.")
 	flags.Var(parsed[*regexp.Regexp]{&o.only, regexp.Compile, "regexp"}, "grep", "Show only the lines that match a regular expression.")
 	flags.BoolVar(&o.timestamps, "timestamps", false, "Put the time before each line.")
@@ -105,9 +105,9 @@ func (o *logsOptions) run(ctx context.Context, c *cluster) error {
 	}
 	if o.since > 0 {
 		reader.Since = time.Now().Add(-o.since)
-		if !o.given("tail") {
-			reader.Tail = -1
-		}
+	}
+	if (o.since > 0 || o.only != nil) && !o.given("tail") {
+		reader.Tail = -1
 	}
 	if o.follow {
 		return outcome.Join(append(errs, o.runFollow(ctx, c, targets, reader)...))

@@ -61,8 +61,13 @@ func onOneLine(p printers.ResourcePrinter) printers.ResourcePrinter {
 	})
 }
 
-// takeTemplate makes --template imply -o go-template, as in kubectl.
+// takeTemplate makes --template imply -o go-template, and accepts the formats in any case, as in kubectl.
 func takeTemplate(cmd *cobra.Command) error {
+	if format := cmd.Flags().Lookup("output"); format != nil {
+		if word := strings.ToLower(format.Value.String()); slices.Contains([]string{"json", "yaml", "name"}, word) {
+			return format.Value.Set(word)
+		}
+	}
 	template := cmd.Flags().Lookup("template")
 	if template == nil || !template.Changed || cmd.Flags().Changed("output") {
 		return nil

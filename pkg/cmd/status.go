@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -99,7 +100,7 @@ failed or is paused, and 4 otherwise.`,
 }
 
 func (o *statusOptions) complete(args []string) (err error) {
-	if len(args) == 1 && strings.Contains(args[0], ",") {
+	if len(args) == 1 && strings.ContainsFunc(args[0], notInNames) && !strings.Contains(args[0], "/") {
 		o.targets.all = true // list all objects of these types
 	}
 	if len(args) > 0 || o.targets.fromFiles() {
@@ -124,6 +125,9 @@ func (o *statusOptions) complete(args []string) (err error) {
 	}
 	return o.limits.validate(o.wait)
 }
+
+// notInNames reports whether a character is in types, such as "Deployment" or "pods,nodes", but not in names.
+func notInNames(r rune) bool { return r == ',' || unicode.IsUpper(r) }
 
 func (o *statusOptions) run(ctx context.Context, c *cluster) error {
 	o.cluster = c

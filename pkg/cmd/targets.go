@@ -68,7 +68,7 @@ func (f *targetFlags) fromFiles() bool {
 }
 
 func (f *targetFlags) complete(args []string) error {
-	f.args = args
+	f.args, f.selector = args, strings.TrimSpace(f.selector) // a blank selector selects nothing
 	if word, name := os.Getenv(typeVariable), f.bareName(); word != "" && name != "" {
 		args = []string{word + "/" + name}
 		f.args = args
@@ -78,6 +78,8 @@ func (f *targetFlags) complete(args []string) error {
 		return usageErrorf("a NAME or TYPE/NAME is required")
 	case len(args) == 0 && !f.fromFiles() && f.without == noKind:
 		return usageErrorf("a TYPE is required")
+	case f.files.Kustomize != "" && (f.files.Recursive || len(f.files.Filenames) > 0):
+		return usageErrorf("-k cannot be used together with -f or -R")
 	case len(args) > 0 && f.fromFiles():
 		return usageErrorf("-f and -k cannot be used together with arguments")
 	case slices.Contains(args, ""):
@@ -268,11 +270,11 @@ func (f *targetFlags) explainTypes(errs []error) []error {
 	for i, err := range errs {
 		err = kube.ExplainType(err)
 		unknown := (*outcome.UnknownTypeError)(nil)
-		if errors.As(err, &unknown) && unknown.Type == os.Getenv(typeVariable) {
+		if word := os.Getenv(typeVariable); errors.As(err, &unknown) && word != "" && unknown.Type == word {
 			err = outcome.WithAdvice(err, "the type comes from the environment variable "+typeVariable)
 		}
 		switch {
-		case unknown == nil || len(f.args) == 0 || strings.Contains(f.args[0], "/"):
+		case unknown == nil || len(f.args) == 0 || strings.ContainsAny(f.args[0], "/,"):
 		case len(f.args) > 1:
 			err = outcome.WithAdvice(err, "with several arguments, the first is the TYPE; to name several objects, use "+named+strings.Join(f.args, " "+named))
 		default:

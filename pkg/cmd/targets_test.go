@@ -75,6 +75,7 @@ func TestInvalidTargets(t *testing.T) {
 		want  string
 	}{
 		{targetFlags{all: true}, nil, "a TYPE is required"},
+		{targetFlags{selector: " ", without: toWrite}, nil, "a NAME or TYPE/NAME is required"},
 		{targetFlags{all: true, without: toRead}, nil, ""},
 		{targetFlags{files: files}, []string{"web"}, "-f and -k cannot be used together with arguments"},
 		{targetFlags{}, []string{"deployment/"}, `arguments in resource/name form must have a single resource and name: "deployment/"`},

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -211,7 +212,7 @@ func (s *Server) do(r Request) (any, error) {
 	return nil, apierrors.NewMethodNotSupported(r.resource.gr(), r.Verb)
 }
 
-// log serves the annotation example.com/log of a pod as its log.
+// log serves the last lines of the annotation example.com/log of a pod as its log.
 func (s *Server) log(w http.ResponseWriter, r Request) error {
 	pod := s.Get("pods", r.Namespace, r.Name)
 	if pod == nil {
@@ -219,7 +220,11 @@ func (s *Server) log(w http.ResponseWriter, r Request) error {
 	}
 	w.Header().Set("Content-Type", "text/plain")
 	w.WriteHeader(http.StatusOK)
-	_, _ = io.WriteString(w, pod.GetAnnotations()["example.com/log"])
+	lines := strings.SplitAfter(pod.GetAnnotations()["example.com/log"], "\n")
+	if tail, err := strconv.Atoi(r.Query.Get("tailLines")); err == nil {
+		lines = lines[max(0, len(lines)-tail):]
+	}
+	_, _ = io.WriteString(w, strings.Join(lines, ""))
 	return nil
 }
 

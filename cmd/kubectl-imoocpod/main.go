@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -83,8 +84,12 @@ func (v verbose) Write(p []byte) (int, error) {
 	return v.w.Write(p)
 }
 
+// sameInterrupt is how long further signals belong to the first. timeout(1), for example, sends a signal to its child
+// and to the process group of the child.
+const sameInterrupt = 100 * time.Millisecond
+
 // interruptible returns a context that the first signal, such as Ctrl-C, cancels, so that the command can complete writes
-// in flight. The second signal ends the process immediately.
+// in flight. A second signal after sameInterrupt ends the process immediately.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -95,7 +100,9 @@ func interruptible() (context.Context, context.CancelFunc) {
 	go func() {
 		<-signals
 		cancel()
-		<-signals
+		for first := time.Now(); time.Since(first) < sameInterrupt; {
+			<-signals
+		}
 		os.Exit(exitInterrupted)
 	}()
 	return ctx, cancel

@@ -76,6 +76,14 @@ func (k Kind) CRD() string {
 	return k.Resource.GroupResource().String()
 }
 
+// CRDs returns the names of the CRDs of kinds.
+func CRDs(all []Kind) (names []string) {
+	for _, kind := range all {
+		names = append(names, kind.CRD())
+	}
+	return names
+}
+
 // IsPod reports whether objects of the kind are pods.
 func (k Kind) IsPod() bool { return k.CRD() == "pods" }
 

@@ -121,14 +121,11 @@ func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, c
 
 // listed returns the CRDs of the kinds to reconcile, or nil if Declared is set or neither --kinds nor
 // --kind-file is given.
-func (k *Kinds) listed() (crds []string) {
+func (k *Kinds) listed() []string {
 	if len(k.Words)+len(k.Files) == 0 || k.Declared {
 		return nil
 	}
-	for _, kind := range k.known {
-		crds = append(crds, kind.CRD())
-	}
-	return append(crds, k.named...)
+	return append(kinds.CRDs(k.known), k.named...)
 }
 
 // String lists the kinds for the log.

@@ -17,6 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // controllers checks the versions and the available pods of the installed controllers.
@@ -51,12 +52,9 @@ func (d *Doctor) loops(ctx context.Context) ([]check.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var served []string
-	for _, kind := range d.served {
-		served = append(served, kind.CRD())
-	}
 	now := time.Now()
-	return append(check.Loops(loops, served, d.Namespace, d.Version, now, d.commands), check.Declared(loops, d.declared, d.Namespace, now, d.commands)...), nil
+	return append(check.Loops(loops, kinds.CRDs(d.served), d.Namespace, d.Version, now, d.commands),
+		check.Declared(loops, kinds.CRDs(d.declared), d.Namespace, now, d.commands)...), nil
 }
 
 // Controller is a controller that "install --controller" installed.

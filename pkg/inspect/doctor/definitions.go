@@ -58,7 +58,7 @@ func (d *Doctor) declarations(ctx context.Context) ([]check.Result, error) {
 		}
 		checks = append(checks, check.Declaration(crd.GetName(), kind.Mapping.Strategy, err, d.commands))
 		if err == nil && d.inUse(ctx, kind) {
-			d.declared = append(d.declared, kind.CRD())
+			d.declared = append(d.declared, kind)
 		}
 	}
 	return checks, nil

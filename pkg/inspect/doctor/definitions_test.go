@@ -57,7 +57,7 @@ func TestDeclarations(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("results = %q, want %q", got, want)
 	}
-	if want := []string{"useds.example.com"}; !slices.Equal(d.declared, want) {
-		t.Errorf("kinds with objects = %q, want %q", d.declared, want)
+	if want := []string{"useds.example.com"}; !slices.Equal(kinds.CRDs(d.declared), want) {
+		t.Errorf("kinds with objects = %q, want %q", kinds.CRDs(d.declared), want)
 	}
 }

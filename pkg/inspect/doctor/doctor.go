@@ -22,7 +22,7 @@ type Doctor struct {
 	commands commandline.Context // formats the commands that fix problems
 
 	served   []kinds.Kind // the shipped kinds that the server serves
-	declared []string     // the kinds (plural.group) that CRDs declare and that have objects
+	declared []kinds.Kind // the kinds that CRDs declare and that have objects
 }
 
 // Run runs all checks, and returns their results in order.

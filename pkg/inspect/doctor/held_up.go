@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,13 +14,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// heldUp checks whether pods of the shipped kinds are blocked, and whether their objects are paused.
+// heldUp checks whether pods of the shipped and the declared kinds are blocked, and whether their objects are paused.
 func (d *Doctor) heldUp(ctx context.Context) ([]check.Result, error) {
-	if len(d.served) == 0 {
+	all := slices.Concat(d.served, d.declared)
+	if len(all) == 0 {
 		return nil, nil
 	}
 	var reports []status.Report
-	for _, kind := range d.served {
+	for _, kind := range all {
 		list, err := follow.List(ctx, d.Dynamic.Resource(kind.Resource).Namespace(d.Namespace), metav1.ListOptions{})
 		switch {
 		case apierrors.IsNotFound(err):

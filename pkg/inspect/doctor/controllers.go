@@ -8,10 +8,12 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -28,7 +30,7 @@ func (d *Doctor) controllers(ctx context.Context) ([]check.Result, error) {
 	}
 	checks := make([]check.Result, 0, len(found))
 	for _, c := range found {
-		checks = append(checks, check.Deployed(c.Namespace, c.Version, d.Version, c.Desired, c.Available, d.commands))
+		checks = append(checks, check.Deployed(c.Namespace, c.everywhere, c.Version, d.Version, c.Desired, c.Available, d.commands))
 	}
 	return checks, nil
 }
@@ -66,6 +68,8 @@ type Controller struct {
 	// Desired and Available are the numbers of desired and available pods.
 	Desired   int64 `json:"-"`
 	Available int64 `json:"-"`
+
+	everywhere bool // it reconciles the objects of all namespaces
 }
 
 // Controllers returns the controllers in all namespaces. If the user cannot list them, it returns the
@@ -84,11 +88,16 @@ func Controllers(ctx context.Context, client dynamic.Interface, namespace string
 		return nil, fmt.Errorf("look for controllers: %w", err)
 	}
 	found := make([]Controller, 0, len(list.Items))
-	for _, d := range list.Items {
-		c := Controller{Namespace: d.GetNamespace(), Version: d.GetLabels()[deploy.LabelVersion]}
-		c.Desired, _, _ = unstructured.NestedInt64(d.Object, "spec", "replicas")
-		c.Available, _, _ = unstructured.NestedInt64(d.Object, "status", "availableReplicas")
-		found = append(found, c)
+	for _, item := range list.Items {
+		var d appsv1.Deployment
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &d); err != nil {
+			return nil, fmt.Errorf("look for controllers: %w", err)
+		}
+		found = append(found, Controller{
+			Namespace: d.Namespace, Version: d.Labels[deploy.LabelVersion],
+			Desired: int64(ptr.Deref(d.Spec.Replicas, 1)), Available: int64(d.Status.AvailableReplicas),
+			everywhere: slices.ContainsFunc(d.Spec.Template.Spec.Containers, func(c corev1.Container) bool { return slices.Contains(c.Args, "--all-namespaces") }),
+		})
 	}
 	return found, nil
 }

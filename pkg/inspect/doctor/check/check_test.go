@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -217,7 +218,10 @@ func TestCheckDeployed(t *testing.T) {
 		"all run": {"v1", 2, 2, Passed}, "one runs": {"v1", 2, 1, Passed}, "none runs": {"v1", 2, 0, Failed}, "scaled to zero": {"v1", 0, 0, Passed},
 		"another version": {"v0", 1, 1, Failed}, "an unknown version": {"", 1, 1, Unknown},
 	} {
-		result := Deployed("ns", test.has, "v1", test.desired, test.available, nil)
+		result := Deployed("ns", name == "another version", test.has, "v1", test.desired, test.available, nil)
+		if fix := "kubectl imoocpod install --controller -A -n ns"; name == "another version" && !slices.Contains(result.Fix, fix) {
+			t.Errorf("the fixes for a controller of all namespaces are %q, want %q", result.Fix, fix)
+		}
 		looks := strings.Contains(strings.Join(result.Fix, "\n"), "status deployment/imoocpod-controller -n ns")
 		if result.State != test.want || looks != (test.desired > 0 && test.available == 0) {
 			t.Errorf("%s: unexpected result %+v", name, result)

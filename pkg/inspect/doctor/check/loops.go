@@ -111,15 +111,20 @@ func where(namespace string) string {
 }
 
 // Deployed checks whether a deployed controller has the version of this program. If pods are
-// desired, it also checks whether at least one is available.
-func Deployed(namespace, has, version string, desired, available int64, commands commandline.Context) Result {
+// desired, it also checks whether at least one is available. everywhere means that the controller reconciles the
+// objects of all namespaces.
+func Deployed(namespace string, everywhere bool, has, version string, desired, available int64, commands commandline.Context) Result {
 	r := Result{Name: "controller in " + namespace, State: Passed, Message: "is deployed, version " + has}
 	switch {
 	case has == "":
 		r.State, r.Message = Unknown, "is deployed, but its version is unknown"
 	case has != version:
 		r.State, r.Message = Failed, fmt.Sprintf("is deployed, version %s, but this program is version %s", has, version)
-		r.Fix = []string{commands.Line(commandline.Plugin("install", "--controller").In(namespace))}
+		install := commandline.Plugin("install", "--controller")
+		if everywhere {
+			install = install.With("-A")
+		}
+		r.Fix = []string{commands.Line(install.In(namespace))}
 	}
 	if desired > 0 && available == 0 {
 		r.State = Failed

@@ -247,7 +247,8 @@ func (o Object) inUnits(children []Child) (current, ready int32) {
 }
 
 // newest returns the conditions that are not older than the observed generation. If the phase is the type of a true
-// condition, the conditions are a history of phases, so it also omits earlier ones that mean Working.
+// condition, the conditions can be a history of phases, so it also omits earlier ones that mean Working, or that have
+// a type in lower case and mean that the object is not ready.
 func (o Object) newest() []metav1.Condition {
 	var since *metav1.Time
 	for _, c := range o.Conditions {
@@ -256,8 +257,9 @@ func (o Object) newest() []metav1.Condition {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(o.Conditions), func(c metav1.Condition) bool {
-		over := since != nil && words.Condition(c) == words.Working && c.Status == metav1.ConditionTrue && c.LastTransitionTime.Before(since)
-		return over || c.ObservedGeneration > 0 && c.ObservedGeneration < o.ObservedGeneration
+		over := since != nil && c.Status == metav1.ConditionTrue && c.LastTransitionTime.Before(since)
+		meaning := words.Condition(c)
+		return over && (meaning == words.Working || meaning > words.Done && c.Type == strings.ToLower(c.Type)) || c.ObservedGeneration > 0 && c.ObservedGeneration < o.ObservedGeneration
 	})
 }
 

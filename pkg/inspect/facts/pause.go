@@ -84,11 +84,12 @@ func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 		return false // the pause in the status is stale
 	}
 	var why string
-	paused := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool { return words.Condition(c) == words.Paused })
+	conditions := o.Newest()
+	paused := slices.IndexFunc(conditions, func(c metav1.Condition) bool { return words.Condition(c) == words.Paused })
 	claim := slices.IndexFunc(o.Claims, func(c words.Claim) bool { return c.Meaning == words.Paused && !c.Part })
 	switch {
 	case paused >= 0:
-		c := o.Conditions[paused]
+		c := conditions[paused]
 		why = cmp.Or(problem.Joined(c.Reason, c.Message), problem.ConditionSays(c))
 	case claim >= 0:
 		why = o.Claims[claim].String()
@@ -100,7 +101,7 @@ func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 }
 
 func switchedOff(obj map[string]any) bool {
-	return slices.ContainsFunc([]string{".spec.paused", ".spec.suspend"}, func(path string) bool { return valueAt(obj, path) == false })
+	return slices.ContainsFunc([]string{".spec.paused", ".spec.pause", ".spec.suspend"}, func(path string) bool { return valueAt(obj, path) == false })
 }
 
 func ofStatus(e fieldpath.Expression) bool { return strings.HasPrefix(fieldOf(e), ".status.") }

@@ -24,7 +24,7 @@ func objectFindings(s Snapshot, events map[types.UID][]corev1.Event) []problem.F
 		f.Held(o.Type, o.Namespace, o.Name, own, s.Now, s.Commands)
 		all = append(all, f)
 	}
-	all = append(all, problem.Reported(o.newest(), "", o.Namespace, events[o.UID], s.Commands)...)
+	all = append(all, problem.Reported(o.Newest(), "", o.Namespace, events[o.UID], s.Commands)...)
 	if o.UserPause.Invalid != "" {
 		all = append(all, problem.Finding{Code: problem.CodeInvalidPause, Message: "it is not paused: " + o.UserPause.Invalid, Hint: s.Commands.Line(howToResume(o))})
 	}
@@ -60,7 +60,7 @@ func byGarbageCollector(finalizer string) bool {
 
 // objections returns the conditions that show that the object is not ready.
 func objections(o Object) []metav1.Condition {
-	conditions := o.newest()
+	conditions := o.Newest()
 	settled := o.settled(conditions)
 	return slices.DeleteFunc(conditions, func(c metav1.Condition) bool { return words.Condition(c) < words.Working || o.excuses(c, settled) })
 }
@@ -85,7 +85,7 @@ func (o Object) excuses(c metav1.Condition, settled bool) bool {
 // claim returns the most serious claim in the conditions and other fields of the object.
 func (o Object) claim() words.Claim {
 	var all []words.Claim
-	conditions := o.newest()
+	conditions := o.Newest()
 	waits := slices.ContainsFunc(conditions, words.Waits)
 	settled := o.settled(conditions)
 	for _, c := range conditions {

@@ -246,10 +246,10 @@ func (o Object) inUnits(children []Child) (current, ready int32) {
 	return current, 0
 }
 
-// newest returns the conditions that are not older than the observed generation. If the phase is the type of a true
+// Newest returns the conditions that are not older than the observed generation. If the phase is the type of a true
 // condition, the conditions can be a history of phases, so it also omits earlier ones that mean Working, or that have
 // a type in lower case and mean that the object is not ready.
-func (o Object) newest() []metav1.Condition {
+func (o Object) Newest() []metav1.Condition {
 	var since *metav1.Time
 	for _, c := range o.Conditions {
 		if c.Status == metav1.ConditionTrue && strings.EqualFold(c.Type, o.Word.Phase) {

@@ -262,7 +262,7 @@ func total(v *view) *ruling {
 		return nil
 	}
 	// If there are pods, a word such as "operational" does not prove that all of them exist.
-	if o.bound() && (pods == 0 || o.declaredReady() || meta.IsStatusConditionTrue(o.newest(), apis.ConditionReady)) {
+	if o.bound() && (pods == 0 || o.declaredReady() || meta.IsStatusConditionTrue(o.Newest(), apis.ConditionReady)) {
 		return nil
 	}
 	return v.progressing(problem.CodeCannotTell, "cannot tell whether all pods exist: the counts in its spec add up to %d, and %d are visible", *o.Total, pods)

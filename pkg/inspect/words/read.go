@@ -1,6 +1,7 @@
 package words
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -108,7 +109,7 @@ func (r *reader) field(path, name string, value any, at place) {
 	below.depth++
 	switch value := value.(type) {
 	case map[string]any:
-		if fault(name) && len(value) > 0 {
+		if fault(name) && slices.ContainsFunc(slices.Collect(maps.Values(value)), said) {
 			r.add(path, "set", Broken, at)
 			return
 		}
@@ -134,7 +135,7 @@ func (r *reader) field(path, name string, value any, at place) {
 
 func (r *reader) text(path, name, value string, at place) {
 	switch meaning := Of(value); {
-	case value == "":
+	case value == "", fault(name) && !said(value):
 	case fault(name):
 		r.add(path, value, Broken, at)
 	case strings.EqualFold(value, "true"), strings.EqualFold(value, "false"):
@@ -254,6 +255,12 @@ func fault(name string) bool {
 	words := Split(name)
 	return len(words) > 0 && slices.Contains([]string{"error", "errors", "failure"}, words[0]) &&
 		(len(words) == 1 || slices.Contains([]string{"message", "description", "reason", "msg"}, words[1]))
+}
+
+// said reports whether the value of such a field names a fault.
+func said(value any) bool {
+	none := []string{"", "0", "<nil>", "map[]", "[]", "false", "none", "nil", "null", "n/a", "ok", "no error", "no errors"}
+	return !slices.Contains(none, strings.ToLower(fmt.Sprint(value)))
 }
 
 // remote reports whether the words of a name refer to a past or desired state.

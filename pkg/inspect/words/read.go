@@ -166,7 +166,7 @@ func (r *reader) ratio(path, name, value string, at place) {
 	}
 }
 
-// counts adds claims about pairs of counts, such as readyMembers and members.
+// counts adds claims about pairs of counts, such as readyMembers and members. It ignores amounts, such as bytesAvailable.
 func (r *reader) counts(path string, content map[string]any, at place) {
 	totals := map[string][]string{} // from names without words such as "total" to full names
 	for _, name := range slices.Sorted(maps.Keys(content)) {
@@ -179,7 +179,8 @@ func (r *reader) counts(path string, content map[string]any, at place) {
 		ready, is := fieldpath.Integer(content[name])
 		words := Split(name)
 		of := without(words, "ready", "available", "number")
-		if !is || len(of) == len(words) {
+		amount := len(of) > 0 && slices.Contains([]string{"bytes", "storage", "capacity", "memory", "space", "ips", "ps"}, of[len(of)-1]) // "ps" is of IPs
+		if !is || len(of) == len(words) || amount {
 			continue
 		}
 		others := totals[strings.Join(of, " ")]

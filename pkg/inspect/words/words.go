@@ -28,7 +28,8 @@ var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // never cha
 	for meaning, words := range map[Meaning]string{
 		Ready: `ready healthy available ok up online active alive running live serving operational normal good green stable exists
 			synced insync synchronized uptodate reconciled applied deployed installed provisioned established resolved released
-			programmed accepted admitted bound attached connected joined issued published promoted provided valid compliant`,
+			programmed accepted admitted bound attached connected joined issued published promoted provided valid compliant
+			functioning operating listening streaming following leading passing`,
 		Done:   `complete completed done finished succeeded success successful successfully passed`,
 		Paused: `paused pause suspended suspend hibernated hibernation stopped`,
 		Working: `pending waiting queued progressing progress inprogress processing reconciling creating provisioning initializing
@@ -81,7 +82,8 @@ func Split(name string) []string {
 const longest = 8
 
 // Of returns the meaning of a state, such as "Running" or "Cluster in healthy state". The most
-// serious word decides. A state with an unknown word, such as "VolumeBound", is never Ready or Done.
+// serious word decides. A state with an unknown word, such as "VolumeBound", is never Ready or Done. An unknown word
+// such as "Inspecting" means Working, alone or before another word.
 func Of(state string) Meaning {
 	words := Split(state)
 	if len(words) > longest {
@@ -89,6 +91,9 @@ func Of(state string) Meaning {
 	}
 	meaning := worst(words)
 	if meaning <= Done && slices.ContainsFunc(words, func(w string) bool { return !known(w) }) {
+		if work := words[0]; len(words) <= 2 && strings.HasSuffix(work, "ing") && !strings.HasSuffix(work, "thing") && !known(work) {
+			return Working
+		}
 		return Nothing
 	}
 	return meaning

@@ -16,11 +16,11 @@ import (
 func TestOf(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[string]Meaning{
-		"": Nothing, "Contemplating": Nothing, "VolumeBound": Nothing, "NoErrors": Nothing,
-		"Running": Ready, "HEALTH_OK": Ready, "HEALTH_WARN": Working, "Cluster in healthy state": Ready, "up-to-date": Ready,
+		"": Nothing, "Contemplative": Nothing, "Nothing to do": Nothing, "Nothing": Nothing, "VolumeBound": Nothing, "NoErrors": Nothing,
+		"Running": Ready, "HEALTH_OK": Ready, "HEALTH_WARN": Working, "Cluster in healthy state": Ready, "up-to-date": Ready, "streaming": Ready,
 		"Succeeded": Done, "COMPLETED": Done,
 		"Suspended": Paused, "RequiresApproval": Paused,
-		"Pending": Working, "ScalingUp": Working, "Scaling Up": Working, "in-progress": Working, "NotReady": Working, "DEPLOYED_NOT_READY": Working, "NonCompliant": Working,
+		"Pending": Working, "ScalingUp": Working, "Scaling Up": Working, "in-progress": Working, "NotReady": Working, "DEPLOYED_NOT_READY": Working, "NonCompliant": Working, "Contemplating": Working, "BackingUp": Working,
 		"red": Broken, "PartiallyFailed": Failed, "UpdateFailed": Broken, "FailedNotVisible": Broken, "CrashLoopBackOff": Broken,
 		"Failed": Failed, "ERROR": Failed, "Cancelled": Failed, "CANCELED": Failed, "Error, because the server answers with a long and winding text": Failed,
 	} {

@@ -38,10 +38,10 @@ var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // never cha
 			rollingupdate restarting rebooting recovering repairing restoring rebalancing replacing rotating issuing validating
 			registering finalizing promoting cleaning canceling stopping pausing suspending resuming deleting terminating
 			draining uninstalling removing retrying notready unready unavailable unknown outofsync unsynced outdated stale partial
-			partially warn yellow missing noncompliant violation violated`,
+			partially warn yellow missing noncompliant violation violated offline down disconnected inactive terminated dead`,
 		Broken: `unhealthy red warning crash crashing crashed crashloop crashloopbackoff failing faulty faulted denied forbidden
 			unauthorized timeout timedout expired critical corrupt corrupted lost bad conflict conflicted halted misconfigured incompatible
-			fallback unable`,
+			fallback unable abnormal rolledback`,
 		Failed: `failed fail fails failure failures error errors errored err invalid rejected degraded stalled aborted abort canceled
 			unrecoverable irrecoverable irreconcilable fatal broken terminal`,
 	} {
@@ -57,7 +57,7 @@ var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // never cha
 var phrases = strings.NewReplacer( //nolint:gochecknoglobals // never changed
 	" up to date ", " uptodate ", " in progress ", " inprogress ", " in sync ", " insync ", " out of sync ", " outofsync ",
 	" non compliant ", " noncompliant ", " timed out ", " timedout ", " could not ", " cannot ", " can not ", " cannot ", " not found ", " notfound ", " no such ", " notfound ", " not supported ", " unsupported ", " no valid ", " invalid ", " not valid ", " invalid ",
-	" requires approval ", " suspended ", " waiting for approval ", " suspended ", " pending approval ", " suspended ", " cancell", " cancel")
+	" scaled down ", " scaleddown ", " requires approval ", " suspended ", " waiting for approval ", " suspended ", " pending approval ", " suspended ", " cancell", " cancel")
 
 // fillers returns words that do not change the meaning of other words.
 func fillers() []string {

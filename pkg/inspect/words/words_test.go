@@ -20,8 +20,8 @@ func TestOf(t *testing.T) {
 		"Running": Ready, "HEALTH_OK": Ready, "HEALTH_WARN": Working, "Cluster in healthy state": Ready, "up-to-date": Ready, "streaming": Ready,
 		"Succeeded": Done, "COMPLETED": Done,
 		"Suspended": Paused, "RequiresApproval": Paused,
-		"Pending": Working, "ScalingUp": Working, "Scaling Up": Working, "in-progress": Working, "NotReady": Working, "DEPLOYED_NOT_READY": Working, "NonCompliant": Working, "Contemplating": Working, "BackingUp": Working,
-		"red": Broken, "PartiallyFailed": Failed, "UpdateFailed": Broken, "FailedNotVisible": Broken, "CrashLoopBackOff": Broken,
+		"Pending": Working, "ScalingUp": Working, "Scaling Up": Working, "in-progress": Working, "NotReady": Working, "DEPLOYED_NOT_READY": Working, "NonCompliant": Working, "Contemplating": Working, "BackingUp": Working, "Offline": Working, "Down": Working, "ScaledDown": Nothing, "Terminated": Working, "Dead": Working,
+		"red": Broken, "Abnormal": Broken, "ROLLED_BACK": Broken, "PartiallyFailed": Failed, "UpdateFailed": Broken, "FailedNotVisible": Broken, "CrashLoopBackOff": Broken,
 		"Failed": Failed, "ERROR": Failed, "Cancelled": Failed, "CANCELED": Failed, "Error, because the server answers with a long and winding text": Failed,
 	} {
 		if got := Of(state); got != want {
@@ -66,6 +66,8 @@ func TestCondition(t *testing.T) {
 		{"Ready", no, "Migrating", "Error: checksum mismatch", Broken},
 		{"Ready", no, "Migrating", "the last migration was an error", Working},
 		{"example.com/Ready", yes, "", "", Ready},
+		{"DeadLetterSinkResolved", yes, "", "", Ready},
+		{"ScaledDown", yes, "", "", Nothing},
 		{"ResolvedRefs", yes, "", "", Ready},
 		{"AllReplicasReady", yes, "", "", Ready},
 		{"Synced", no, "", "", Working},

@@ -88,9 +88,13 @@ func (o Object) claim() words.Claim {
 	conditions := o.Newest()
 	waits := slices.ContainsFunc(conditions, words.Waits)
 	settled := o.settled(conditions)
+	repairs := map[string]bool{} // by the reason of the work
+	for _, c := range conditions {
+		repairs[c.Reason] = repairs[c.Reason] || c.Status == metav1.ConditionTrue && words.Condition(c) == words.Working
+	}
 	for _, c := range conditions {
 		meaning := words.Condition(c)
-		if c.Status != metav1.ConditionTrue && (waits || o.Pause != nil && !words.Overall(c.Type)) {
+		if c.Status != metav1.ConditionTrue && (c.Reason != "" && repairs[c.Reason] || waits || o.Pause != nil && !words.Overall(c.Type)) {
 			meaning = min(meaning, words.Working) // a paused object may lack a part
 		}
 		if !o.excuses(c, settled) {

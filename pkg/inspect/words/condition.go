@@ -143,10 +143,11 @@ func moving(c metav1.Condition) Meaning {
 }
 
 // blames reports whether the reason or the message of a condition names a fault. If the reason means Working, only the
-// first word of the message counts.
+// first word of the message counts. A message that ends with "yet" is about work.
 func blames(c metav1.Condition) bool {
 	reason, message := Split(c.Reason), Split(c.Message)
-	return wrong(reason) || wrong(message[:min(1, len(message))]) || worst(reason) != Working && wrong(message)
+	faulty := wrong(reason) || wrong(message[:min(1, len(message))]) || worst(reason) != Working && wrong(message)
+	return faulty && (len(message) == 0 || message[len(message)-1] != "yet")
 }
 
 // wrong reports whether the words of a reason or a message name a fault.

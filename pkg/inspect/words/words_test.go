@@ -59,6 +59,7 @@ func TestCondition(t *testing.T) {
 		{"Ready", unknown, "Failed", "", Working},
 		{"Ready", no, "Progressing", "0 of 3 pods failed", Working},
 		{"Ready", no, "InstallFailed", "", Broken},
+		{"Healthy", no, "UnhealthyRevision", "it has no condition of type \"Available\" yet", Working},
 		{"Ready", no, "DependencyNotFound", "", Broken},
 		{"Ready", no, "NotSupported", "", Broken},
 		{"Ready", no, "NoControllerFound", "", Broken},

@@ -101,7 +101,7 @@ func lacks(word string) bool {
 }
 
 // meaningOf returns the meaning of the words of a condition type. A word that means a failure
-// decides. Otherwise, the last word decides. If the last word has no meaning, as in ResolvedRefs,
+// decides, except before a step. Otherwise, the last word decides. If the last word has no meaning, as in ResolvedRefs,
 // the type means Ready if the previous word does.
 func meaningOf(words []string) Meaning {
 	whole := worst(words)
@@ -111,10 +111,10 @@ func meaningOf(words []string) Meaning {
 		return Nothing
 	case slices.Contains(words, "degraded"):
 		return min(whole, Broken) // a degraded object may still have ready pods
-	case whole >= Broken:
-		return whole
 	case step(words[len(words)-1]):
 		return Ready
+	case whole >= Broken:
+		return whole
 	}
 	last := cmp.Or(lexicon[strings.Join(words, "")], worst(words[len(words)-1:]))
 	if last == Nothing && len(words) > 1 && lexicon[words[len(words)-2]] == Ready {

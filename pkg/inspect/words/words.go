@@ -57,7 +57,7 @@ var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // never cha
 var phrases = strings.NewReplacer( //nolint:gochecknoglobals // never changed
 	" up to date ", " uptodate ", " in progress ", " inprogress ", " in sync ", " insync ", " out of sync ", " outofsync ",
 	" non compliant ", " noncompliant ", " timed out ", " timedout ", " could not ", " cannot ", " can not ", " cannot ", " not found ", " notfound ", " no such ", " notfound ", " not supported ", " unsupported ", " no valid ", " invalid ", " not valid ", " invalid ",
-	" scaled down ", " scaleddown ", " requires approval ", " suspended ", " waiting for approval ", " suspended ", " pending approval ", " suspended ", " cancell", " cancel")
+	" scaled down ", " scaleddown ", " booking expired ", " bookingexpired ", " error free ", " healthy ", " requires approval ", " suspended ", " waiting for approval ", " suspended ", " pending approval ", " suspended ", " cancell", " cancel")
 
 // fillers returns words that do not change the meaning of other words.
 func fillers() []string {

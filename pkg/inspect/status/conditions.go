@@ -82,7 +82,8 @@ func (o Object) excuses(c metav1.Condition, settled bool) bool {
 	return counted || c.Status != metav1.ConditionTrue && !words.Overall(c.Type) && settled
 }
 
-// claim returns the most serious claim in the conditions and other fields of the object.
+// claim returns the most serious claim in the conditions and other fields of the object. If the object is settled, claim
+// ignores a false flag of a part.
 func (o Object) claim() words.Claim {
 	var all []words.Claim
 	conditions := o.Newest()
@@ -101,7 +102,12 @@ func (o Object) claim() words.Claim {
 			all = append(all, words.Claim{Text: problem.ConditionSays(c), Meaning: meaning})
 		}
 	}
-	return words.Sum(append(all, o.Claims...))
+	for _, c := range o.Claims {
+		if !settled || c.Text != "false" || words.Overall(c.Path) {
+			all = append(all, c)
+		}
+	}
+	return words.Sum(all)
 }
 
 func (o Object) unmeasured() bool { return o.NoCount && o.Current == 0 && o.Word.Ready == nil }

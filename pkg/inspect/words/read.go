@@ -268,7 +268,7 @@ func said(value any) bool {
 func remote(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		return slices.Contains([]string{
-			"history", "last", "previous", "prior", "old", "measurements", "events", "desired", "target", "expected", "wanted", "template", "initial", "spec",
+			"history", "transition", "transitions", "last", "previous", "prior", "old", "measurements", "events", "desired", "target", "expected", "wanted", "template", "initial", "spec",
 		}, word)
 	})
 }

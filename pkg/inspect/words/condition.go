@@ -102,7 +102,7 @@ func lacks(word string) bool {
 
 // meaningOf returns the meaning of the words of a condition type. A word that means a failure
 // decides, except before a step. Otherwise, the last word decides. If the last word has no meaning, as in ResolvedRefs,
-// the type means Ready if the previous word does.
+// the type means Ready if the previous word does, or Working if it begins with a word such as "replacing".
 func meaningOf(words []string) Meaning {
 	whole := worst(words)
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(fillers(), w) })
@@ -119,6 +119,9 @@ func meaningOf(words []string) Meaning {
 	last := cmp.Or(lexicon[strings.Join(words, "")], worst(words[len(words)-1:]))
 	if last == Nothing && len(words) > 1 && lexicon[words[len(words)-2]] == Ready {
 		last = Ready
+	}
+	if work := words[0]; last == Nothing && lexicon[work] == Working && strings.HasSuffix(work, "ing") && !strings.HasSuffix(words[len(words)-1], "ed") {
+		last = Working
 	}
 	if last == Done && len(words) > 1 {
 		last = Ready

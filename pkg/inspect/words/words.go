@@ -35,7 +35,7 @@ var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // never cha
 		Working: `pending waiting queued progressing progress inprogress processing reconciling creating provisioning initializing
 			bootstrapping starting preparing scheduling deploying installing configuring building applying syncing
 			synchronizing updating upgrading migrating scaling scalingup scalingdown expanding resizing rolling rollingout
-			rollingupdate restarting rebooting recovering repairing restoring rebalancing replacing rotating issuing validating
+			rollingupdate restarting rebooting recovering remediating repairing restoring rebalancing replacing rotating issuing validating
 			registering finalizing promoting cleaning canceling stopping pausing suspending resuming deleting terminating
 			draining uninstalling removing retrying notready unready unavailable unknown outofsync unsynced outdated stale partial
 			partially warn yellow missing noncompliant violation violated offline down disconnected inactive terminated dead`,

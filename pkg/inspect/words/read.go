@@ -51,6 +51,11 @@ func Read(kind string, obj map[string]any) []Claim {
 	r := reader{ends: ends(kind)}
 	r.generation, _ = fieldpath.Integer(fieldpath.Object(obj, "metadata")["generation"])
 	r.object(".status", fieldpath.Object(obj, "status"), place{})
+	for _, c := range Conditions(fieldpath.Object(obj, "status")["conditions"]) {
+		if r.ends && c.Status == metav1.ConditionTrue && strings.HasSuffix(c.Type, "Running") && Condition(c) == Ready {
+			r.add("", "its condition "+c.Type+" is True", Working, place{})
+		}
+	}
 	labels := fieldpath.Object(obj, "metadata", "labels")
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		if value, is := labels[name].(string); is && Of(value) >= Broken && isState(name) {
@@ -66,8 +71,8 @@ func Read(kind string, obj map[string]any) []Claim {
 // object is not ready while it runs.
 func ends(kind string) bool {
 	words := Split(kind)
-	return len(words) > 0 && slices.Contains([]string{
-		"run", "job", "workflow", "experiment", "build", "backup", "restore", "task", "test", "migration", "operation", "execution", "import", "export", "upgrade", "request",
+	return slices.Contains([]string{"ActionSet", "BackupSession", "RestoreSession"}, kind) || len(words) > 0 && slices.Contains([]string{
+		"run", "job", "workflow", "experiment", "build", "backup", "restore", "task", "test", "migration", "operation", "execution", "import", "export", "upgrade", "request", "promotion",
 	}, words[len(words)-1])
 }
 

@@ -31,7 +31,7 @@ var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // never cha
 			programmed accepted admitted bound attached connected joined issued published promoted provided valid compliant
 			functioning operating listening streaming following leading passing`,
 		Done:   `complete completed done finished succeeded success successful successfully passed`,
-		Paused: `paused pause suspended suspend hibernated hibernation stopped`,
+		Paused: `paused pause suspended suspend hibernated hibernation hibernating stopped`,
 		Working: `pending waiting queued progressing progress inprogress processing reconciling creating provisioning initializing
 			bootstrapping starting preparing scheduling deploying installing configuring building applying syncing
 			synchronizing updating upgrading migrating scaling scalingup scalingdown expanding resizing rolling rollingout

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"os"
@@ -95,6 +96,7 @@ func TestExistence(t *testing.T) {
 // healthRow is an object with the expected verdict. Reason is a part of the expected reason.
 type healthRow struct {
 	Name, Kind, Reason string
+	Resource           string // by default lamps.example.com
 	Verdict            status.Verdict
 	Object             json.RawMessage
 }
@@ -108,7 +110,7 @@ func TestReportedHealth(t *testing.T) {
 			t.Fatal(err)
 		}
 		content["apiVersion"], content["kind"] = "example.com/v1", row.Kind
-		if r := reportOf(t, "lamps.example.com", content); r.Verdict != row.Verdict || !strings.Contains(r.Reason, row.Reason) {
+		if r := reportOf(t, cmp.Or(row.Resource, "lamps.example.com"), content); r.Verdict != row.Verdict || !strings.Contains(r.Reason, row.Reason) {
 			t.Errorf("verdict = %s: %s\nwant %s, and a reason that contains %q", r.Verdict, r.Reason, row.Verdict, row.Reason)
 		}
 	})

@@ -147,7 +147,7 @@ func (r *reader) text(path, name, value string, at place) {
 		r.flag(path, name, strings.EqualFold(value, "true"), at)
 	case !isState(name):
 		r.ratio(path, name, value, at)
-	case r.ends && strings.EqualFold(value, "running"):
+	case (r.ends || strings.HasSuffix(path, ".operationState."+name)) && strings.EqualFold(value, "running"):
 		r.add(path, value, Working, at)
 	case at.part && strings.EqualFold(value, "unknown"):
 	case meaning == Done && len(Split(name)) > 1:

@@ -101,8 +101,13 @@ func (r *reader) object(path string, content map[string]any, at place) {
 	if at.depth >= deepest || len(path) > longestPath || len(r.all) > mostClaims {
 		return
 	}
+	over := false // an error beside a state such as UpscaleSucceeded is an old one
+	for name, value := range content {
+		state, _ := value.(string)
+		over = over || !r.ends && isState(name) && !remote(Split(name)) && worst(Split(state)) == Done
+	}
 	for _, name := range slices.Sorted(maps.Keys(content)) {
-		if !remote(Split(name)) && (at.depth > 0 || name != "conditions") {
+		if !remote(Split(name)) && (at.depth > 0 || name != "conditions") && (!over || !fault(name)) {
 			r.field(path+"."+name, name, content[name], at)
 		}
 	}

@@ -122,8 +122,8 @@ func send(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructu
 }
 
 // record adds the edited fields to w, with their values before and after the write. It returns an error if
-// w.Object is another object, or if a field that the write changes still has its old value. Any other value
-// is not an error, because a webhook may have set it.
+// w.Object is another object, if a field that the write changes still has its old value, or if a count
+// has another value. Any other value is not an error, because a webhook may complete a pod template.
 func (w *Written) record(before *unstructured.Unstructured, edits []fieldpath.Edit) error {
 	if before.GetUID() != w.Object.GetUID() {
 		return fmt.Errorf("%w: the server answered the change of %s with another object", outcome.ErrUnknown, before.GetName())
@@ -135,9 +135,10 @@ func (w *Written) record(before *unstructured.Unstructured, edits []fieldpath.Ed
 			return err
 		}
 		f.After, err = e.Path.Value(w.Object.Object)
+		_, count := e.Value.(int64)
 		switch {
-		case !same(f.Before, e.Value) && (err != nil || same(f.Before, f.After)):
-			return &OverwrittenError{Path: e.Path, Wrote: e.Value, Now: f.After, By: "the server"}
+		case count && !same(e.Value, f.After), !same(f.Before, e.Value) && (err != nil || same(f.Before, f.After)):
+			return fmt.Errorf("change %s: %w", before.GetName(), &OverwrittenError{Path: e.Path, Wrote: e.Value, Now: f.After, By: "the server"})
 		case err != nil:
 			return err
 		}

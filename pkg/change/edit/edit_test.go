@@ -128,15 +128,17 @@ func TestApplyAfterRemoval(t *testing.T) {
 
 func TestRecord(t *testing.T) {
 	t.Parallel()
-	edits := []fieldpath.Edit{{Path: fieldpath.Fields("spec", "size"), Value: int64(5)}}
+	edits := []fieldpath.Edit{{Path: fieldpath.Fields("spec", "size"), Value: int64(5)}, {Path: fieldpath.Fields("spec", "image"), Value: "b"}}
 	for after, want := range map[string]error{
-		"{metadata: {uid: a}, spec: {size: 5}}": nil,
-		"{metadata: {uid: a}, spec: {size: 4}}": nil, // a webhook may set another value
-		"{metadata: {uid: a}, spec: {size: 3}}": outcome.ErrOverwritten,
-		"{metadata: {uid: b}, spec: {size: 5}}": outcome.ErrUnknown,
+		"{metadata: {uid: a}, spec: {size: 5, image: b}}": nil,
+		"{metadata: {uid: a}, spec: {size: 5, image: c}}": nil, // a webhook may set another image
+		"{metadata: {uid: a}, spec: {size: 5, image: a}}": outcome.ErrOverwritten,
+		"{metadata: {uid: a}, spec: {size: 4, image: b}}": outcome.ErrOverwritten,
+		"{metadata: {uid: a}, spec: {size: 3, image: b}}": outcome.ErrOverwritten,
+		"{metadata: {uid: b}, spec: {size: 5, image: b}}": outcome.ErrUnknown,
 	} {
 		w := Written{Object: parse(t, after)}
-		if err := w.record(parse(t, "{metadata: {uid: a}, spec: {size: 3}}"), edits); !errors.Is(err, want) {
+		if err := w.record(parse(t, "{metadata: {uid: a}, spec: {size: 3, image: a}}"), edits); !errors.Is(err, want) {
 			t.Errorf("record after %s: error %v, want %v", after, err, want)
 		}
 	}

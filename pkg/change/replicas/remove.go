@@ -22,6 +22,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -89,8 +90,8 @@ func Remove(ctx context.Context, client dynamic.Interface, pods corev1client.Pod
 	})
 }
 
-// readVictims reads pods by name. It returns an error if owner does not control them. owner is the
-// object, or the ReplicaSet that controls its pods.
+// readVictims reads pods by name. It returns an error if owner does not control or count them. owner is the
+// object, or the ReplicaSet that controls its pods. A pod without a slot counts only until it ends.
 func readVictims(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, owner metav1.Object, names []string) ([]*corev1.Pod, error) {
 	var victims []*corev1.Pod
 	for _, name := range names {
@@ -103,6 +104,8 @@ func readVictims(ctx context.Context, pods corev1client.PodsGetter, t observe.Ta
 			return nil, fmt.Errorf("pod %s is not a pod of %s: it has no controller", name, t)
 		case ref.UID != owner.GetUID():
 			return nil, fmt.Errorf("pod %s is not a pod of %s: its controller is the %s %s", name, t, ref.Kind, ref.Name)
+		case t.Kind.Mapping.Strategy != kinds.StrategyPods && (pod.DeletionTimestamp != nil || problem.Finished(pod)):
+			return nil, fmt.Errorf("%w: pod %s is terminating or finished, and %s does not count it", outcome.ErrPrecondition, name, t)
 		}
 		victims = append(victims, pod)
 	}

@@ -43,8 +43,8 @@ type requestRow struct {
 	Spec    any
 	// ReplicaSets are the counts of the ReplicaSets of the Deployment web.
 	ReplicaSets []int64
-	// Deleting is an object that is being deleted, such as pods/web-0-a.
-	Deleting string
+	// Deleting is an object that is being deleted, such as pods/web-0-a. Finished is the name of a failed pod.
+	Deleting, Finished string
 	// Field is "scale" or "path" if only one way to set the count is known. Path is the path of the count.
 	Field, Path string
 	// Refuses maps requests such as "patch scale" to the reason why the server rejects them.
@@ -130,6 +130,9 @@ func (row requestRow) serve(t *testing.T) *shelf {
 			obj.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1e9, 0)})
 			obj.SetFinalizers([]string{"example.com/stay"})
 		})
+	}
+	if row.Finished != "" {
+		s.Update("pods", "shop", row.Finished, func(pod *unstructured.Unstructured) { pod.Object["status"] = map[string]any{"phase": "Failed"} })
 	}
 	s.writes = nil
 	s.refuse(row.target(), row.refusals())

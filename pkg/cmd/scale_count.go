@@ -212,13 +212,16 @@ func (o *scaleOptions) changed(c *changer, l *located, done replicas.Result) *ch
 		Target: *l.target, UID: done.UID, Check: done.Check,
 		Conditions: []observe.Condition{observe.Scaled(done.Replicas, len(done.Fields) > 0)},
 	}}
-	if done.Before == nil || *done.Before == done.Replicas {
+	was := "not set"
+	switch {
+	case done.Before != nil && *done.Before != done.Replicas:
+		was, made.back = strconv.Itoa(int(*done.Before)), new(o.command(l, *done.Before))
+	case done.Before != nil || done.Object == nil:
 		return made
 	}
-	made.back = new(o.command(l, *done.Before))
 	made.revert = func(ctx context.Context) (string, error) {
 		err := replicas.Revert(ctx, l.target.Resource(c.Dynamic), *l.target, l.field, done, c.edits())
-		return fmt.Sprintf("%d → %d", done.Replicas, *done.Before), err
+		return fmt.Sprintf("%d → %s", done.Replicas, was), err
 	}
 	return made
 }

@@ -166,7 +166,7 @@ func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, r Request) (Result, error) {
 	before, version := Before(t.Object, field.Path), ""
 	switch {
-	case r.ReadsCount():
+	case r.ReadsCount(), r.Exact && field.Path == nil:
 		scale, err := readScale(ctx, objects, t, field, r)
 		if err != nil {
 			return Result{}, err
@@ -175,12 +175,14 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 			return Result{}, err
 		}
 		before, version = &scale.Spec.Replicas, scale.ResourceVersion
-	case r.Exact && field.Path != nil:
+	case r.Exact:
 		obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
 		if err != nil {
 			return Result{}, err
 		}
-		before, version = Before(obj, field.Path), obj.GetResourceVersion()
+		if before, version = Before(obj, field.Path), obj.GetResourceVersion(); before == nil {
+			return Result{}, r.NotSet(t, field)
+		}
 	}
 	scale, err := discover.SetScale(ctx, objects, t.Name, r.Replicas, cmp.Or(r.ResourceVersion, version), r.DryRun)
 	if err != nil {

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,7 +68,7 @@ func restart(ctx context.Context, c *changer, t *observe.Target) (*change, error
 		}
 		return edit.Plan{
 			Edits: []fieldpath.Edit{{Path: fieldpath.Fields(path...), Value: at}},
-			Marks: restartMarks(c, path, cmp.Or(c.flags.reason, "restarted")),
+			Marks: restartMarks(c, path, strings.TrimSuffix("restarted: "+c.flags.reason, ": ")),
 		}, nil
 	}
 	if _, err := plan(t.Object); err != nil {

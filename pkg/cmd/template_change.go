@@ -1,8 +1,8 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
+	"strings"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// changeTemplate changes the fields from which the pods of a target are made. The change cause is the reason
-// that the user gives, or else a description of the change with the note at its end.
+// changeTemplate changes the fields from which the pods of a target are made. The change cause describes the
+// change, with the note and the reason that the user gives at its end.
 func (c *changer) changeTemplate(
 	ctx context.Context, t *observe.Target, want template.Wanted, note string,
 ) (*change, error) {
@@ -22,7 +22,7 @@ func (c *changer) changeTemplate(
 		return nil, err
 	}
 	c.loops.begin(t)
-	cause := func(change string) string { return cmp.Or(c.flags.reason, change+note) }
+	cause := func(change string) string { return strings.TrimSuffix(change+note+": "+c.flags.reason, ": ") }
 	done, err := template.Write(ctx, t.Resource(c.Dynamic), *t, want, cause, c.user(), c.edits())
 	if err != nil {
 		return nil, err

@@ -73,7 +73,7 @@ func (h History) By(i int) string {
 // stale reports whether the annotations of a revision belong to an earlier change. Some tools do not update them.
 func (h History) stale(i int) bool {
 	r, before := h.Revisions[i], h.before(i)
-	return before != nil && r.Cause != "" && r.Cause == before.Cause && r.By == before.By && r.Cause != Change(before.Fields, r.Fields)
+	return before != nil && r.Cause != "" && r.Cause == before.Cause && r.By == before.By && !strings.HasPrefix(r.Cause, Change(before.Fields, r.Fields))
 }
 
 // before returns the revision that the object had before revision i, or nil if it is unknown. If the

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -122,7 +123,11 @@ func (r *rollout) find(paused bool) {
 		rs.Object["spec"] = map[string]any{"replicas": int64(0), "selector": selector, "template": template}
 		r.now = r.a.Create(rs)
 	case revisionOf(r.now) < last:
-		r.now = r.a.Update("replicasets", r.now.GetNamespace(), r.now.GetName(), func(rs *unstructured.Unstructured) { annotate(rs, next) })
+		r.now = r.a.Update("replicasets", r.now.GetNamespace(), r.now.GetName(), func(rs *unstructured.Unstructured) {
+			earlier := rs.GetAnnotations()[revisionAnnotation+"-history"]
+			_ = unstructured.SetNestedField(rs.Object, strings.TrimPrefix(fmt.Sprint(earlier, ",", revisionOf(rs)), ","), "metadata", "annotations", revisionAnnotation+"-history")
+			annotate(rs, next)
+		})
 	}
 	if r.now != nil && revisionOf(r.d) != revisionOf(r.now) {
 		r.a.Update("deployments", r.d.GetNamespace(), r.d.GetName(), func(d *unstructured.Unstructured) { annotate(d, revisionOf(r.now)) })

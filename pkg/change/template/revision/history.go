@@ -79,17 +79,16 @@ func (h History) stale(i int) bool {
 // before returns the revision that the object had before revision i, or nil if it is unknown. If the
 // object has returned to that revision since, that revision now has a higher number.
 func (h History) before(i int) *Revision {
-	r, next := h.Revisions[i], i+1
-	if next == len(h.Revisions) || h.Revisions[next].Number != r.Number-1 {
-		reused := func(other Revision) bool { return other.Number > r.Number && other.first.Before(r.first) }
-		if j := slices.IndexFunc(h.Revisions, reused); j >= 0 && !slices.ContainsFunc(h.Revisions[j+1:], reused) {
+	r := h.Revisions[i]
+	number := strconv.FormatInt(r.Number-1, 10)
+	last := func(other Revision) bool { return other.Number == r.Number-1 || slices.Contains(other.earlier, number) }
+	reused := func(other Revision) bool { return other.Number > r.Number && other.first.Before(r.first) }
+	for _, is := range []func(Revision) bool{last, reused} {
+		if j := slices.IndexFunc(h.Revisions, is); j >= 0 && !slices.ContainsFunc(h.Revisions[j+1:], is) {
 			return &h.Revisions[j]
 		}
 	}
-	if next == len(h.Revisions) {
-		return nil
-	}
-	return &h.Revisions[next]
+	return nil
 }
 
 // Pick returns the revision with a number. For number 0, it returns the newest revision that is not current.

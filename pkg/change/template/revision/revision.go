@@ -46,6 +46,8 @@ type Revision struct {
 	Fields    []Field
 
 	labels map[string]string
+	// earlier are the previous numbers of a ReplicaSet.
+	earlier []string
 	// first is when the revision was created and first numbered.
 	first time.Time
 	// numbered is when the controller that numbers a ReplicaSet last wrote to it. The ReplicaSet got its
@@ -82,6 +84,7 @@ func readReplicaSet(obj *unstructured.Unstructured) (Revision, error) {
 	dropEncoded(template)
 	r := newRevision(obj, number)
 	_, r.numbered = fieldpath.Annotation(annotation).Manager(obj)
+	r.earlier = strings.Split(obj.GetAnnotations()[annotation+"-history"], ",")
 	r.Fields = []Field{{fieldpath.Fields("spec", "template"), template}}
 	return r, nil
 }

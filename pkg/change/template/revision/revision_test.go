@@ -137,8 +137,8 @@ func TestHistory(t *testing.T) {
 	image := func(number int64, image, by, cause string) Revision {
 		return Revision{Number: number, By: by, Cause: cause, Fields: []Field{{fieldpath.Fields("spec", "image"), image}}}
 	}
-	made := func(r Revision, second int64) Revision {
-		r.first = time.Unix(second, 0)
+	made := func(r Revision, second int64, earlier ...string) Revision {
+		r.first, r.earlier = time.Unix(second, 0), earlier
 		return r
 	}
 	for _, test := range []struct {
@@ -155,6 +155,12 @@ func TestHistory(t *testing.T) {
 		{"the object returned to b, which got a new number",
 			[]Revision{made(image(1, "a", "", ""), 1), made(image(4, "b", "", ""), 2), made(image(3, "c", "", "image b → c"), 3)}, "b", "eve", "image c → b (undo to 2)",
 			[]string{"eve: image c → b (undo to 2)", ": image b → c", ": image a"}, 0, 3},
+		{"the object returned to b and to c, so the revision before d has a new number",
+			[]Revision{image(1, "a", "", ""), made(image(5, "b", "", ""), 2, "2"), made(image(6, "c", "", ""), 3, "3"), made(image(4, "d", "", ""), 4)}, "c", "", "",
+			[]string{": image b → c", ": image d → b", ": image c → d", ": image a"}, 0, 5},
+		{"it is not known which revision had number 3",
+			[]Revision{image(1, "a", "", ""), made(image(5, "b", "", ""), 2), made(image(6, "c", "", ""), 3), made(image(4, "d", "", "INC-7"), 4)}, "c", "", "",
+			[]string{": image b → c", ": image d → b", ": INC-7", ": image a"}, 0, 5},
 		{"the object returned to its first revision, so the lowest number is not the oldest revision",
 			[]Revision{made(image(3, "a", "", ""), 1), made(image(2, "b", "", "INC-7"), 2)}, "a", "", "",
 			[]string{": image b → a", ": image a → b: INC-7"}, 0, 2},

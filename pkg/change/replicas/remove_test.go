@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -39,5 +41,22 @@ func TestCheck(t *testing.T) {
 		if err := (Request{}).Check(target); err != nil {
 			t.Errorf("no options for %s: error %v, want none", test.kind, err)
 		}
+	}
+}
+
+// OpenKruise removes a pod that is gone from podsToDelete. The change stays valid.
+func TestRemoveFromCloneSetStaysValid(t *testing.T) {
+	t.Parallel()
+	row := requestRow{Target: "cloneset/web", Request: Request{Remove: []string{"web-a"}}}
+	s := row.serve(t)
+	done, err := row.send(t, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Update("clonesets", "shop", "web", func(obj *unstructured.Unstructured) {
+		unstructured.RemoveNestedField(obj.Object, "spec", "scaleStrategy")
+	})
+	if err := done.Check(s.stored(row.target())); err != nil {
+		t.Error(err)
 	}
 }

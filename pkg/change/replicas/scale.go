@@ -250,14 +250,18 @@ func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 		}
 		done = Result{Before: Before(obj, &path), Replicas: to.Replicas}
 		p.Edits = []fieldpath.Edit{{Path: path, Value: int64(to.Replicas)}}
+		p.Marks = remember(t, obj, path, to)
 		if with != nil {
 			var more []fieldpath.Edit
 			if more, done.Note, err = with(obj, to.Replicas); err != nil {
 				return p, err
 			}
-			p.Edits = append(p.Edits, more...)
+			if t.Kind.Reconciled() {
+				p.Edits = append(p.Edits, more...)
+			} else {
+				p.Marks = more // OpenKruise removes pods that are gone from podsToDelete
+			}
 		}
-		p.Marks = remember(t, obj, path, to)
 		return p, nil
 	}, edit.Options{FieldManager: kinds.FieldManager, DryRun: r.DryRun, Local: r.LookOnly})
 	if err != nil {

@@ -106,11 +106,13 @@ func (o *parkOptions) run(ctx context.Context, on *cluster) error {
 			c.printErrf("%v", err)
 		case err != nil:
 			errs = append(errs, kube.Explain(t.Kind, err))
-		case now.Kept != "":
+		case now.Kept != "" && !c.waits:
 			c.printErrf("%s: %s", t, now.Kept)
 		default:
-			counts = append(counts, printer.CountChange{Namespace: t.Namespace, Name: t.String(), Before: &now.Before, After: &now.After})
-			all = append(all, planned{t, func(ctx context.Context) (*change, error) { return o.park(ctx, c, t, plan, now.After) }})
+			if now.Kept == "" {
+				counts = append(counts, printer.CountChange{Namespace: t.Namespace, Name: t.String(), Before: &now.Before, After: &now.After})
+			}
+			all = append(all, planned{t, func(ctx context.Context) (*change, error) { return o.park(ctx, c, t, plan, now) }})
 		}
 	}
 	if agreed, err := c.confirm(counts, o.yes); err != nil || !agreed {
@@ -158,10 +160,12 @@ func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (
 	}, nil
 }
 
-// park makes the planned change of an object. after is the new count.
-func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, plan func(*unstructured.Unstructured) (replicas.ParkPlan, error), after int32) (*change, error) {
+// park makes the planned change of an object. It returns nil if the object stays as it is, unless the command waits.
+func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, plan func(*unstructured.Unstructured) (replicas.ParkPlan, error), planned replicas.ParkPlan) (*change, error) {
 	c.loops.begin(t)
-	c.warnOfCompetitors(ctx, t, func(int64) (int32, error) { return after, nil })
+	if planned.Kept == "" {
+		c.warnOfCompetitors(ctx, t, func(int64) (int32, error) { return planned.After, nil })
+	}
 	shown := ""
 	now, done, err := replicas.Send(ctx, t.Resource(c.Dynamic), *t, func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {
 		p, err := plan(obj)
@@ -178,9 +182,11 @@ func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, p
 	if err != nil {
 		return nil, err
 	}
-	if now.Kept != "" { // someone else has changed the object since it was read
+	if now.Kept != "" {
 		c.printErrf("%s: %s", t, now.Kept)
-		return nil, nil // no change to report
+		if !c.waits {
+			return nil, nil // no change to report
+		}
 	}
 	until, back := observe.WithoutTerminating(observe.Ready()), "unpark"
 	until.What, until.Done = "to be parked", "parked"
@@ -188,6 +194,10 @@ func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, p
 		until, back = observe.Ready(), "park"
 	}
 	made := c.edited(t, done, until, fmt.Sprintf("%d → %d", now.After, now.Before), nil)
+	if now.Kept != "" {
+		made.unchanged, made.revert = true, nil
+		return made, nil
+	}
 	command := commandOn(back, t)
 	if t.Path != nil {
 		command = command.With("--replicas-path", t.Path.String())

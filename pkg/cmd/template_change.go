@@ -2,9 +2,11 @@ package cmd
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -16,6 +18,9 @@ import (
 func (c *changer) changeTemplate(
 	ctx context.Context, t *observe.Target, want template.Wanted, note string,
 ) (*change, error) {
+	if c.flags.wait.waits() && t.Kind.BuiltIn() && !t.Kind.RollsOut() {
+		return nil, fmt.Errorf("cannot wait for %s: %w", t, podtemplate.ErrNoRollOut)
+	}
 	c.warnPaused(t)
 	before, err := c.readBefore(ctx, t)
 	if err != nil {

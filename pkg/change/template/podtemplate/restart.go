@@ -18,10 +18,12 @@ import (
 // ErrPaused means that the rollout of a Deployment is paused.
 var ErrPaused = errors.New("it is paused")
 
-// The reasons why pods cannot be restarted through their owner.
+// ErrNoRollOut means that a new pod template changes no existing pod.
+var ErrNoRollOut = errors.New("its controller does not replace pods when the pod template changes")
+
+// The other reasons why pods cannot be restarted through their owner.
 var (
 	errNoTemplate  = errors.New("it has no pod template at .spec.template")
-	errNoRollOut   = errors.New("its controller does not replace pods when the pod template changes")
 	errRestarted   = errors.New("it was restarted less than a second ago: wait a moment")
 	errAnnotations = errors.New("its schema does not allow annotations in .spec.template.metadata")
 	errInPlace     = errors.New("its strategy updates pods in place, so a changed annotation restarts nothing")
@@ -70,7 +72,7 @@ func mayRollOut(kind kinds.Kind, obj *unstructured.Unstructured) error {
 		if _, has, err := unstructured.NestedMap(obj.Object, "spec", "template"); err == nil && !has {
 			return errNoTemplate
 		}
-		return errNoRollOut
+		return ErrNoRollOut
 	}
 	if paused, _, _ := unstructured.NestedBool(obj.Object, "spec", "paused"); paused {
 		return ErrPaused

@@ -29,6 +29,10 @@ func (c *changer) changeTemplate(
 	c.loops.begin(t)
 	cause := func(change string) string { return strings.TrimSuffix(change+note+": "+c.flags.reason, ": ") }
 	done, err := template.Write(ctx, t.Resource(c.Dynamic), *t, want, cause, c.user(), c.edits())
+	if unknownField(err) {
+		_, words, _ := strings.Cut(err.Error(), "strict decoding error: ")
+		err = fmt.Errorf("%s: %s", t, words)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func Retry(ctx context.Context, change func() error) error {
 
 // isConflict reports whether a write failed because its object has changed since it was read. The server
 // applies a JSON patch before it compares the resource versions. If a field that the patch removes no longer
-// exists, the error is Invalid, and names no kind.
+// exists, the error is Invalid, and names no kind and no cause. An unknown field is a cause.
 func isConflict(err error) bool {
 	if apierrors.IsConflict(err) {
 		return true
@@ -66,7 +66,7 @@ func isConflict(err error) bool {
 		return false
 	}
 	details := answer.Status().Details
-	return details != nil && details.Kind == ""
+	return details != nil && details.Kind == "" && len(details.Causes) == 0
 }
 
 // Apply makes the change that plan returns for an object. If the object has changed since it was passed to plan, the

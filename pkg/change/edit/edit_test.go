@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -123,6 +125,18 @@ func TestApplyAfterRemoval(t *testing.T) {
 	}, Options{})
 	if patches := len(s.Requests(apiserver.On("patch", "deployments"))); err != nil || patches != 2 {
 		t.Errorf("%d patches, error %v; want 2 patches and no error", patches, err)
+	}
+}
+
+// The server rejects an unknown field like a patch that does not fit, but with a cause. The patch is sent once.
+func TestApplyUnknownField(t *testing.T) {
+	t.Parallel()
+	s, objects := serve(t)
+	unknown := field.Invalid(field.NewPath("patch"), "{}", `strict decoding error: unknown field "spec.size"`)
+	s.Fail(apiserver.On("patch", "deployments"), apiserver.Fault{Err: apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{unknown})})
+	_, err := Apply(t.Context(), objects, "web", nil, scale, Options{})
+	if patches := len(s.Requests(apiserver.On("patch", "deployments"))); !apierrors.IsInvalid(err) || patches != 1 {
+		t.Errorf("%d patches, error %v; want 1 patch and an Invalid error", patches, err)
 	}
 }
 

@@ -78,9 +78,6 @@ func (f *changeFlags) complete(args []string) error {
 	if err := f.targets.complete(args); err != nil {
 		return err
 	}
-	if !f.wait.waits() && f.wait.limits.flags.Changed("timeout") {
-		return usageErrorf("--timeout needs --wait")
-	}
 	return f.validate(f.wait.waits())
 }
 

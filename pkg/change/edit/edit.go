@@ -154,15 +154,15 @@ func (w *Written) record(before *unstructured.Unstructured, edits []fieldpath.Ed
 	return nil
 }
 
-// errAnother means that the changed object is gone, and another object has its name.
-var errAnother = errors.New("another object has its name now")
+// ErrAnother means that the changed object is gone, and another object has its name.
+var ErrAnother = errors.New("another object has its name now")
 
 // Revert restores the values that the fields had before a write. Later changes of other fields are kept. If
 // another user has changed the written fields, nothing is written, and the error is an OverwrittenError.
 func Revert(ctx context.Context, objects dynamic.ResourceInterface, w Written, marks []fieldpath.Edit, o Options) (Written, error) {
 	return Apply(ctx, objects, w.Object.GetName(), nil, func(obj *unstructured.Unstructured) (Plan, error) {
 		if obj.GetUID() != w.Object.GetUID() {
-			return Plan{}, errAnother
+			return Plan{}, ErrAnother
 		}
 		edits, err := w.reverse(obj)
 		return Plan{Edits: edits, Marks: marks}, err
@@ -178,7 +178,7 @@ func Delete(ctx context.Context, objects dynamic.ResourceInterface, w Written) e
 			return err
 		}
 		if obj.GetUID() != w.Object.GetUID() {
-			return errAnother
+			return ErrAnother
 		}
 		if err := w.Check(obj); err != nil {
 			return err

@@ -114,3 +114,23 @@ func TestParkingNeverOverwrites(t *testing.T) {
 		}
 	})
 }
+
+// A revert changes no other object that has the name now.
+func TestRevertOfAnotherObject(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	s.put(deployment(3))
+	web := ofWeb().Resource(s.objects)
+	field := discover.Field{Scale: true, Path: new(specReplicas())}
+	done, err := Set(t.Context(), web, ofWeb(), field, Request{Replicas: 5, Current: AnyCount, Exact: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Remove("deployments", "shop", "web")
+	other := parse(t, deployment(5))
+	other.SetUID("other")
+	s.Create(other)
+	if err := Revert(t.Context(), web, ofWeb(), field, done, edit.Options{}); !errors.Is(err, edit.ErrAnother) || s.count(ofWeb()) != 5 {
+		t.Errorf("revert: error %v, count %d; want ErrAnother and 5", err, s.count(ofWeb()))
+	}
+}

@@ -46,6 +46,8 @@ type Request struct {
 	Began           *int32
 	Current         int32
 	ResourceVersion string
+	// UID is the object whose count a revert through /scale restores, or "".
+	UID types.UID
 	// Exact guards the write with the version that has the count Result.Before, which a revert might restore.
 	Exact  bool
 	DryRun []string
@@ -152,7 +154,7 @@ func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 		_, err := edit.Revert(ctx, objects, done.Written, forget, o)
 		return err
 	}
-	_, err := Set(ctx, objects, t, field, Request{Replicas: *done.Before, Current: done.Replicas})
+	_, err := Set(ctx, objects, t, field, Request{Replicas: *done.Before, Current: done.Replicas, UID: done.UID})
 	if errors.Is(err, outcome.ErrPrecondition) {
 		if obj, readErr := objects.Get(ctx, t.Name, metav1.GetOptions{}); readErr == nil {
 			return cmp.Or(done.Check(obj), err)
@@ -170,6 +172,9 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 		scale, err := readScale(ctx, objects, t, field, r)
 		if err != nil {
 			return Result{}, err
+		}
+		if r.UID != "" && scale.UID != r.UID {
+			return Result{}, edit.ErrAnother
 		}
 		if r.Replicas, err = r.From(t, int64(scale.Spec.Replicas)); err != nil {
 			return Result{}, err

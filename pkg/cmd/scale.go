@@ -148,6 +148,9 @@ func (o *scaleOptions) run(ctx context.Context, on *cluster) error {
 	if agreed, err := c.confirm(o.counts(found), o.yes); err != nil || !agreed {
 		return outcome.Join(append(errs, err))
 	}
+	if len(errs) > 0 && o.steps.given() && !o.steps.parallel {
+		return outcome.Join(errs)
+	}
 	if o.steps.given() && o.change.dryRun == "none" {
 		return outcome.Join(append(errs, o.scaleInSteps(ctx, c, found)...))
 	}

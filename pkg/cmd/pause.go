@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -202,10 +203,12 @@ func findSwitch(finder *discover.Finder, t *observe.Target) ([]string, error) {
 	return nil, errors.New("its type has no switch for that: no boolean field .spec.paused, .spec.suspend or .spec.updateStrategy.paused")
 }
 
-// setSwitch sets the field at path to on and makes the edits in marks, unless the field already has this value.
+// setSwitch sets the field at path to on and makes the edits in marks, unless the field already has this value
+// and no new reason is given.
 func setSwitch(ctx context.Context, c *changer, t *observe.Target, path []string, on bool, marks []fieldpath.Edit, until observe.Condition, back ...string) (*change, error) {
 	field := "." + strings.Join(path, ".")
-	if now, _, _ := unstructured.NestedBool(t.Object.Object, path...); now == on {
+	reason := t.Object.GetAnnotations()[apis.AnnotationPausedReason]
+	if now, _, _ := unstructured.NestedBool(t.Object.Object, path...); now == on && cmp.Or(c.flags.reason, reason) == reason {
 		made, err := editPause(ctx, c, t, nil, until, back...)
 		if err == nil {
 			made.said = fmt.Sprintf("%s is already %t", field, on)

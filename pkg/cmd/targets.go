@@ -224,19 +224,21 @@ func (f *targetFlags) match(ctx context.Context, c *cluster) ([]observe.Target, 
 		return f.name(ctx, c)
 	}
 	infos, err := f.infos(c)
+	errs := f.explainTypes(separate(err))
 	found := make([]observe.Target, 0, len(infos))
 	for _, info := range infos {
 		obj, _ := info.Object.(*unstructured.Unstructured)
 		kind, err := c.KindOf(ctx, info.Mapping)
 		if err != nil {
-			return found, []error{err}
+			errs = append(errs, err)
+			continue
 		}
 		if f.fromFiles() || kind.Resource != info.Mapping.Resource {
 			obj = nil // a file may be outdated, and the CRD's declaration may name a version other than the object's
 		}
 		found = append(found, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name, Object: obj})
 	}
-	return found, f.explainTypes(separate(err))
+	return found, errs
 }
 
 // infos resolves the arguments and flags with kubectl's builder. If a flag names the namespace, it

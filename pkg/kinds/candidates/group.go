@@ -23,7 +23,7 @@ func Group(fields []Field, name string) (fieldpath.Path, error) {
 			found = f.Path
 			paths = append(paths, f.Path.String())
 		}
-		groups = append(groups, words[len(words)-1])
+		groups = append(groups, words...)
 	}
 	switch len(paths) {
 	case 1:

@@ -28,6 +28,7 @@ func TestGroup(t *testing.T) {
 		"an element":              {sets, "hot", `.spec.nodeSets[?(@.name=="hot")].count`, ""},
 		"a field":                 {fields, "vminsert", ".spec.vminsert.replicaCount", ""},
 		"no such element":         {sets, "warm", "", `no group "warm": the groups are cold, hot`},
+		"no such outer group":     {several, "warm", "", `no group "warm": the groups are a, layout`},
 		"the name of a list":      {sets, "nodeSets", "", `no group "nodeSets"`},
 		"a spec without groups":   {fields[2:], "spec", "", "the spec has no groups"},
 		"a group with two counts": {several, "a", "", "has several counts"},

@@ -182,6 +182,7 @@ func (o *createOptions) createFiles(ctx context.Context, c *changer) error {
 		}
 		kind.Resource = info.Mapping.Resource // the file may have another version than the declaration
 		obj, _ := info.Object.(*unstructured.Unstructured)
+		obj.SetResourceVersion("") // like kubectl create
 		all = append(all, o.planned(c, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name}, obj))
 	}
 	return c.make(ctx, all, errs)

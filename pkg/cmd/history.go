@@ -128,7 +128,7 @@ func (o *historyOptions) show(ctx context.Context, c *cluster, t *observe.Target
 	case o.revision != 0:
 		return o.output.write(out, revision.Object(picked.Fields), "    ")
 	case o.output.format != "":
-		return o.output.write(out, map[string]any{"revisions": rows}, "    ")
+		return o.output.write(out, map[string]any{"object": t.String(), "revisions": rows}, "    ")
 	default:
 		return printer.History(out, rows, time.Now())
 	}

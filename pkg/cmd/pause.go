@@ -135,7 +135,10 @@ then applies the changes that were made during the pause.`,
 func resume(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 	if !t.Kind.Reconciled() {
 		path, err := findSwitch(c.Finder, t)
-		if err != nil {
+		switch {
+		case errors.Is(err, errNoSwitch) && c.flags.targets.untyped():
+			return nil, nil // nobody can have paused it
+		case err != nil:
 			return nil, fmt.Errorf("%s cannot be resumed: %w", t, err)
 		}
 		return setSwitch(ctx, c, t, path, false, pauseEdits("", "", ""), observe.Ready(), "pause", "--for", apis.PausedForever)
@@ -200,8 +203,10 @@ func findSwitch(finder *discover.Finder, t *observe.Target) ([]string, error) {
 	if path := kinds.PauseSwitch(t.Kind, schema); path != nil {
 		return path, nil
 	}
-	return nil, errors.New("its type has no switch for that: no boolean field .spec.paused, .spec.suspend or .spec.updateStrategy.paused")
+	return nil, errNoSwitch
 }
+
+var errNoSwitch = errors.New("its type has no switch for that: no boolean field .spec.paused, .spec.suspend or .spec.updateStrategy.paused")
 
 // setSwitch sets the field at path to on and makes the edits in marks, unless the field already has this value
 // and no new reason is given.

@@ -36,17 +36,17 @@ func (o *Options) runWithLease(ctx context.Context, config *rest.Config, namespa
 	}
 	fenced := rest.CopyConfig(config)
 	fenced.Wrap(l.Fence)
-	finished := false
+	waits := true
 	err = l.Hold(ctx, func(ctx context.Context, resumed bool) error {
 		err := o.runLoop(ctx, fenced, namespace, resumed)
-		finished = ctx.Err() == nil
+		waits = err == nil && ctx.Err() != nil // again, if the lease was lost
 		return err
 	})
 	var held *lease.HeldError
 	switch {
 	case errors.As(err, &held):
 		return fmt.Errorf("%w: %s", outcome.ErrPrecondition, escape.Line(held.Error()))
-	case err == nil && !finished && o.Ends():
+	case waits && ctx.Err() != nil && o.Ends():
 		return fmt.Errorf("wait for the lease in %s: %w", cmp.Or(namespace, "all namespaces"), context.Cause(ctx))
 	}
 	return err

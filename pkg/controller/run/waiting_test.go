@@ -51,7 +51,7 @@ func (c *cluster) holdLease(namespace string, seconds int32) {
 func TestOnceWithoutTheLease(t *testing.T) {
 	inCluster(t, func(c *cluster) {
 		c.holdLease("team-b", 3600)
-		_, err := c.run(c.Context(), "team-a,team-b", func(o *Options) { o.Once, o.Limits.Timeout = true, time.Minute })
+		_, err := c.run(c.Context(), "default,team-b", func(o *Options) { o.Once, o.Limits.Timeout = true, 30*time.Second })
 		if !errors.Is(err, outcome.ErrTimeout) || !strings.Contains(err.Error(), "wait for the lease in team-b: ") {
 			t.Errorf("error %v, want a timeout of the wait for the lease in team-b", err)
 		}

@@ -102,7 +102,6 @@ func exitCode(err error) int {
 	return exitError
 }
 
-// noAnswer reports whether a request timed out.
 func noAnswer(err error) bool {
 	var failed *url.Error
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &failed) && failed.Timeout()

@@ -42,9 +42,8 @@ func main() {
 	os.Exit(report(streams.ErrOut, err, command, interrupted))
 }
 
-// pingOften makes client-go detect the loss of a server or a network within seconds. The default of 45
-// seconds is too long for interactive use. client-go reads these settings only from environment variables
-// (k8s.io/apimachinery/pkg/util/net, configureHTTP2Transport).
+// pingOften makes client-go detect a lost server or network within seconds instead of 45. client-go reads these
+// settings only from environment variables (k8s.io/apimachinery/pkg/util/net, configureHTTP2Transport).
 func pingOften() {
 	for _, name := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
 		if os.Getenv(name) == "" {
@@ -66,8 +65,7 @@ func logTo(w io.Writer) error {
 	return nil
 }
 
-// logErrorsAtV1 makes client-go log errors only at -v=1. Discovery both logs and returns an error, and
-// report prints the returned error.
+// logErrorsAtV1 makes client-go log errors only at -v=1, because discovery also returns the errors that it logs.
 func logErrorsAtV1() {
 	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(ctx context.Context, err error, message string, about ...any) {
 		klog.FromContext(ctx).V(1).Info(message, append(about, "err", err)...)
@@ -88,8 +86,8 @@ func (v verbose) Write(p []byte) (int, error) {
 // and to the process group of the child.
 const sameInterrupt = 100 * time.Millisecond
 
-// interruptible returns a context that the first signal, such as Ctrl-C, cancels, so that the command can complete writes
-// in flight. A second signal after sameInterrupt ends the process immediately.
+// interruptible returns a context that the first signal, such as Ctrl-C, cancels, so that the command can complete
+// writes in flight. A second signal after sameInterrupt ends the process immediately.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)

@@ -41,9 +41,8 @@ func (e *choiceError) Error() string {
 
 func (e *choiceError) Unwrap() error { return e.err }
 
-// chooseField adds the possible fields, likeliest first, to the error about an unknown replica field. It
-// suggests a command for each field that can be set, with the flags in count, such as --replicas. It returns
-// any other error unchanged.
+// chooseField adds the possible fields, likeliest first, to the error about an unknown replica field, with a command
+// for each field that can be set. count contains the flags, such as --replicas. Other errors are returned unchanged.
 func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, count ...string) error {
 	var unknown *discover.UnknownFieldError
 	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
@@ -132,8 +131,7 @@ func noField(t *observe.Target, path fieldpath.Path, schema map[string]any) erro
 	return fmt.Errorf("%s has no field %s%s", t, path, outcome.DidYouMean(nearest))
 }
 
-// nearestTo returns the words that are similar to a misspelled word. It turns each of the words into a
-// command, because cobra suggests only commands.
+// nearestTo returns the words that are similar to a misspelled word. cobra can compare only names of commands.
 func nearestTo(word string, words []string) []string {
 	if len(word) < 3 {
 		return nil // a short word is similar to too many words

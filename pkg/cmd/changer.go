@@ -87,12 +87,10 @@ func (f *changeFlags) validate(waits bool) (err error) {
 	return cmp.Or(f.wait.limits.validate(waits), err)
 }
 
-// changer runs a verb that changes objects. It prints each result, waits for all objects, and can revert
-// the changes of objects that fail.
+// changer runs a verb that changes objects. It prints each result, waits for objects, and can revert failed changes.
 type changer struct {
 	*cluster
 	flags *changeFlags
-	// waits means that the command waits for the changes.
 	waits bool
 	// reports is the output format of the reports during the wait.
 	reports string
@@ -164,8 +162,7 @@ func (c *changer) confirm(changes []printer.CountChange, yes bool) (bool, error)
 	return c.ask(fmt.Sprintf("This scales %d objects to zero.", zeros), yes || zeros < 2)
 }
 
-// ask reports whether the user agrees to a change. It reports true without a question if yes is set, in a
-// dry run, or if there is no terminal.
+// ask reports whether the user agrees to a change, or true if yes is set, in a dry run, or without a terminal.
 func (c *changer) ask(what string, yes bool) (bool, error) {
 	in, is := c.streams.In.(io.ReadWriter) // a terminal can be read and written
 	if yes || c.flags.dryRun != "none" || !is || !terminal.Is(in) || !terminal.Is(c.streams.ErrOut) {

@@ -27,8 +27,7 @@ import (
 // completionProgram is the name under which kubectl calls this program for completions.
 const completionProgram = "kubectl_complete-imoocpod"
 
-// The directives to the shell. Both prevent the completion of file names. beginnings also prevents a space
-// after the word.
+// The directives to the shell. Both prevent file names as completions. beginnings also prevents a space after the word.
 const (
 	wholeWords = cobra.ShellCompDirectiveNoFileComp
 	beginnings = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
@@ -48,8 +47,7 @@ func Arguments(argv []string) []string {
 	return argv[1:]
 }
 
-// addCompletion registers completions for the arguments and flags of all verbs. By default, a completion
-// offers nothing, not even files.
+// addCompletion registers completions for all verbs. By default, a completion offers nothing, not even files.
 func addCompletion(root *cobra.Command, common commonOptions) {
 	values := map[string]cobra.CompletionFunc{
 		"namespace":     common.bounded(namespaces),
@@ -193,8 +191,7 @@ func typesToCreate(_ context.Context, c *cluster, _ *cobra.Command, args []strin
 	return offer{c.types("/"), beginnings}
 }
 
-// types returns the names of the types that may have a replica count, each with the suffix. If types in
-// several groups share a name, it returns their full names.
+// types returns the types that may have a count, each with the suffix. Types that share a name get their full names.
 func (c *cluster) types(suffix string) []cobra.Completion {
 	kinds, _ := c.Finder.Kinds() // a partial list is better than none
 	shared := map[string]int{}
@@ -212,8 +209,7 @@ func (c *cluster) types(suffix string) []cobra.Completion {
 	return words
 }
 
-// names returns the names of a type's objects, each with the prefix. The descriptions are the states of the
-// objects. It omits objects that are already on the command line (named).
+// names returns the names of a type's objects, except those in named, with the prefix, and with states as descriptions.
 func (c *cluster) names(ctx context.Context, kindWord, prefix string, named []string) []cobra.Completion {
 	kind, err := kindNamed(ctx, c.Clients, kindWord)
 	if err != nil {

@@ -75,8 +75,7 @@ kubectl-imoocpod, the program called without kubectl.`,
 //go:embed completion.bash
 var withoutPackage string
 
-// bashCompletion writes cobra's script for bash. It replaces calls to functions of the package
-// bash-completion, which is not always installed.
+// bashCompletion writes cobra's script without calls to the package bash-completion, which is not always installed.
 func bashCompletion(root *cobra.Command, w io.Writer) error {
 	var script strings.Builder
 	if err := root.GenBashCompletionV2(&script, true); err != nil {
@@ -170,8 +169,7 @@ func (o *completionOptions) places() (plugin, link string, err error) {
 	return plugin, link, nil
 }
 
-// readLink returns the target of the link, or "" if the link does not exist. It fails if the path is not a
-// link to a version of this program.
+// readLink returns the target of the link, or "" if there is none. Anything but a link to this program is an error.
 func readLink(link string) (string, error) {
 	info, err := os.Lstat(link)
 	if errors.Is(err, fs.ErrNotExist) {

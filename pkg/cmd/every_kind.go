@@ -29,7 +29,6 @@ const (
 	toWrite everyKind = "write"
 )
 
-// scope returns the namespace to search: the namespace of the command, or all namespaces.
 func (c *cluster) scope(allNamespaces bool) string {
 	if allNamespaces {
 		return metav1.NamespaceAll
@@ -51,8 +50,7 @@ func (f *targetFlags) replicaKinds(ctx context.Context, c *cluster) ([]kinds.Kin
 	return all, err
 }
 
-// belongs reports whether a verb leaves out an object because it belongs to another object. among holds the
-// kinds that the verb searches.
+// belongs reports whether a verb leaves out an object that belongs to another object. among holds the searched kinds.
 func (f *targetFlags) belongs(t observe.Target, among []kinds.Kind) bool {
 	ref := metav1.GetControllerOfNoCopy(t.Object)
 	return ref != nil && (f.without == toWrite || slices.ContainsFunc(among, func(kind kinds.Kind) bool {

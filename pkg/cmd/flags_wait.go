@@ -17,8 +17,7 @@ type waitFlags struct {
 	flags *pflag.FlagSet
 }
 
-// failAfter is the default of --fail-after. A kubelet first retries after 10 seconds, so there is at least
-// one retry before the wait fails.
+// failAfter is the default of --fail-after. It allows one retry of a kubelet, which first retries after 10 seconds.
 const failAfter = 20 * time.Second
 
 // addFlags adds the flags except --timeout, because the meaning of zero depends on the verb.

@@ -108,8 +108,7 @@ func (c *changer) overwritten(ctx context.Context, t observe.Target, err error) 
 	return err
 }
 
-// notReady reports whether a wait ended because its object did not become ready, or because the user is not
-// allowed to see whether it did.
+// notReady reports whether an object did not become ready, or the user is not allowed to see whether it did.
 func notReady(err error) bool {
 	return errors.Is(err, outcome.ErrFailed) || errors.Is(err, outcome.ErrPaused) || errors.Is(err, outcome.ErrTimeout) || apierrors.IsForbidden(err)
 }

@@ -134,8 +134,7 @@ func (o *historyOptions) show(ctx context.Context, c *cluster, t *observe.Target
 	}
 }
 
-// historyRows returns a row for each revision. If nothing records who made the current revision, By is the
-// field manager of the pod template.
+// historyRows returns a row for each revision. For the current one, By defaults to the template's field manager.
 func historyRows(t *observe.Target, h revision.History) []printer.Revision {
 	rows := make([]printer.Revision, 0, len(h.Revisions))
 	current := h.Current()

@@ -197,8 +197,7 @@ func controllerNamespace(f *kube.Factory, all bool) (string, error) {
 	return namespace, err
 }
 
-// installCRDs applies the CRDs and waits until the server serves them. It applies all CRDs before the first
-// wait, because some servers need seconds to serve each CRD.
+// installCRDs applies all CRDs and then waits until they are served, because some servers need seconds for each.
 func (o *installOptions) installCRDs(ctx context.Context, objects dynamic.ResourceInterface, crds []*unstructured.Unstructured) error {
 	var errs []error
 	var deeds []string

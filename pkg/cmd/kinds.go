@@ -135,8 +135,7 @@ func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	return list, outcome.Join(errs)
 }
 
-// statusFacts adds the other counts of a kind to its row. If types were named, it also adds the fields and
-// rules that determine the status of an object.
+// statusFacts adds the other counts of a kind to its row and, if types were named, the rules for the status of objects.
 func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, count *fieldpath.Path, row *printer.Kind) {
 	if kind.Reconciled() {
 		return // the declaration defines these facts

@@ -29,9 +29,8 @@ func newObjectPrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePri
 	return p, nil
 }
 
-// printObject prints an object. Without a format, it prints the name and what was done, such as "scaled". It
-// escapes lines with names, but not objects in other formats. It buffers each line, because kubectl's name
-// printer ignores errors of its writer.
+// printObject prints an object or, without a format, its name and what was done, such as "scaled". It escapes only
+// lines with names. It buffers each line, because kubectl's name printer ignores errors of its writer.
 func printObject(w io.Writer, p printers.ResourcePrinter, obj runtime.Object, deed string) error {
 	names, is := p.(*printers.NamePrinter)
 	if !is {
@@ -90,8 +89,7 @@ func listFormats(flags *genericclioptions.PrintFlags) []string {
 	return append(flags.AllowedFormats(), "custom-columns", "wide")
 }
 
-// listPrinter returns the printer for a format that is not a table. This program has its own printer for
-// custom columns, because cli-runtime has none.
+// listPrinter returns the printer for a format that is not a table. cli-runtime has none for custom columns.
 func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.ResourcePrinter, error) {
 	format := *flags.OutputFormat
 	if name, spec, _ := strings.Cut(format, "="); name == "custom-columns" {
@@ -109,8 +107,7 @@ func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.
 	return p, err
 }
 
-// listWriter returns a function that prints models, such as status reports, in the output format: as a table,
-// as names, or as objects (see printModels).
+// listWriter returns a function that prints models, such as reports, as a table, as names, or as objects (printModels).
 func listWriter[T any](flags *genericclioptions.PrintFlags, noHeaders bool,
 	table func(io.Writer, []T) error, name func(T) string, models func(io.Writer, printers.ResourcePrinter, []T) error,
 ) (func(io.Writer, []T) error, error) {

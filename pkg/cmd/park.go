@@ -121,8 +121,7 @@ func (o *parkOptions) run(ctx context.Context, on *cluster) error {
 	return c.make(ctx, all, errs)
 }
 
-// skips reports whether a command without types leaves out an object: park leaves out an object without a
-// count, and unpark leaves out an object that is not parked.
+// skips reports whether a command without types leaves out an object: without a count (park), or not parked (unpark).
 func (o *parkOptions) skips(t observe.Target) bool {
 	if o.back {
 		_, parked := t.Object.GetAnnotations()[apis.AnnotationParked]

@@ -208,8 +208,7 @@ func findSwitch(finder *discover.Finder, t *observe.Target) ([]string, error) {
 
 var errNoSwitch = errors.New("its type has no switch for that: no boolean field .spec.paused, .spec.suspend or .spec.updateStrategy.paused")
 
-// setSwitch sets the field at path to on and makes the edits in marks, unless the field already has this value
-// and no new reason is given.
+// setSwitch sets the field to on and makes the edits in marks, unless neither the value nor the reason is new.
 func setSwitch(ctx context.Context, c *changer, t *observe.Target, path []string, on bool, marks []fieldpath.Edit, until observe.Condition, back ...string) (*change, error) {
 	field := "." + strings.Join(path, ".")
 	reason := t.Object.GetAnnotations()[apis.AnnotationPausedReason]
@@ -256,8 +255,7 @@ func (l pauseLength) String() string {
 	return text
 }
 
-// until describes the end, the length, and the reason of a pause. The user of this command set the pause, so
-// the text does not name the user.
+// until describes the end, the length, and the reason of a pause. It does not name the user, who ran this command.
 func (l pauseLength) until(p apis.Pause, now time.Time) string {
 	text := "paused forever"
 	if !l.Forever {

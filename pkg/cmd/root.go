@@ -1,5 +1,4 @@
-// Package cmd contains the verbs of the program. The flags of a verb set its options. The methods of the
-// options run the verb without cobra.
+// Package cmd contains the verbs of the program. Flags set the options of a verb, whose methods run it without cobra.
 package cmd
 
 import (
@@ -191,8 +190,7 @@ func groupFlags(cmd *cobra.Command) {
 	}
 }
 
-// usageTemplate groups the flags, and replaces the global flags in the help of each command
-// with a reference to "options", as in kubectl.
+// usageTemplate groups the flags, and replaces the global flags with a reference to "options", as in kubectl.
 func usageTemplate(template string) string {
 	template = strings.Replace(template, "{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", `{{.LocalNonPersistentFlags.FlagUsages | trimTrailingWhitespaces}}{{if .HasAvailablePersistentFlags}}
 

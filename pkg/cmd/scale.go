@@ -114,8 +114,7 @@ func (o *scaleOptions) apart(set bool, flag string, others ...string) error {
 	return nil
 }
 
-// validateRemoved rejects invalid and duplicate names of pods to remove. It trims the prefix "pod/", which
-// "-o name" prints.
+// validateRemoved rejects invalid and duplicate names of pods. It trims the prefix "pod/", which "-o name" prints.
 func validateRemoved(pods []string) error {
 	for i := range pods {
 		pods[i] = strings.TrimPrefix(pods[i], "pod/")

@@ -47,8 +47,7 @@ func (f *stepFlags) flags() []string {
 	return words
 }
 
-// scaleInSteps changes the counts of objects in steps, in parallel or one object after
-// another. Without --parallel, an error leaves the remaining objects unchanged.
+// scaleInSteps changes the counts of objects in steps. Without --parallel, an error leaves the other objects unchanged.
 func (o *scaleOptions) scaleInSteps(ctx context.Context, c *changer, all []*located) []error {
 	errs := make([]error, len(all))
 	inSteps := func(i int) {
@@ -117,7 +116,6 @@ func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) erro
 	return c.print(obj, c.flags.done)
 }
 
-// printPlan prints the old count and the count of each step.
 func (o *scaleOptions) printPlan(c *changer, t *observe.Target, from int32, counts []int32) {
 	var way strings.Builder
 	fmt.Fprint(&way, from)
@@ -134,8 +132,7 @@ func (o *scaleOptions) printPlan(c *changer, t *observe.Target, from int32, coun
 	c.printErrf("%s: %s, %s", t, o.change.dryRun.mark(way.String()), when)
 }
 
-// mayStep returns an error if the next step must not begin, because the command was interrupted or the
-// smaller count could break a disruption budget.
+// mayStep returns an error if the command was interrupted, or if the smaller count could break a disruption budget.
 func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Target, at, next int32) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -209,8 +206,7 @@ func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located,
 	return fmt.Errorf("%w\n%s %w: %d → %d", outcome.WithoutHints(err), l.target, outcome.ErrUndone, at, began)
 }
 
-// printStopped prints the count at which an object stopped, and how to continue or to return
-// to the last count whose pods were ready.
+// printStopped prints at which count an object stopped, and how to continue or to return to the last ready count.
 func (o *scaleOptions) printStopped(c *changer, l *located, at, to, good int32) {
 	if at == to {
 		c.printErrf("%s: stopped at %d, which is not ready", l.target, at)

@@ -53,8 +53,7 @@ func (f *setFlags) addFlags(cmd *cobra.Command) {
 	cmd.Flags().Var(optional(&f.template, parseSpecField, "path"), "template-path", "JSONPath of the pod template, for types that have several.")
 }
 
-// command makes cmd change the template of each target, and returns cmd. want returns nil if
-// there is nothing to change.
+// command makes cmd change the template of each target, and returns cmd. want returns nil if nothing changes.
 func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, want func(*changer, *observe.Target) (template.Wanted, error)) *cobra.Command {
 	return f.change.command(cmd, complete, func(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 		wanted, err := want(c, t)
@@ -69,8 +68,7 @@ func (f *setFlags) line(t *observe.Target, words ...string) commandline.Command 
 	return commandline.Plugin("set", f.what, argumentOf(t)).With(words...).In(t.Namespace)
 }
 
-// place returns the field that defines a part of the pods of a target. If several fields are possible, the
-// error suggests a command for each field.
+// place returns the field that defines a part of the pods. The error suggests a command for each possible field.
 func (f *setFlags) place(c *changer, t *observe.Target, part template.Part) (template.Place, error) {
 	switch {
 	case f.template != nil:

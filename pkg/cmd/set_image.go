@@ -95,8 +95,7 @@ func (o *setImageOptions) want(c *changer, t *observe.Target) (template.Wanted, 
 	}), nil
 }
 
-// setImages sets the images in a pod template. If an image could be for several containers, the error
-// suggests a command for each container.
+// setImages sets the images in a pod template. The error for an ambiguous image suggests a command for each container.
 func (o *setImageOptions) setImages(c *changer, t *observe.Target, template map[string]any) error {
 	err := podtemplate.SetImages(template, o.images)
 	several := (*podtemplate.SeveralContainersError)(nil)

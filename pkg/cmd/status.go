@@ -155,8 +155,7 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 	})
 }
 
-// printText prints a single object in full, and several objects as a table. On a terminal, a single object
-// looks the same as in a watch.
+// printText prints a single object in full, on a terminal as in a watch, and several objects as a table.
 func (o *statusOptions) printText(w io.Writer, reports []status.Report) error {
 	if !o.one() || o.noHeaders || len(reports) != 1 {
 		return o.table.Print(w, reports, time.Now())

@@ -14,8 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// one reports whether a single object is shown in full: it is named or in a file, and not watched. Selected
-// objects are shown as a list, even if there is only one.
+// one reports whether a single object is shown in full: it is named or in a file, and not selected or watched.
 func (o *statusOptions) one() bool {
 	named := len(o.targets.args) == 1 || len(o.targets.args) == 2 && !strings.Contains(o.targets.args[0], "/")
 	return !o.watch && (o.targets.fromFiles() || named && !o.targets.given())
@@ -98,8 +97,7 @@ func noStatus(what string) error {
 	return outcome.WithHint(err, "to list the types that have", commandline.Plugin("kinds"))
 }
 
-// takeWord resolves a single argument without a slash: the name of an ImoocPod, or else a type. For a
-// type, it selects all objects of the type, as "kubectl get" does.
+// takeWord resolves a bare word to the name of an ImoocPod or else, as "kubectl get" does, to all objects of a type.
 func (o *statusOptions) takeWord(ctx context.Context) {
 	t := observe.Named(kinds.ImoocPod(), o.cluster.namespace, o.targets.bareName())
 	if t.Name == "" {

@@ -33,8 +33,7 @@ func (o *statusOptions) newScreen(ctx context.Context, on *os.File) *terminal.Sc
 	return terminal.NewScreen(ctx, on, terminal.Style(on, o.color), printer.Screen{AllPods: o.pods, Only: o.only})
 }
 
-// runWait waits until the objects are ready. It shows them on a screen or, without a terminal, in the same
-// way as awaitAll.
+// runWait waits until the objects are ready. It shows them on a screen or, without a terminal, like awaitAll.
 func (o *statusOptions) runWait(ctx context.Context) error {
 	targets, errs := o.find(ctx)
 	if len(targets) == 0 {

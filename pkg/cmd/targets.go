@@ -99,8 +99,7 @@ func (f *targetFlags) complete(args []string) error {
 	return f.scope(args)
 }
 
-// typeVariable is the environment variable with the type of a bare NAME, such as "deployment". If it is not
-// set, a NAME is an ImoocPod.
+// typeVariable is the environment variable with the type of a bare NAME, which is an ImoocPod by default.
 const typeVariable = "KUBECTL_IMOOCPOD_TYPE"
 
 func defaultType() string {
@@ -241,8 +240,7 @@ func (f *targetFlags) match(ctx context.Context, c *cluster) ([]observe.Target, 
 	return found, errs
 }
 
-// infos resolves the arguments and flags with kubectl's builder. If a flag names the namespace, it
-// rejects files with objects of other namespaces.
+// infos uses kubectl's builder. With a namespace flag, it rejects files with objects of other namespaces.
 func (f *targetFlags) infos(c *cluster) ([]*resource.Info, error) {
 	return resource.NewBuilder(c.Flags).
 		Unstructured().
@@ -265,8 +263,7 @@ func separate(err error) []error {
 	return utilerrors.Flatten(utilerrors.NewAggregate([]error{err})).Errors()
 }
 
-// explainTypes adds advice to errors about unknown types: what to install, which environment
-// variable holds the type, and how to name objects.
+// explainTypes adds advice to errors about unknown types, such as what to install and how to name objects.
 func (f *targetFlags) explainTypes(errs []error) []error {
 	named := defaultType() + "/"
 	for i, err := range errs {

@@ -13,8 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// changeTemplate changes the fields from which the pods of a target are made. The change cause describes the
-// change, with the note and the reason that the user gives at its end.
+// changeTemplate changes the fields that define the pods of a target. The change cause ends with the note and reason.
 func (c *changer) changeTemplate(
 	ctx context.Context, t *observe.Target, want template.Wanted, note string,
 ) (*change, error) {

@@ -154,9 +154,8 @@ func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceI
 	return true, observe.WaitUntilGone(ctx, objects, present, o.timeout)
 }
 
-// clear makes sure that the CRDs have no objects. With --delete-objects, it deletes the objects after their
-// pods. Otherwise, it returns an error if there are any objects. If a CRD were deleted before its objects,
-// the garbage collector could miss their deletion.
+// clear makes sure that the CRDs have no objects. With --delete-objects, it deletes the objects after their pods.
+// Otherwise, objects are an error. If a CRD were deleted first, the garbage collector could miss their deletion.
 func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) error {
 	found := make([][]*unstructured.Unstructured, len(kinds.Shipped()))
 	var refusals []error

@@ -52,7 +52,7 @@ func (o *commonOptions) connect() (*cluster, error) {
 	return c, err
 }
 
-// printErrf writes a line to standard error. It ignores errors, which must not turn a change that was made into a failure.
+// printErrf writes a line to standard error. It ignores errors, which must not turn a completed change into a failure.
 func (o *commonOptions) printErrf(format string, args ...any) {
 	_ = escape.PrintLine(o.streams.ErrOut, format, args...)
 }
@@ -67,7 +67,6 @@ func commandOn(verb string, t *observe.Target, words ...string) commandline.Comm
 	return commandline.Plugin(verb, argumentOf(t)).With(words...).In(t.Namespace)
 }
 
-// argumentOf returns the target as a command-line argument.
 func argumentOf(t *observe.Target) string {
 	if t.Kind.Shipped() && t.Kind.Singular == "imoocpod" {
 		return t.Name

@@ -18,8 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// warnPaused warns that a change takes effect only when the pause of its object ends. It does
-// nothing if the object was not read.
+// warnPaused warns that a change takes effect only when the pause of its object ends, if the object was read.
 func (o *commonOptions) warnPaused(t *observe.Target) {
 	if t.Object == nil || !t.Kind.Reconciled() {
 		return
@@ -96,8 +95,7 @@ func (w *loopWarner) warn(t *observe.Target) {
 	}
 }
 
-// covered reports whether a running controller reconciles a target. If loops is nil, because the
-// leases could not be read, it reports true.
+// covered reports whether a running controller reconciles a target. It reports true if loops is nil (unknown).
 func covered(loops []leaserecord.Loop, t observe.Target, now time.Time) bool {
 	return loops == nil || slices.ContainsFunc(loops, func(l leaserecord.Loop) bool {
 		var labels map[string]string

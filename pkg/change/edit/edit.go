@@ -25,8 +25,7 @@ import (
 type Plan struct {
 	// Edits are the changes of fields. If there are none, nothing is written.
 	Edits []fieldpath.Edit
-	// Marks are written together with Edits. They record who made the change and why. A change stays
-	// valid if another user overwrites its marks.
+	// Marks record who made the change and why. A change stays valid if another user overwrites its marks.
 	Marks []fieldpath.Edit
 }
 
@@ -39,7 +38,6 @@ type Options struct {
 	Local bool
 }
 
-// contested returns the backoff between attempts of a change that runs into conflicts.
 func contested() wait.Backoff {
 	return wait.Backoff{Steps: 10, Duration: 10 * time.Millisecond, Factor: 1, Jitter: 0.1}
 }
@@ -169,8 +167,7 @@ func Revert(ctx context.Context, objects dynamic.ResourceInterface, w Written, m
 	}, o)
 }
 
-// Delete deletes an object that a change created. If another user has changed the fields of that change,
-// the error is an OverwrittenError.
+// Delete deletes a created object, or returns an OverwrittenError if another user has changed the created fields.
 func Delete(ctx context.Context, objects dynamic.ResourceInterface, w Written) error {
 	return Retry(ctx, func() error {
 		obj, err := objects.Get(ctx, w.Object.GetName(), metav1.GetOptions{})

@@ -20,8 +20,7 @@ import (
 // Field is a field that was written.
 type Field struct {
 	Path fieldpath.Path
-	// Before and After are the values before and after the write, or nil if there is no value. After is
-	// from the response, because a webhook may have changed the value.
+	// Before and After are nil if there is no value. After is from the response, because webhooks may change values.
 	Before, After any
 
 	// parents lists the paths of the enclosing objects that the write created, innermost first.
@@ -127,9 +126,8 @@ func (w Written) reverse(obj *unstructured.Unstructured) ([]fieldpath.Edit, erro
 	return edits, nil
 }
 
-// undo returns the current value of the field in an object, and the value without the write. It returns
-// an OverwrittenError if the written value is gone. If the write changed the field, only the changed
-// parts are compared. Otherwise, the whole value is compared.
+// undo returns the current value of the field and the value without the write, or an OverwrittenError if the written
+// value is gone. It compares the whole value or, if the write changed the field, only the changed parts.
 func (f Field) undo(obj *unstructured.Unstructured) (now, undone any, err error) {
 	now, _ = f.Path.Value(obj.Object) // nil if the field does not exist
 	before, unchanged := f.Before, same(f.Before, f.After)
@@ -147,8 +145,7 @@ func (f Field) undo(obj *unstructured.Unstructured) (now, undone any, err error)
 	return now, undone, nil
 }
 
-// Kept reports whether a value still contains every change between before and after. List elements are
-// compared by name.
+// Kept reports whether now still contains every change between before and after. It matches list elements by name.
 func Kept(before, after, now any) bool {
 	_, lost := restore(fieldpath.Path{}, before, after, now)
 	return lost == nil
@@ -193,8 +190,7 @@ func restore(at fieldpath.Path, before, after, now any) (any, *OverwrittenError)
 	return n, nil
 }
 
-// inOrder returns the elements as a list in the order of now. Elements that exist only in before are
-// inserted at their positions in before.
+// inOrder returns the elements in the order of now. Elements that are only in before keep their positions.
 func inOrder(elements map[string]any, now, before any) []any {
 	var list []any
 	left := maps.Clone(elements)
@@ -246,8 +242,7 @@ func parts(value any) (all map[string]any, keyed, ok bool) {
 // same reports whether two values are equal. A null field equals an absent field, because both are nil.
 func same(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
-// writer returns the user or the manager that last wrote a field, according to managedFields, which do
-// not record who removed a field.
+// writer returns the user or the manager that last wrote a field. managedFields do not record who removed a field.
 func writer(obj *unstructured.Unstructured, at fieldpath.Path) string {
 	manager, _ := at.Manager(obj)
 	switch by := obj.GetAnnotations()[apis.AnnotationChangedBy]; {

@@ -68,9 +68,8 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 	return ParkPlan{Before: count, path: path, saved: string(text)}, nil
 }
 
-// Unpark plans to restore the recorded count of an object, and to remove the annotation. counts contains the
-// allowed paths. If it lacks the recorded path, the error is an outcome.ErrRefused, because anyone who can
-// annotate the object can name any field.
+// Unpark plans to restore the recorded count of an object, and to remove the annotation. If counts lacks the recorded
+// path, the error is an outcome.ErrRefused, because anyone who can annotate the object can name any field.
 func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (ParkPlan, error) {
 	p, path, err := parked(t, obj)
 	if err != nil || p == nil {
@@ -130,8 +129,7 @@ func forget(t observe.Target) commandline.Command {
 	return commandline.Kubectl("annotate", t.Kind.CRD()+"/"+t.Name).In(t.Namespace).With(apis.AnnotationParked + "-")
 }
 
-// Send makes the planned change to an object in one write. If the object has changed since it was
-// read, Send reads it and plans again.
+// Send makes the planned change in one write. If the object has changed since, Send reads it and plans again.
 func Send(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, plan func(*unstructured.Unstructured) (ParkPlan, error), o edit.Options) (ParkPlan, edit.Written, error) {
 	var p ParkPlan
 	w, err := edit.Apply(ctx, objects, t.Name, t.Object, func(obj *unstructured.Unstructured) (edit.Plan, error) {
@@ -147,8 +145,7 @@ func Send(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targ
 	return p, w, refusal(t, p, err)
 }
 
-// refusal returns an error with an explanation if the server or a webhook does not accept a count of zero.
-// It returns any other error unchanged.
+// refusal explains an error of the server or a webhook that rejects a count of zero. It returns other errors unchanged.
 func refusal(t observe.Target, p ParkPlan, err error) error {
 	var answer apierrors.APIStatus
 	if p.After != 0 || !errors.As(err, &answer) || !apierrors.IsInvalid(err) && !strings.Contains(err.Error(), "denied the request") {

@@ -112,8 +112,7 @@ func readVictims(ctx context.Context, pods corev1client.PodsGetter, t observe.Ta
 	return victims, nil
 }
 
-// notReplaced returns an error if a pod is terminating and has been replaced, because removing its slot would
-// delete the replacement.
+// notReplaced rejects a terminating pod that has been replaced: removing its slot would delete the replacement.
 func notReplaced(ctx context.Context, pods corev1client.PodInterface, obj *unstructured.Unstructured, pod *corev1.Pod, slot slots.Slot) error {
 	if pod.DeletionTimestamp == nil {
 		return nil
@@ -189,8 +188,7 @@ func reuseSlots(t observe.Target) beside {
 	}
 }
 
-// chooseByName returns the edit that adds the pods to podsToDelete, the pods that a CloneSet deletes
-// first when its count is lowered.
+// chooseByName returns the edit that adds the pods to podsToDelete, which a CloneSet deletes first when it shrinks.
 func chooseByName(_ context.Context, _ corev1client.PodsGetter, _ observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error) {
 	all, _, err := unstructured.NestedSlice(obj.Object, "spec", "scaleStrategy", "podsToDelete")
 	if err != nil {
@@ -256,8 +254,7 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 	return done, err
 }
 
-// replicaSetOf returns the object that controls the pods of a Deployment or ReplicaSet: the only
-// ReplicaSet with pods, or the object itself.
+// replicaSetOf returns the ReplicaSet that controls the pods: obj itself, or a Deployment's only ReplicaSet with pods.
 func replicaSetOf(ctx context.Context, client dynamic.Interface, t observe.Target, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if obj.GetKind() == "ReplicaSet" {
 		if ref := metav1.GetControllerOf(obj); ref != nil {
@@ -302,5 +299,4 @@ func setCost(ctx context.Context, pods dynamic.ResourceInterface, pod *corev1.Po
 	return err
 }
 
-// specReplicas returns the path of the count in most kinds, such as Deployments and CloneSets.
 func specReplicas() fieldpath.Path { return fieldpath.Fields("spec", "replicas") }

@@ -143,8 +143,7 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 	return setField(ctx, objects, t, seen, *field.Path, r, nil)
 }
 
-// Revert undoes a change of the count. If another user has changed the count since then, it returns
-// an outcome.ErrOverwritten.
+// Revert undoes a change of the count, or returns an outcome.ErrOverwritten if another user has changed it since.
 func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, done Result, o edit.Options) error {
 	if done.Object != nil {
 		var forget []fieldpath.Edit // the record describes the failed change
@@ -217,8 +216,7 @@ func readScale(ctx context.Context, objects dynamic.ResourceInterface, t observe
 	return scale, err
 }
 
-// Count returns the current count of an object. If no count is set, it returns the same error as a
-// change that depends on the count.
+// Count returns the current count of an object. If no count is set, the error is an outcome.ErrPrecondition.
 func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field) (int64, error) {
 	r := Request{Current: AnyCount}
 	if field.Scale {
@@ -276,7 +274,6 @@ func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 	return done, nil
 }
 
-// wanted returns the new count for an object whose count is in the field at path.
 func (r Request) wanted(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
 	now, found, err := path.Get(obj.Object)
 	if err != nil {

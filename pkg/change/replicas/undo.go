@@ -16,8 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// lastScale is the JSON value of the annotation apis.AnnotationLastScale. It describes the last
-// change of the count by this program.
+// lastScale is the JSON value of apis.AnnotationLastScale: the last change of the count by this program.
 type lastScale struct {
 	From *int32 `json:"from"`
 	To   *int32 `json:"to"`
@@ -41,9 +40,8 @@ func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.P
 	return []fieldpath.Edit{fieldpath.Annotate(apis.AnnotationLastScale, string(text))}
 }
 
-// Undone returns the count that an object had before the last change by this program. If another user
-// has set the count since, the error is an outcome.ErrOverwritten. If no valid earlier count is recorded,
-// the error is an outcome.ErrPrecondition.
+// Undone returns the count before the last change by this program. If another user has set the count since, the error
+// is an outcome.ErrOverwritten. If no valid earlier count is recorded, the error is an outcome.ErrPrecondition.
 func Undone(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
 	var last lastScale
 	text, found := obj.GetAnnotations()[apis.AnnotationLastScale]
@@ -84,8 +82,7 @@ func nothingToUndo(t observe.Target, why string) error {
 	return outcome.WithHint(err, "to set a count", scaleTo(t, "COUNT"))
 }
 
-// changedSince returns the error for a count that another user has set since. Its hint is the command
-// that overwrites this count.
+// changedSince returns the error for a count that another user has set. Its hint is a command to overwrite the count.
 func changedSince(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, last lastScale, now int32) error {
 	by := "someone else"
 	switch manager, _ := path.Manager(obj); manager {

@@ -1,5 +1,4 @@
-// Package template reads the revisions of an object, finds the fields of its pod template, and
-// changes only these fields.
+// Package template reads the revisions of an object, and finds and changes the fields of its pod template.
 package template
 
 import (

@@ -83,7 +83,6 @@ func MarkedFailed(t observe.Target, r revision.Revision) bool {
 	return t.Object.GetAnnotations()[apis.AnnotationFailedRevision] == strconv.FormatInt(r.Number, 10)
 }
 
-// revisionOf returns the revision that a change created, if there is one.
 func revisionOf(ctx context.Context, client dynamic.Interface, t observe.Target, done Result) (revision.Revision, bool) {
 	history, err := History(ctx, client, t)
 	if err != nil {

@@ -26,9 +26,8 @@ type Result struct {
 	Change string
 }
 
-// Write changes only the wanted fields of an object, and the annotations that record the author and the
-// cause of the change. The function cause gets a description of the change, and returns the cause to record.
-// The author is "" if the user is unknown.
+// Write changes only the wanted fields of an object, and the annotations that record the author and the cause. The
+// function cause gets a description of the change, and returns the cause. The author is "" if the user is unknown.
 func Write(
 	ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, wanted Wanted,
 	cause func(change string) string, author string, o edit.Options,
@@ -61,8 +60,7 @@ func Write(
 	return done, err
 }
 
-// Annotations returns the edits that record the author and the cause of a change. If by is "", the edits
-// remove the previous author.
+// Annotations returns the edits that record the cause and the author of a change, or remove the author if by is "".
 func Annotations(cause, by string) []fieldpath.Edit {
 	return []fieldpath.Edit{
 		fieldpath.Annotate(apis.AnnotationChangeCause, cause),

@@ -29,8 +29,7 @@ func list(template map[string]any, field string) []map[string]any {
 	return fieldpath.Objects(fieldpath.Object(template, "spec")[field])
 }
 
-// matching returns the containers whose name matches a pattern such as "*" or "web-*", as in "kubectl
-// set". No match is an error.
+// matching returns the containers that match a pattern such as "web-*", as in "kubectl set". No match is an error.
 func matching(template map[string]any, pattern string) ([]map[string]any, error) {
 	var found []map[string]any
 	all := append(list(template, "containers"), list(template, "initContainers")...)

@@ -80,8 +80,7 @@ func mayRollOut(kind kinds.Kind, obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// hasTemplate returns an error if an object cannot be restarted, because it has no pod template, or
-// because its schema does not allow annotations in the template.
+// hasTemplate returns an error if there is no pod template, or if the schema allows no annotations in the template.
 func hasTemplate(obj *unstructured.Unstructured, schema map[string]any) error {
 	containers, _, err := unstructured.NestedSlice(obj.Object, "spec", "template", "spec", "containers")
 	if err != nil || len(containers) == 0 {

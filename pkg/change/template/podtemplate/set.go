@@ -144,8 +144,7 @@ func ListEnv(object string, field any, pattern string) ([]string, error) {
 	return lines, nil
 }
 
-// envLines returns a line KEY=VALUE for each variable of an environment, or a comment if the value
-// comes from another source.
+// envLines returns a line KEY=VALUE for each variable, or a comment if the value comes from another source.
 func envLines(env any) []string {
 	var lines []string
 	for _, variable := range fieldpath.Objects(env) {

@@ -96,8 +96,7 @@ func changeOfTemplate(from, to map[string]any) []string {
 	return append(all, fieldsChanged("", from, to, "spec", "metadata")...)
 }
 
-// changeOfContainers describes the changes in a list of containers. one means that the pod has only one
-// container, whose name is omitted.
+// changeOfContainers describes the changes in a list of containers. If one is set, it omits the container's name.
 func changeOfContainers(from, to any, one bool) []string {
 	was, is := byName(from), byName(to)
 	var all []string

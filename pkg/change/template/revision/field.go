@@ -1,6 +1,5 @@
-// Package revision handles revisions of an object's pod template. It reads them from ControllerRevisions
-// and ReplicaSets, finds the current revision, describes the differences, and finds the revision to
-// return to. It sends no requests.
+// Package revision reads the revisions of an object's pod template from ControllerRevisions and ReplicaSets, finds the
+// current revision, describes the differences, and finds the revision to return to. It sends no requests.
 package revision
 
 import (

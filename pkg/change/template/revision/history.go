@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// mostRevisions is the maximum number of revisions in a history. Only the newest are kept. Controllers
-// usually keep ten.
+// mostRevisions limits a history to the newest revisions. Controllers usually keep ten.
 const mostRevisions = 1000
 
 // History contains the revisions of an object, newest first, and its current fields.
@@ -20,8 +19,7 @@ type History struct {
 	Now []Field
 }
 
-// NewHistory sorts revisions into a history. by and cause are the author and the cause of the last
-// change, from the object's annotations.
+// NewHistory sorts revisions into a history. by and cause are the object's annotations about the last change.
 func NewHistory(all []Revision, now []Field, by, cause string) History {
 	h := History{slices.Clone(all), now}
 	slices.SortFunc(h.Revisions, func(a, b Revision) int {
@@ -111,8 +109,7 @@ func (r Revision) lacks(f Field) bool {
 	return !slices.ContainsFunc(r.Fields, func(own Field) bool { return Same([]Field{f}, []Field{own}) })
 }
 
-// Find returns the newest revision that contains all given fields. The revision may have more fields. Find
-// returns false if there is no such revision, or if no fields are given.
+// Find returns the newest revision with all given fields, or false if there is none or if no fields are given.
 func (h History) Find(fields []Field) (Revision, bool) {
 	i := slices.IndexFunc(h.Revisions, func(r Revision) bool { return !slices.ContainsFunc(fields, r.lacks) })
 	if i < 0 || len(fields) == 0 {
@@ -121,10 +118,9 @@ func (h History) Find(fields []Field) (Revision, bool) {
 	return h.Revisions[i], true
 }
 
-// RolledOutBefore returns the number of the oldest revision before newer that still has pods. Such pods
-// mean that the rollout of newer never completed, because a completed rollout replaces all older pods.
-// If there are none, it is unknown whether the rollout completed, because the status describes only the
-// current revision. pods contains the labels of each pod that a rollout would replace.
+// RolledOutBefore returns the number of the oldest revision before newer that still has pods. Such pods mean that the
+// rollout of newer never completed. Without such pods, it is unknown whether the rollout completed, because the status
+// describes only the current revision. pods contains the labels of each pod that a rollout would replace.
 func (h History) RolledOutBefore(newer Revision, pods []map[string]string) (older int64, found bool) {
 	for _, r := range slices.Backward(h.Revisions) {
 		if r.Number < newer.Number && slices.ContainsFunc(pods, r.Made) {

@@ -34,8 +34,7 @@ const (
 
 // Revision is the current state or an earlier state of the fields that define the pods.
 type Revision struct {
-	// Number orders the revisions. If an object returns to an old revision, its controller gives that
-	// revision a new number.
+	// Number orders the revisions. An old revision to which an object returns gets a new number.
 	Number int64
 	// Name is the name of the ControllerRevision or ReplicaSet.
 	Name string
@@ -50,8 +49,7 @@ type Revision struct {
 	earlier []string
 	// first is when the revision was created and first numbered.
 	first time.Time
-	// numbered is when the controller that numbers a ReplicaSet last wrote to it. The ReplicaSet got its
-	// number at that time or earlier.
+	// numbered is when the controller last wrote to a ReplicaSet, which got its number at that time or earlier.
 	numbered time.Time
 }
 

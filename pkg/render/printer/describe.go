@@ -23,8 +23,7 @@ import (
 type Description struct {
 	Report status.Report
 	Object *unstructured.Unstructured
-	// Template is the pod template of an object with the strategy "pods". It is shown instead of the
-	// spec and the status.
+	// Template is the pod template for the strategy "pods". It is shown instead of the spec and the status.
 	Template *corev1.PodTemplateSpec
 }
 

@@ -32,8 +32,7 @@ type Progress struct {
 	// next is the earliest time for the next line.
 	next    time.Time
 	objects map[types.NamespacedName]waited
-	// changed is the object in the last call to See. news is the object with the newest state that has
-	// not been printed.
+	// changed is the object in the last call to See. news is the object with the newest unprinted state.
 	changed, news types.NamespacedName
 }
 

@@ -14,8 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Report writes the full report on one object: verdict, last log line, hint, notes, counts, problems,
-// pods, and conditions.
+// Report writes a report on one object: verdict, last log line, hint, notes, counts, problems, pods, and conditions.
 func Report(w io.Writer, r status.Report, now time.Time) error {
 	t := &text{w: w}
 	t.line("%s: %s: %s", objectName(r), r.Verdict, r.Reason)

@@ -16,8 +16,7 @@ type rollout struct {
 	// begun is when the change was made, or zero if no change was seen. ended is when the object became
 	// ready, or zero if it is not ready.
 	begun, ended time.Time
-	// seen is when the change was first seen. ready is the number of ready pods at that time, and now
-	// is the latest number.
+	// seen is when the change was first seen. ready is the number of ready pods then, and now is the latest number.
 	seen       time.Time
 	ready, now int32
 	generation int64 // of the object

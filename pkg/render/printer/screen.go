@@ -26,7 +26,6 @@ type Screen struct {
 	// Lost is when the connection to the server was lost, or zero if there is a connection.
 	Lost time.Time
 
-	// rollouts contains the observed rollouts by the UIDs of the objects.
 	rollouts map[types.UID]rollout
 }
 
@@ -191,7 +190,6 @@ func (f frame) object(r status.Report, d detail) []line {
 	return all
 }
 
-// paragraph wraps a text into indented lines.
 func (f frame) paragraph(color, text string, most int) []line {
 	var all []line
 	for _, part := range wrapped(text, f.width-2, most) {

@@ -9,8 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Table writes a row for each object. A watch calls Print repeatedly. The headers appear only once,
-// and the columns keep their widths.
+// Table writes a row for each object. If Print is called again, it writes no headers, and keeps the column widths.
 type Table struct {
 	// Namespaces adds the column NAMESPACE.
 	Namespaces bool

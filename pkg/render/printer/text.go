@@ -20,7 +20,6 @@ type text struct {
 	err error
 }
 
-// line writes an escaped line.
 func (t *text) line(format string, args ...any) {
 	if t.err == nil {
 		_, t.err = fmt.Fprintln(t.w, oneLine(fmt.Sprintf(format, args...)))

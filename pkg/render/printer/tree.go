@@ -78,8 +78,7 @@ func (t podTree) branches(of status.Node, depth int) []branch {
 	return append(all, t.podBranches(pods, depth)...)
 }
 
-// kindOfPod is the key of a group of pods with the same status. Groups are sorted by rank, from pods with
-// a fatal problem to ready pods.
+// kindOfPod identifies pods with the same status. Groups are sorted by rank, from fatal problems to ready pods.
 type kindOfPod struct {
 	rank   int
 	status string
@@ -162,8 +161,7 @@ func (t podTree) podCells(pod *problem.Pod, color string) []piece {
 	return []piece{{"", pod.Name}, {color, trimmed(pod.Status)}, {"", containers}, {yellow, restarts}, {dim, age(pod.Created, t.now)}, {dim, pod.Node}}
 }
 
-// podWidths returns the column widths for pods at a depth, and the remaining width for the reason.
-// Columns that do not fit have a width of zero.
+// podWidths returns the column widths, which are zero for columns that do not fit, and the width left for the reason.
 func (t podTree) podWidths(pods []*problem.Pod, depth int) (widths []int, left int) {
 	widths = make([]int, 6)
 	for _, pod := range pods {

@@ -18,9 +18,8 @@ import (
 
 const framePause = 250 * time.Millisecond
 
-// Screen shows objects on a terminal. It redraws them after each change, and at least once a second.
-// It uses the alternate screen and disables the echo, so that resizing and typing leave no traces. At
-// the end, it writes the last frame to the normal screen.
+// Screen shows objects on a terminal. It redraws after each change and every second. It uses the alternate screen
+// without echo, so that resizing and typing leave no traces. At the end, it writes the last frame to the normal screen.
 type Screen struct {
 	terminal *os.File
 	style    printer.Style
@@ -29,8 +28,7 @@ type Screen struct {
 	screen printer.Screen
 	// drawn is the key of the last frame; zero forces a redraw.
 	drawn frameKey
-	// stop is closed to end the drawing. stopped is closed when the drawing has ended. Both are nil
-	// until the drawing begins.
+	// stop is closed to end the drawing, and stopped when it has ended. Both are nil until the drawing begins.
 	stop, stopped chan struct{}
 	over          bool
 	ending        sync.Once

@@ -23,12 +23,10 @@ import (
 const (
 	// AnnotationPlan is the strategy. A CRD without this annotation declares nothing.
 	AnnotationPlan = declares + "plan"
-	// AnnotationReplicasPath is the path of the replica field. An administrator can also set it on
-	// the CRD of a kind without a plan and without /scale.
+	// AnnotationReplicasPath is the path of the replica field. It also works on CRDs without a plan and without /scale.
 	AnnotationReplicasPath = declares + "replicas-path"
 	annotationTemplatePath = declares + "template-path"
-	// annotationImagePath, annotationCommandPath, and annotationEnvPath are the paths of the image, command, and
-	// environment for the only container of kinds without a template. annotationImage is the default image.
+	// The next four are for the only container of kinds without a template. annotationImage is the default image.
 	annotationImagePath   = declares + "image-path"
 	annotationCommandPath = declares + "command-path"
 	annotationEnvPath     = declares + "env-path"
@@ -37,8 +35,7 @@ const (
 	AnnotationDeploymentNamePath = declares + "deployment-name-path"
 	// AnnotationNameLabel is the pod label with the object's name.
 	AnnotationNameLabel = declares + "name-label"
-	// annotationHistoryLimit is the maximum number of old revisions of an object that does not set
-	// .spec.revisionHistoryLimit.
+	// annotationHistoryLimit is the default of .spec.revisionHistoryLimit.
 	annotationHistoryLimit = declares + "revision-history-limit"
 	// The other annotations are paths of status fields.
 	annotationSelectorPath  = declares + "selector-path"
@@ -50,7 +47,6 @@ const (
 	annotationPodNamesPath  = declares + "pod-names-path"
 )
 
-// declares is the prefix of these annotations.
 const declares = apis.Prefix
 
 // DeclarationError reports an invalid declaration of a kind.
@@ -63,8 +59,7 @@ func (e *DeclarationError) Error() string {
 	return fmt.Sprintf("the annotations of the CRD %s are invalid: %s", e.CRD, strings.Join(e.Problems, "; "))
 }
 
-// Declared returns the kind that a CRD declares, or a DeclarationError. Without a plan annotation,
-// Reconciled returns false for the kind.
+// Declared returns the kind that a CRD declares, or a DeclarationError. Without a plan, the kind is not Reconciled.
 func Declared(crd *unstructured.Unstructured) (Kind, error) {
 	text := func(path ...string) string {
 		text, _, _ := unstructured.NestedString(crd.Object, path...)
@@ -186,9 +181,8 @@ func (d *declaration) readPods(m *Mapping) {
 	}
 }
 
-// readStatus returns the paths of the status fields. Each path is the declared path, the path in the
-// definition of /scale, or a common path in the schema, in this order of precedence. selector and count
-// are the paths from /scale, or nil.
+// readStatus returns the paths of the status fields: the declared path, the path from /scale (selector and count, which
+// can be nil), or a common path in the schema, in this order of precedence.
 func (d *declaration) readStatus(usual StatusPaths, selector, count []string) StatusPaths {
 	var at StatusPaths
 	for _, word := range d.annotations {
@@ -230,8 +224,7 @@ func overlapsAny(path []string, others [][]string) bool {
 	})
 }
 
-// emptyValues returns an empty value for each required status field without a path. Without these values,
-// the server would reject the status.
+// emptyValues returns an empty value for each status field that the schema requires and that has no path.
 func (d *declaration) emptyValues(at StatusPaths) map[string]any {
 	empty := map[string]any{}
 	status := fieldpath.Object(d.schema, "properties", "status")

@@ -9,8 +9,7 @@ type Mapping struct {
 	// TemplatePath is the path of the pod template, and Template is the default template.
 	TemplatePath []string
 	Template     *corev1.PodTemplateSpec
-	// ImagePath, CommandPath, and EnvPath are the paths of the image, command, and environment for the
-	// only container of kinds without a template.
+	// ImagePath, CommandPath, and EnvPath are for the only container of kinds without a template.
 	ImagePath, CommandPath, EnvPath []string
 	// Image is the default image.
 	Image string
@@ -18,14 +17,12 @@ type Mapping struct {
 	DeploymentNamePath []string
 	// NameLabel is the pod label with the name of the object.
 	NameLabel string
-	// HistoryLimit is the maximum number of old revisions of an object that sets no limit. nil means the
-	// default of the built-in kinds.
+	// HistoryLimit is the default of .spec.revisionHistoryLimit. nil means the default of the built-in kinds.
 	HistoryLimit *int32
 	Status       StatusPaths
 }
 
-// StatusPaths contains the paths of the status fields, from the root of the object. A field with an
-// empty path is not written.
+// StatusPaths contains the paths of the status fields from the root. A field with an empty path is not written.
 type StatusPaths struct {
 	// Selector is the path of the label selector of the pods, as a string.
 	Selector []string

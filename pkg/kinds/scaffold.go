@@ -32,8 +32,7 @@ type Scaffold struct {
 //go:embed scaffold.yaml
 var manifest string
 
-// CRD returns a complete CRD for a kind that "run-controller" reconciles. It returns an error if
-// the scaffold is invalid.
+// CRD returns a complete CRD for a kind that "run-controller" reconciles, or an error if the scaffold is invalid.
 func (s Scaffold) CRD() (*unstructured.Unstructured, error) {
 	resource, err := s.resource()
 	if err != nil {
@@ -68,8 +67,7 @@ func (s Scaffold) CRD() (*unstructured.Unstructured, error) {
 	return crd, nil
 }
 
-// addCount adds the replica field to the schema of a spec. Each enclosing object gets a default,
-// because otherwise the default of the count would not apply.
+// addCount adds the replica field to a spec. The default of the count applies only if enclosing objects have defaults.
 func addCount(spec map[string]any, names []string) {
 	last := len(names) - 1
 	for _, name := range names[:last] {

@@ -23,8 +23,7 @@ func shipped(group, version, kind string, replicas []string, m Mapping) Kind {
 	return Kind{Resource: resource, Kind: kind, Singular: singular, ReplicasPath: replicas, Mapping: m}
 }
 
-// ImoocPod returns the kind ImoocPod, which runs a number of pods. On the command line, a NAME
-// without a type refers to an ImoocPod.
+// ImoocPod returns the kind ImoocPod, which runs a number of pods. A NAME without a type refers to an ImoocPod.
 func ImoocPod() Kind {
 	return shipped(apis.GroupImoocPod, "v1alpha1", "ImoocPod", []string{"spec", "replicas"}, Mapping{
 		Strategy:     StrategyPods,

@@ -18,8 +18,7 @@ import (
 // ContainerName is the name of the only container of kinds without a pod template.
 const ContainerName = "app"
 
-// Template returns the pod template of an object. For a kind without a template, it creates a
-// template with a single container.
+// Template returns the pod template of an object. A kind without a template gets one with a single container.
 func Template(kind Kind, obj *unstructured.Unstructured) (*corev1.PodTemplateSpec, error) {
 	fields, err := TemplateFields(kind, obj)
 	if err != nil {
@@ -37,8 +36,7 @@ func DecodeTemplate(fields map[string]any) (*corev1.PodTemplateSpec, error) {
 	return template, nil
 }
 
-// TemplateFields is like Template, but returns only the fields that the object has. The caller is
-// allowed to modify the result.
+// TemplateFields is like Template, but returns only fields that the object has. Callers may modify the result.
 func TemplateFields(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
 	fields, found, err := storedTemplate(kind, obj)
 	switch {
@@ -124,8 +122,7 @@ func image(kind Kind, obj *unstructured.Unstructured) (string, error) {
 	return image, nil
 }
 
-// RestartedAt returns the time of the last "restart" of an object. It returns "" if there was none,
-// or if the kind has a template.
+// RestartedAt returns the time of the last "restart", or "" if there was none or if the kind has a template.
 func RestartedAt(kind Kind, obj *unstructured.Unstructured) string {
 	if len(kind.Mapping.TemplatePath) > 0 {
 		return "" // the time is in the template
@@ -133,9 +130,8 @@ func RestartedAt(kind Kind, obj *unstructured.Unstructured) string {
 	return obj.GetAnnotations()[apis.AnnotationRestartedAt]
 }
 
-// TemplateHash returns a hash of the fields that define the pods of an object, or "" if they are
-// invalid. The hash is a valid label value. It is computed from the stored fields, and not from Go types, so that
-// other versions of this program compute the same hash.
+// TemplateHash returns a hash of the fields that define the pods, or "" if they are invalid. The hash is a valid label
+// value. It is computed from stored fields, not Go types, so that other versions of this program compute the same hash.
 func TemplateHash(kind Kind, obj *unstructured.Unstructured) string {
 	stored, _, err := storedTemplate(kind, obj)
 	said := map[string]any{"template": stored}

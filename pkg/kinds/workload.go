@@ -33,8 +33,7 @@ func workloads() map[string]workload {
 	}
 }
 
-// TemplatePath returns the path of the pod template of a reconciled kind or a built-in workload. It returns
-// nil if the kind has no template, and for other kinds.
+// TemplatePath returns the path of the pod template of a reconciled kind or a built-in workload, or nil.
 func (k Kind) TemplatePath() []string {
 	if k.Reconciled() {
 		return k.Mapping.TemplatePath

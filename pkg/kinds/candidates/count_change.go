@@ -13,8 +13,7 @@ type CountChange struct {
 	percent bool
 }
 
-// ParseCountChange parses an amount to add, such as +2 or -1, or a percentage to add, such as 50%
-// or -50%. The lowest percentage is -100%.
+// ParseCountChange parses an amount to add, such as +2 or -1, or a percentage from -100%, such as 50% or -50%.
 func ParseCountChange(word string) (CountChange, error) {
 	parts := regexp.MustCompile(`^([+-]?[0-9]+)(%?)$`).FindStringSubmatch(word)
 	if parts == nil {

@@ -26,9 +26,8 @@ type Field struct {
 	depth, rank int
 }
 
-// Fields returns the integer fields under .spec that look like a replica count. Shallow fields come
-// before deep fields, and at the same depth, fields named "replicas" come first. It omits pod
-// templates and other objects whose numbers have another meaning. See Walk for the arguments.
+// Fields returns the integer fields under .spec that look like a replica count, sorted by depth and then by rank. It
+// omits pod templates and other objects whose numbers have another meaning. See Walk for the arguments.
 func Fields(schema, obj map[string]any) []Field {
 	var found []Field
 	Walk(schema, obj, func(n Node) bool {
@@ -90,7 +89,6 @@ func bound(schema map[string]any, key string, next int64) *int64 {
 	return &n
 }
 
-// firstSentence returns the first sentence of a description, on one line.
 func firstSentence(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n\n")
 	words := strings.Fields(text)

@@ -68,14 +68,12 @@ func GroupOf(path fieldpath.Path) string {
 	return words[len(words)-1]
 }
 
-// Multiplies reports whether a count with this name multiplies the other counts in its object.
-// Examples are the number of shards, and the number of hosts or pods per replica.
+// Multiplies reports whether a count with this name, such as shards or hosts, multiplies other counts in its object.
 func Multiplies(name string) bool {
 	return Unit(name) == "shard" || slices.ContainsFunc(Words(name), func(word string) bool { return word == "hosts" || word == "per" })
 }
 
-// Total returns the number of pods for the values of the fields. It returns nil if no field has a
-// valid value, or if the total exceeds MaxInt32.
+// Total returns the number of pods for the fields, or nil if no value is valid or if the total exceeds MaxInt32.
 func Total(fields []Field) *int32 {
 	pods, each := map[string]int64{}, map[string]int64{}
 	for _, f := range fields {

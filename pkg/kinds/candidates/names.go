@@ -6,9 +6,8 @@ import (
 	"unicode"
 )
 
-// looksLikeCount reports whether the name of an integer field suggests a replica count. Either the
-// whole name (replicas, clustersize) or its last words (numberOfInstances, workerReplicas) must
-// match. within is the name of the enclosing field.
+// looksLikeCount reports whether the name of an integer field suggests a replica count: the whole name (replicas,
+// clustersize), or its last words (numberOfInstances, workerReplicas). within is the name of the enclosing field.
 func looksLikeCount(name, within string) bool {
 	words := Words(name)
 	if len(words) == 0 || slices.ContainsFunc(words, bounds) {

@@ -1,5 +1,4 @@
-// Package candidates searches a kind's schema and an object for fields that may contain a replica count
-// or other data. The results are guesses.
+// Package candidates guesses which fields in a kind's schema and an object contain a replica count or other data.
 package candidates
 
 import (
@@ -27,8 +26,7 @@ type Node struct {
 	Value  any
 	Path   fieldpath.Path
 	Depth  int // the number of fields in the path below .spec
-	// Pattern means that the object has no such element. The path shows how to select an element,
-	// with Unknown as the key.
+	// Pattern means that the object has no such element. The path selects an element with Unknown as its key.
 	Pattern bool
 }
 
@@ -50,9 +48,8 @@ func (n Node) child(s fieldpath.Step, schema map[string]any, value any) Node {
 	return n
 }
 
-// Walk visits all nodes under .spec, shallow nodes first, so that the limits exclude deep nodes. If visit
-// returns true for a node, Walk visits its children. Paths select list elements by their keys. If a list
-// or a map is empty, Walk visits a pattern.
+// Walk visits all nodes under .spec, shallow nodes first, so that the limits exclude deep nodes. If visit returns true,
+// Walk visits the children. Paths select list elements by their keys. For an empty list or map, Walk visits a pattern.
 //
 // The schema is the OpenAPI v3 schema of a kind, from a CRD or from the server. Walk does not follow references. If the
 // schema of a node is nil or open, Walk visits the fields that obj has there. obj may be nil.
@@ -70,7 +67,6 @@ func Walk(schema, obj map[string]any, visit func(Node) bool) {
 	}
 }
 
-// children yields the fields or the elements of a node.
 func (n Node) children(yield func(Node) bool) {
 	if list, isList := n.Value.([]any); isList || n.Schema["items"] != nil {
 		n.elements(list, yield)

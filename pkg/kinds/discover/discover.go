@@ -17,9 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Kinds returns the kinds that can be patched and may have pods: kinds with /scale, custom kinds,
-// and DaemonSets. They are in their preferred versions, and sorted by group. If a group does not
-// respond, Kinds returns the other kinds and an error.
+// Kinds returns the kinds that can be patched and may have pods: kinds with /scale, custom kinds, and DaemonSets, in
+// their preferred versions and sorted by group. If a group does not respond, Kinds returns the others and an error.
 func (f *Finder) Kinds() ([]kinds.Kind, error) {
 	lists, err := f.Discovery.ServerPreferredResources()
 	if err != nil && len(lists) == 0 {

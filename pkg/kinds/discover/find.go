@@ -183,8 +183,7 @@ func (f *Finder) Undeclared(kind kinds.Kind, err error) error {
 	return fmt.Errorf("%w; %w: no permission to read its CRD, which may declare more", err, outcome.ErrForbidden)
 }
 
-// scalePath returns the field that /scale writes, or nil if it is unknown. For built-in kinds, it is
-// always .spec.replicas.
+// scalePath returns the field that /scale writes (.spec.replicas in built-in kinds), or nil if it is unknown.
 func scalePath(crd *unstructured.Unstructured, kind kinds.Kind) *fieldpath.Path {
 	word := ""
 	switch {

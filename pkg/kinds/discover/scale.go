@@ -23,8 +23,7 @@ func GetScale(ctx context.Context, client dynamic.ResourceInterface, name string
 	return toScale(obj.Object)
 }
 
-// SetScale sets the desired count through /scale in one request. If resourceVersion is set and does
-// not match, the server returns a conflict.
+// SetScale sets the count through /scale. If resourceVersion is set and does not match, the error is a conflict.
 func SetScale(ctx context.Context, client dynamic.ResourceInterface, name string, replicas int32, resourceVersion string, dryRun []string) (*autoscalingv1.Scale, error) {
 	change := map[string]any{"spec": map[string]any{"replicas": replicas}}
 	if resourceVersion != "" {

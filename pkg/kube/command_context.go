@@ -6,8 +6,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
-// CommandContext returns the flags of this command that choose a cluster or a user. It omits tokens
-// and passwords, which are secret.
+// CommandContext returns the flags of this command that choose a cluster or a user, except tokens and passwords.
 func (f *Factory) CommandContext() commandline.Context { return CommandContext(f.flags) }
 
 // ClusterContext returns only the flags that choose a cluster. Commands that grant permissions omit the user flags,

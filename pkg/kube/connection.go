@@ -15,13 +15,11 @@ import (
 // a million objects, three times the number of pods for which Kubernetes is designed.
 const maxPages = 1000
 
-// connection is the state of the server as a command observes it. It limits the time and memory
-// that a broken server can cost. After a response that times out or does not end, the API group
-// gets no more requests. If there was no earlier response, or if two groups in a row have timed
-// out, no group gets more requests.
+// connection is the state of the server as a command observes it. It limits the time and memory that a broken server
+// can cost. After a response that times out or does not end, the API group gets no more requests. If there was no
+// earlier response, or if two groups in a row have timed out, no group gets more requests.
 type connection struct {
-	// patient means that the command waits until the server responds again. All requests are sent,
-	// even to broken groups.
+	// patient means that the command waits for the server. All requests are sent, even to broken groups.
 	patient atomic.Bool
 	used    atomic.Bool  // the first request was sent
 	held    atomic.Int64 // the total size in bytes of the responses in memory
@@ -36,7 +34,6 @@ type connection struct {
 	busySince time.Time // when the current series of responses with Retry-After began, or zero
 }
 
-// noResponseError means that the server did not respond in time.
 type noResponseError struct{ timeout time.Duration }
 
 func (e *noResponseError) Error() string { return fmt.Sprintf("no response within %s", e.timeout) }
@@ -60,8 +57,7 @@ func (c *connection) refusal(group string) error {
 	return c.broken[group]
 }
 
-// noteFailure marks an API group, or all groups, as broken if a request timed out or its response was
-// too long. It ignores other errors.
+// noteFailure marks an API group, or all groups, as broken after a timeout or a response that is too long.
 func (c *connection) noteFailure(group string, err error) {
 	slow, isNet := errors.AsType[net.Error](err)
 	bad, isBad := errors.AsType[*BadResponseError](err)

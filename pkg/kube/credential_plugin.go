@@ -8,8 +8,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// pluginDelay is how long a command can go without a request before it prints that it is waiting for
-// the credential plugin.
+// pluginDelay is the time without a request after which a command prints that it waits for the credential plugin.
 const pluginDelay = 5 * time.Second
 
 // announcePlugin prints the name of the credential plugin in config if the plugin delays the first

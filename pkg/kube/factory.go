@@ -60,8 +60,7 @@ func New(version string, streams genericiooptions.IOStreams) *Factory {
 	return f
 }
 
-// Namespace returns the namespace from the flag or, without the flag, from the context. given means
-// that the flag is set. Several namespaces are an error.
+// Namespace returns the namespace from the flag, if given, or from the context. Several namespaces are an error.
 func (f *Factory) Namespace() (namespace string, given bool, err error) {
 	all, given, err := f.Namespaces()
 	if err == nil && len(all) > 1 {
@@ -125,16 +124,14 @@ func (f *Factory) Config() (*rest.Config, error) {
 	return config, nil
 }
 
-// WaitForServer lets the clients send requests even after other requests have timed out, so that the
-// command can wait until the server responds again.
+// WaitForServer lets the clients send requests after timeouts, so that the command can wait for the server.
 func (f *Factory) WaitForServer() { f.connection.patient.Store(true) }
 
 // AddFlags adds kubectl's global flags.
 func (f *Factory) AddFlags(flags *pflag.FlagSet) {
 	f.flags = flags
 	f.Flags.AddFlags(flags)
-	// Change only the default in the help. If the value is not "0", clientcmd does not fall back to
-	// the in-cluster configuration.
+	// Change only the help. If the value is not "0", clientcmd does not fall back to the in-cluster configuration.
 	flags.Lookup("request-timeout").DefValue = defaultRequestTimeout.String()
 }
 

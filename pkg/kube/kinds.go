@@ -17,8 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// KindNamed returns the kind with this name, as in kubectl: plural, singular, short name,
-// plural.group, or plural.version.group.
+// KindNamed returns the kind with this plural, singular, short name, plural.group, or plural.version.group.
 func (c *Clients) KindNamed(ctx context.Context, word string) (kinds.Kind, error) {
 	full, short := schema.ParseResourceArg(word)
 	var gvk schema.GroupVersionKind

@@ -12,8 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// NotServed reports whether an error means that the server lacks the resource type. It returns false
-// if only the object is missing.
+// NotServed reports whether an error means that the server lacks the resource type, and not only the object.
 func NotServed(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
@@ -26,8 +25,7 @@ func NotServed(err error) bool {
 // NotFound reports whether an error means that the server has the type but not the object.
 func NotFound(err error) bool { return apierrors.IsNotFound(err) && !NotServed(err) }
 
-// Explain converts a server error to a NotServedError with the name of the missing CRD if the server
-// does not serve the kind. It returns other errors unchanged.
+// Explain converts an error to a NotServedError if the server does not serve the kind. Other errors are unchanged.
 func Explain(kind kinds.Kind, err error) error {
 	if NotServed(err) {
 		return &outcome.NotServedError{CRD: kind.CRD(), Shipped: kind.Shipped(), Err: err}
@@ -53,8 +51,7 @@ func ExplainType(err error) error {
 	return missingType(details.Kind+"."+details.Group, err)
 }
 
-// missingType returns the error for a type that the server lacks. If the type ships with this program,
-// the error is a NotServedError that wraps err.
+// missingType returns err for a type that the server lacks, as a NotServedError if the type ships with this program.
 func missingType(word string, err error) error {
 	for _, kind := range kinds.Shipped() {
 		if slices.Contains(TypeNames(kind), word) {

@@ -20,8 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// defaultRequestTimeout is the timeout of requests if --request-timeout is not set. client-go uses
-// the same timeout for discovery.
+// defaultRequestTimeout is the default of --request-timeout. client-go uses the same timeout for discovery.
 const defaultRequestTimeout = 32 * time.Second
 
 // maxResponseBytes limits the total size of the responses in memory. A page of 500 objects, or the
@@ -194,16 +193,14 @@ func isLog(path string) bool {
 	return is && strings.Contains(rest, "/api/v1/namespaces/") && strings.Contains(rest, "/pods/")
 }
 
-// groupOf returns the API group of a path. Paths without a group, such as /apis, /openapi/v3, and
-// /version, belong to the core group.
+// groupOf returns the API group of a path. Paths without a group, such as /apis and /version, belong to "core".
 func groupOf(path string) string {
 	_, rest, _ := strings.Cut(path, "/apis/")
 	group, _, _ := strings.Cut(rest, "/")
 	return cmp.Or(group, "core")
 }
 
-// checkRedirect rejects redirects to another server, which would receive the credentials, and
-// redirects that turn a write into a read.
+// checkRedirect rejects redirects that would send the credentials to another server, or turn a write into a read.
 func checkRedirect(req *http.Request) error {
 	if req.Response == nil || req.Response.Request == nil {
 		return nil

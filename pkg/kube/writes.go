@@ -21,9 +21,8 @@ const interruptGrace = 500 * time.Millisecond
 // unanswered is the context key of the number of writes that have no response yet.
 type unanswered struct{}
 
-// Interruptible calls run, and returns soon after ctx ends, even during discovery or in a credential
-// plugin, which ignore the context. If a write has started, Interruptible first waits for the
-// response, so that run can report the result.
+// Interruptible calls run, and returns soon after ctx ends, even during discovery or in a credential plugin, which
+// ignore the context. If a write has started, it first waits for the response, so that run can report the result.
 func Interruptible(ctx context.Context, out io.Writer, run func(context.Context) error) error {
 	var writes atomic.Int64
 	ended := make(chan error, 1)
@@ -50,8 +49,7 @@ func Interruptible(ctx context.Context, out io.Writer, run func(context.Context)
 	}
 }
 
-// write is like exchange, but its error wraps outcome.ErrUnknown if the server might have executed
-// the write. It treats the status 504 as an error.
+// write is like exchange, but its error wraps outcome.ErrUnknown if the write might have been executed, as after a 504.
 func (t *boundedTransport) write(req *http.Request, group string) (*http.Response, error) {
 	if writes, is := req.Context().Value(unanswered{}).(*atomic.Int64); is {
 		if err := context.Cause(req.Context()); err != nil {
@@ -78,8 +76,7 @@ func (t *boundedTransport) write(req *http.Request, group string) (*http.Respons
 	return nil, err
 }
 
-// changes reports whether a request is a write. Dry runs are not writes, and neither are queries that
-// are sent as objects, such as a SelfSubjectAccessReview.
+// changes reports whether a request is a write, unlike dry runs and queries such as a SelfSubjectAccessReview.
 func changes(req *http.Request) bool {
 	switch {
 	case req.Method == http.MethodGet || req.Method == http.MethodHead || req.URL.Query().Has("dryRun"):

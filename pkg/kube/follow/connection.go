@@ -14,8 +14,7 @@ import (
 // normal, because a server ends each watch after some time, and the next watch begins immediately.
 const lossTold = 2 * time.Second
 
-// Connection tracks whether the server can be reached. Several watches can share it. Methods of a
-// nil Connection do nothing.
+// Connection tracks whether the server can be reached. Watches can share it. Methods of a nil Connection do nothing.
 type Connection struct {
 	// Changed is called with the time when the connection was lost, or with zero when it is back.
 	Changed func(lost time.Time)
@@ -25,8 +24,7 @@ type Connection struct {
 	reported bool
 }
 
-// note records the result of a request. An error status from the server means a lost connection only
-// if it is transient.
+// note records the result of a request. An error from the server is a lost connection only if it is transient.
 func (c *Connection) note(err error) {
 	switch {
 	case Transient(err):
@@ -36,8 +34,7 @@ func (c *Connection) note(err error) {
 	}
 }
 
-// watched records the result of a watch request. If the connection was closed or timed out, client-go
-// returns an empty watch and no error.
+// watched records the result of a watch request. For a lost connection, client-go returns an empty watch and no error.
 func (c *Connection) watched(w watch.Interface) {
 	if reflect.TypeOf(w) == reflect.TypeOf(watch.NewEmptyWatch()) {
 		c.lose()

@@ -22,8 +22,7 @@ type Object interface {
 	metav1.Object
 }
 
-// Reference is the object to which a value refers: its controller or, for an event, the involved object. It is
-// empty if there is none.
+// Reference is the object to which a value refers, if any: its controller or, for an event, the involved object.
 type Reference struct {
 	UID  types.UID
 	Kind schema.GroupVersionKind
@@ -45,7 +44,6 @@ type Feed[T Object, V any] struct {
 	polled      bool // the user can list the objects but not watch them
 }
 
-// entry is a value, and the object to which it refers.
 type entry[V any] struct {
 	value V
 	about Reference
@@ -53,8 +51,7 @@ type entry[V any] struct {
 
 // Index groups the values of a feed by the objects to which they refer.
 type Index[V any] struct {
-	// Of maps the UID of an object to the values that refer to it, in any order. Values that do not refer
-	// to an object have an empty UID.
+	// Of maps the UID of an object, or "" for none, to the values that refer to it, in any order.
 	Of map[types.UID][]V
 	// Kinds contains the kinds of the objects to which values refer.
 	Kinds sets.Set[schema.GroupVersionKind]

@@ -160,7 +160,6 @@ func list[T runtime.Object](ctx context.Context, from Source, selected metav1.Li
 
 func expired(err error) bool { return apierrors.IsGone(err) || apierrors.IsResourceExpired(err) }
 
-// followChanges calls changed for each change since a resourceVersion.
 func followChanges[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, resourceVersion string, connection *Connection,
 	changed func(obj T, gone bool) (done bool, err error)) error {
 	// Discard the logs of the watcher, because the caller reports its errors.

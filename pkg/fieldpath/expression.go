@@ -48,7 +48,6 @@ func (e Expression) String() string { return e.text }
 // MarshalText returns the expression in its original form.
 func (e Expression) MarshalText() ([]byte, error) { return []byte(e.text), nil }
 
-// find returns the results of the expression in an object.
 func (e Expression) find(obj map[string]any) ([]reflect.Value, error) {
 	path, err := ParseJSONPath(e.Path) // a JSONPath has state, so each call parses a new one
 	if err != nil {
@@ -61,8 +60,7 @@ func (e Expression) find(obj map[string]any) ([]reflect.Value, error) {
 	return slices.Concat(results...), nil
 }
 
-// Holds reports whether the only result of the expression in obj is the expected value or, if none is
-// expected, any value.
+// Holds reports whether the expression has one result in obj: the expected value or, if none is expected, any value.
 func (e Expression) Holds(obj map[string]any) (bool, error) {
 	results, err := e.find(obj)
 	switch {

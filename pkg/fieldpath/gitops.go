@@ -21,8 +21,7 @@ type GitOps struct {
 
 	// managers lists patterns of the tool's field managers.
 	managers []string
-	// object returns Object, or "" if the tool does not mark obj. recorded means that the tool is a
-	// field manager of obj.
+	// object returns Object, or "" if the tool does not mark obj. recorded means that the tool is a field manager.
 	object func(obj *unstructured.Unstructured, recorded bool) string
 }
 

@@ -11,9 +11,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Manager returns the field manager that last set the field, and the time. It returns "" if managedFields
-// does not record the field. Entries with the field itself take precedence over entries with only an
-// enclosing object, because other managers may set fields in that object.
+// Manager returns the field manager that last set the field, and the time, or "" if managedFields lacks the field.
+// Entries with the field itself outrank entries with only an enclosing object, in which other managers may set fields.
 func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.Time) {
 	closest := 0
 	spots, _, err := p.locate(obj.Object)
@@ -33,8 +32,7 @@ func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.T
 	return manager, at
 }
 
-// ManagedBy reports whether an entry of managedFields contains the field at the path in obj, or an
-// entire enclosing list or object.
+// ManagedBy reports whether an entry of managedFields contains the field in obj, or an entire enclosing list or object.
 func (p Path) ManagedBy(entry metav1.ManagedFieldsEntry, obj map[string]any) bool {
 	spots, _, err := p.locate(obj)
 	return err == nil && p.managedAt(entry, spots) > 0
@@ -52,8 +50,7 @@ func (p Path) managedAt(entry metav1.ManagedFieldsEntry, spots []spot) int {
 	return depth
 }
 
-// Recorded returns the fields in an entry of managedFields, without their enclosing objects and lists.
-// The set is empty if the entry is invalid.
+// Recorded returns the innermost fields in an entry of managedFields, or an empty set if the entry is invalid.
 func Recorded(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	var set fieldpath.Set
 	if set.FromJSON(entry.FieldsV1.GetRawReader()) != nil {
@@ -76,7 +73,6 @@ func agrees(recorded fieldpath.Path, spots []spot) bool {
 	return true
 }
 
-// hasKeys reports whether an element of a list has all of the keys with their values.
 func hasKeys(element any, keys value.FieldList) bool {
 	fields, _ := element.(map[string]any)
 	return !slices.ContainsFunc(keys, func(key value.Field) bool {

@@ -88,7 +88,6 @@ func (r *reader) take(prefix string) bool {
 
 func (r *reader) spaces() { r.rest = strings.TrimLeft(r.rest, " \t") }
 
-// unexpected returns an error about a missing part of the path. want describes the part.
 func (r *reader) unexpected(want string) error {
 	switch {
 	case r.rest == "":
@@ -172,8 +171,7 @@ func (r *reader) while(ok func(rune) bool) string {
 	return taken
 }
 
-// name parses an unquoted name, like kubectl's JSONPath. The name ends at the first special character
-// without a backslash.
+// name parses an unquoted name, like kubectl's JSONPath, up to the first special character without a backslash.
 func (r *reader) name() (string, error) {
 	var b strings.Builder
 	for {

@@ -35,8 +35,7 @@ func Annotate(key, value string) Edit {
 // patch might be wrong. Therefore, the patch also sets the resourceVersion of obj, so that the server returns a
 // conflict. For a failed test operation, the server would return another error.
 //
-// The patch adds absent fields and their enclosing objects, but no list elements. Patch returns an error
-// if obj has no resourceVersion.
+// The patch adds absent fields and their enclosing objects, but no list elements. obj must have a resourceVersion.
 func Patch(obj map[string]any, edits ...Edit) ([]byte, error) {
 	version, _ := Object(obj, "metadata")["resourceVersion"].(string)
 	if version == "" {

@@ -57,8 +57,7 @@ func Fields(names ...string) Path {
 // Annotation returns the path of an annotation.
 func Annotation(key string) Path { return Fields("metadata", "annotations", key) }
 
-// String formats the path for ParsePath. It puts special names in double quotes, so that the path can
-// be single-quoted in a shell.
+// String formats the path for ParsePath, with special names in double quotes, so that users can single-quote the path.
 func (p Path) String() string {
 	var b strings.Builder
 	for _, s := range p.Steps {
@@ -104,9 +103,8 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// locate follows the path into an object, up to the first step that matches nothing. It returns a spot for each matched
-// step, and the last value. It returns an error if a step matches several spots, or if a value has the wrong type for
-// its step.
+// locate follows the path into an object, up to the first step without a match. It returns a spot for each matched
+// step, and the last value, or an error if a step matches several spots or a value has the wrong type for its step.
 func (p Path) locate(obj map[string]any) (at []spot, value any, err error) {
 	value = obj
 	for i, s := range p.Steps {
@@ -127,8 +125,7 @@ func (p Path) locate(obj map[string]any) (at []spot, value any, err error) {
 	return at, value, nil
 }
 
-// find returns the spots that the step matches in a value, or an error if the value has the wrong type for
-// the step. at is the path of the value.
+// find returns the spots that the step matches in the value at a path. A value of the wrong type is an error.
 func (s Step) find(value any, at Path) (found []spot, err error) {
 	fields, isObject := value.(map[string]any)
 	list, isList := value.([]any)
@@ -151,7 +148,6 @@ func (s Step) find(value any, at Path) (found []spot, err error) {
 	return found, nil
 }
 
-// selects reports whether a list element matches all comparisons of the step.
 func (s Step) selects(e any) bool {
 	for _, c := range s.Where {
 		value := e
@@ -188,8 +184,7 @@ func (p Path) Value(obj map[string]any) (any, error) {
 	return value, nil
 }
 
-// Get returns the integer at the path. If the value is absent or null, found is false. Get returns an
-// error if the value is not an integer, or if Value does.
+// Get returns the integer at the path. If the value is absent or null, found is false. Any other value is an error.
 func (p Path) Get(obj map[string]any) (n int64, found bool, err error) {
 	value, err := p.Value(obj)
 	if err != nil || value == nil {
@@ -202,8 +197,7 @@ func (p Path) Get(obj map[string]any) (n int64, found bool, err error) {
 	return n, true, nil
 }
 
-// Integer returns the integer in a value of an unstructured object. It reports whether the value is
-// an int64, or a float64 that an int64 can represent.
+// Integer converts an unstructured value: an int64, or a float64 that an int64 can represent. It rejects other values.
 func Integer(value any) (int64, bool) {
 	switch n := value.(type) {
 	case int64:

@@ -27,8 +27,7 @@ func Resolve(root, schema map[string]any) map[string]any {
 	return Object(root, partsKey, strings.TrimPrefix(ref, "#/components/schemas/"))
 }
 
-// SchemaOf returns the schema of a kind from an OpenAPI v3 document. It adds all schemas in the document
-// under partsKey.
+// SchemaOf returns the schema of a kind in an OpenAPI v3 document, with all schemas of the document under partsKey.
 func SchemaOf(document []byte, kind schema.GroupVersionKind) (map[string]any, error) {
 	var doc struct {
 		Components struct {

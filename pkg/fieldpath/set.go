@@ -9,8 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Set sets the value at the path in an object. It creates missing objects. It also appends a missing list
-// element, with the keys in the path.
+// Set sets the value at the path. It creates missing objects, and list elements with the keys in the path.
 func (p Path) Set(obj map[string]any, value any) error {
 	_, err := set(obj, p.Steps, value)
 	if err != nil {
@@ -49,8 +48,7 @@ func set(container any, steps []Step, value any) (any, error) {
 	return list, err
 }
 
-// place returns the index of the element that a step selects, and the list. If the element is missing,
-// place appends it to the list.
+// place returns the index of the element that a step selects, and the list, to which it appends a missing element.
 func (s Step) place(list []any) (int, []any, error) {
 	if s.Kind == Element {
 		switch {
@@ -108,8 +106,7 @@ func (p Path) Typed(schema map[string]any, word string) (any, error) {
 	return word, nil
 }
 
-// In follows the path into a schema, up to the first step that the schema lacks. It returns the reached
-// schema and the number of steps taken.
+// In follows the path into a schema as far as possible, and returns the reached schema and the number of steps taken.
 func (p Path) In(schema map[string]any) (at map[string]any, taken int) {
 	at = Resolve(schema, schema)
 	for i, s := range p.Steps {

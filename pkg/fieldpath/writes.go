@@ -12,8 +12,7 @@ type Write struct {
 	Time      metav1.Time `json:"time,omitzero"`
 }
 
-// LastWrites returns the last write to the spec and the last write to the status. It ignores entries without
-// a time. A result is nil if the remaining entries record no such write.
+// LastWrites returns the last write to the spec and the last to the status, or nil if no write with a time is recorded.
 func LastWrites(managers []metav1.ManagedFieldsEntry) (spec, status *Write) {
 	for _, m := range managers {
 		if m.Time == nil {

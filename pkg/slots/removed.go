@@ -15,13 +15,11 @@ const (
 	MaxRemovedText = MaxRemoved * len("2147483647,")
 )
 
-// Removed lists the removed slots of an object, sorted and without duplicates. The pods of the object are
-// in the lowest slots that are not removed. For example, if slot 1 is removed, three pods are in the slots
-// 0, 2, and 3.
+// Removed lists the removed slots of an object, sorted and without duplicates. The pods of the object are in the lowest
+// slots that are not removed. For example, if slot 1 is removed, three pods are in the slots 0, 2, and 3.
 type Removed []Slot
 
-// ParseRemoved parses the annotation imoocpod.dev/removed-slots, such as "1,4": numbers from 0 to
-// 2147483647, in any order.
+// ParseRemoved parses imoocpod.dev/removed-slots, such as "1,4": numbers from 0 to 2147483647, in any order.
 func ParseRemoved(text string) (Removed, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil

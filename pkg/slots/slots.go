@@ -1,6 +1,5 @@
-// Package slots assigns the pods of an object to slots. If the object has a replica count, its slots are
-// the lowest numbers that are not removed. If the object has one pod per node, there is a slot for each
-// node. Each slot has one pod name.
+// Package slots assigns the pods of an object to slots. With a replica count, the slots are the lowest numbers that are
+// not removed. With one pod per node, there is a slot for each node. Each slot has one pod name.
 package slots
 
 import (
@@ -22,11 +21,9 @@ type Slot int64
 // None means that a pod's name does not belong to a slot.
 const None Slot = -1
 
-// firstOfNodes is the lowest slot for a node.
 const firstOfNodes Slot = 1 << 62
 
-// OfNode returns the slot of a node's pod. The slot depends only on the node's name, so that a recreated
-// node gets the same slot.
+// OfNode returns the slot for a node's pod. A recreated node gets the same slot, because its name is the same.
 func OfNode(node string) Slot {
 	h := fnv.New64a()
 	h.Write([]byte(node)) // a hash never returns an error
@@ -47,10 +44,9 @@ func (s Slot) String() string {
 // maxName is the maximum length of a pod's name. The name is also the host name, which is a DNS label.
 const maxName = 63
 
-// PodName returns the only valid name for the pod of a slot. If a create is repeated after a crash, a lost
-// response, or a stale read, or by a second controller, it gets AlreadyExists and makes no second pod. A
-// recreated owner has another UID, so its pods have other names. The name of a pod that replaces a stuck
-// pod also depends on the UID of the stuck pod.
+// PodName returns the only valid name for the pod of a slot. A create that is repeated after a crash, a lost response,
+// or a stale read, or by a second controller, gets AlreadyExists and makes no second pod. A recreated owner has another
+// UID and other pod names. The name of a pod that replaces a stuck pod also depends on the UID of the stuck pod.
 func PodName(owner string, uid, replaces types.UID, slot Slot) string {
 	longest := 10 // digits of a number
 	if slot.IsNode() {

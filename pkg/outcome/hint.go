@@ -5,16 +5,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// hintedError is an error with a hint about the next step. The hint is not part of the message. main prints
-// the hint on a separate line.
+// hintedError is an error with a hint about the next step. The hint is not part of the message (see HintLines).
 type hintedError struct {
 	error
 	// hint returns the hint. A command in it has the flags for the same cluster.
 	hint func(commandline.Context) string
 }
 
-// WithHint adds a hint, such as "to continue", and its command to an error. If the text is empty, the hint is
-// the command.
+// WithHint adds a hint, such as "to continue", and its command to an error. Without a text, the hint is the command.
 func WithHint(err error, text string, cmd commandline.Command) error {
 	if text != "" {
 		text += ": "
@@ -39,8 +37,7 @@ type unhintedError struct{ error }
 
 func (e *unhintedError) Unwrap() error { return e.error }
 
-// HintLines formats the hints in an error and its wrapped errors, in the order in which they were added, each
-// after a line break.
+// HintLines formats the hints in an error and its wrapped errors, oldest first, each after a line break.
 func HintLines(err error, c commandline.Context) string {
 	lines := ""
 	switch wrapper := err.(type) { //nolint:errorlint // this function unwraps errors itself

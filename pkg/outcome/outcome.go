@@ -1,5 +1,4 @@
-// Package outcome contains the errors that determine the exit code, and their hints. Only main converts them
-// to messages and exit codes.
+// Package outcome contains the errors that determine the exit code, and their hints. Only main prints the errors.
 package outcome
 
 import (

@@ -39,15 +39,13 @@ func Cell(s string) string { return visible(s, maxCell, false) }
 // A zero-width joiner between two emoji is not escaped, because it combines them. Elsewhere, even in
 // Persian and Indic scripts, it is escaped, because it can hide text.
 //
-// Text without such characters is returned unchanged, without an allocation. Escaping an escaped text does
-// not change it.
+// Text without such characters is returned unchanged, without an allocation. Escaping is idempotent.
 func Line(s string) string { return visible(s, maxLine, false) }
 
 // Text escapes multi-line text. It is like Line, but keeps newlines and tabs.
 func Text(s string) string { return visible(s, maxText, true) }
 
-// Writer returns a writer that escapes like Text and writes to w. Each write must end at a character
-// boundary. The writes of package fmt do.
+// Writer returns a writer that escapes like Text. Each write must end at a character boundary, as in package fmt.
 func Writer(w io.Writer) io.Writer { return writer{w} }
 
 // PrintLine formats a line, escapes it, and writes it.
@@ -99,7 +97,6 @@ func visible(s string, most int, lines bool) string {
 	return b.String()
 }
 
-// clean reports whether s contains nothing to escape.
 func clean(s string, lines bool) bool {
 	for i, r := range s {
 		if !stays(s, i, r, lines) {
@@ -130,8 +127,7 @@ func stays(s string, i int, r rune, lines bool) bool {
 
 const joiner = '\u200d'
 
-// isEmoji reports whether a rune can be at the start or the end of an emoji: a symbol, a skin tone,
-// or the selector of the colored form.
+// isEmoji reports whether a rune can start or end an emoji: a symbol, a skin tone, or the selector of the colored form.
 func isEmoji(r rune) bool {
 	return unicode.Is(unicode.So, r) && r != utf8.RuneError || r >= 0x1f3fb && r <= 0x1f3ff || r == 0xfe0f
 }

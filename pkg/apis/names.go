@@ -1,5 +1,4 @@
-// Package apis contains the labels, annotations, and conditions that all API types of this program
-// share.
+// Package apis contains the labels, annotations, and conditions that all API types of this program share.
 package apis
 
 import (
@@ -34,22 +33,19 @@ const (
 // rollout restart", or on the object if there is no pod template.
 const AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 
-// AnnotationChangeCause is the reason for the last change of an object's pod template, as in "kubectl
-// rollout history". AnnotationChangedBy is the user who made that change. Commands that change a pod
-// template set both annotations. Revisions have them, too.
+// AnnotationChangeCause is the reason for the last change of a pod template, as in "kubectl rollout history".
+// AnnotationChangedBy is the user who made the change. Changed objects and their revisions have both annotations.
 const (
 	AnnotationChangeCause = "kubernetes.io/change-cause"
 	AnnotationChangedBy   = Prefix + "changed-by"
 )
 
-// The annotations of a pause. "pause" sets them, "resume" removes them, and ReadPause interprets
-// them.
+// The annotations of a pause. "pause" sets them, "resume" removes them, and ReadPause interprets them.
 const (
 	// AnnotationPausedUntil is the end of the pause in RFC 3339 format, or PausedForever.
 	AnnotationPausedUntil = Prefix + "paused-until"
-	// AnnotationPausedBy is the user who paused the object, and AnnotationPausedReason is the reason. If
-	// another controller reconciles the object, "pause" sets both in addition to the field that pauses the
-	// object.
+	// AnnotationPausedBy is the user who paused the object, and AnnotationPausedReason is the reason. If another
+	// controller reconciles the object, "pause" sets both in addition to the field that pauses the object.
 	AnnotationPausedBy     = Prefix + "paused-by"
 	AnnotationPausedReason = Prefix + "paused-reason"
 	// PausedForever is the end of a pause that lasts until a user resumes the object.
@@ -63,8 +59,7 @@ const AnnotationRemovedSlots = Prefix + "removed-slots"
 // AnnotationParked is a ParkedCount in JSON. Only parked objects have this annotation.
 const AnnotationParked = Prefix + "parked"
 
-// AnnotationFailedRevision is the number of the last revision that a command reverted because its
-// pods did not become ready.
+// AnnotationFailedRevision is the number of the last revision that was reverted because its pods did not become ready.
 const AnnotationFailedRevision = Prefix + "failed-revision"
 
 // AnnotationLastScale describes the last change of the count by "scale", in JSON. "scale --undo" reads it.
@@ -86,18 +81,15 @@ const (
 	ConditionPaused = "Paused"
 )
 
-// LabelController marks the lease of a running controller, so that other commands can find the lease. Its
-// value is RunController.
+// LabelController marks the lease of a controller, so that other commands find the lease. Its value is RunController.
 const (
 	LabelController = "imoocpod.dev/controller"
 	RunController   = "run-controller"
 )
 
-// The annotations of a controller's lease. They describe the holder of the lease and the objects that the
-// controller reconciles.
+// The annotations of a controller's lease describe the holder and the objects that the controller reconciles.
 const (
-	// AnnotationUser is the name of the user on the host, AnnotationHost is the name of the host, and
-	// AnnotationPID is the ID of the process on the host.
+	// AnnotationUser and AnnotationHost are the names of the user and the host. AnnotationPID is the ID of the process.
 	AnnotationUser = "imoocpod.dev/user"
 	AnnotationHost = "imoocpod.dev/host"
 	AnnotationPID  = "imoocpod.dev/pid"
@@ -106,10 +98,9 @@ const (
 	AnnotationMachine = "imoocpod.dev/machine"
 	// AnnotationVersion is the version of the program.
 	AnnotationVersion = "imoocpod.dev/version"
-	// AnnotationNamespace is the namespace that the controller reconciles, or "" for all namespaces.
-	// AnnotationKinds lists the kinds as plural.group, separated by commas. An empty list means all shipped
-	// kinds, and "*" also includes the kinds that CRDs declare. AnnotationSelector is the selector of the
-	// objects, or "" for all objects.
+	// AnnotationNamespace is the namespace that the controller reconciles, or "" for all. AnnotationKinds lists the
+	// kinds as plural.group, separated by commas. An empty list means all shipped kinds, and "*" also includes the
+	// kinds that CRDs declare. AnnotationSelector is the selector of the objects, or "" for all.
 	AnnotationNamespace = "imoocpod.dev/namespace"
 	AnnotationKinds     = "imoocpod.dev/kinds"
 	AnnotationSelector  = "imoocpod.dev/selector"
@@ -119,8 +110,7 @@ const (
 // exists in every cluster, and only users with the permissions of such a controller can write leases in it.
 const LeaseNamespaceForAll = metav1.NamespaceSystem
 
-// MaxNameLength is the maximum length of an object's name, which is also a label value of its pods. A rule
-// in each CRD enforces this limit.
+// MaxNameLength limits the name of an object, which is a label value of its pods. Each CRD enforces this limit.
 const MaxNameLength = 63
 
 // NameProblem returns the problem with the name of an object, or "" if the name is valid.
@@ -136,8 +126,7 @@ func NameProblem(name string) string {
 	return ""
 }
 
-// CheckLength rejects a name that is too long for a new object of a shipped kind. Existing objects may have
-// longer names if an older CRD allowed them.
+// CheckLength rejects names that are too long for new objects of shipped kinds. Older CRDs allowed longer names.
 func CheckLength(name string) error {
 	if len(name) > MaxNameLength {
 		return fmt.Errorf("invalid name %q: it must be no longer than %d characters", name, MaxNameLength)

@@ -18,8 +18,7 @@ type Pause struct {
 	// By is the user who paused the object, and Reason is the reason. Both may be "".
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Invalid explains why the end cannot be parsed, or is "". An invalid end does not pause the object,
-	// because the pause would never end.
+	// Invalid explains why the end cannot be parsed, or is "". Such a pause has no effect, because it would never end.
 	Invalid string `json:"-"`
 }
 

@@ -29,8 +29,7 @@ type Settings struct {
 	Namespace string
 	// AllNamespaces means that the controller is for all namespaces, not only its own.
 	AllNamespaces bool
-	// Image is the image of the container. Replicas is the number of pods. Only one pod is active at a
-	// time, and the other pods stand by.
+	// Image is the image of the container. Replicas is the number of pods. Only one pod at a time is active.
 	Image    string
 	Replicas int32
 	// Version is the version of the program.
@@ -38,8 +37,7 @@ type Settings struct {
 }
 
 // Controller returns the controller's objects in the order in which to apply them. The kustomizations in this directory
-// (for all namespaces) and in "namespaced" list the same objects. The kustomization in this directory adds the roles that
-// People returns.
+// (for all namespaces, with the roles that People returns) and in "namespaced" list the same objects.
 func Controller(s Settings) []*unstructured.Unstructured {
 	dirs := []string{"rbac/cluster", "controller"}
 	if !s.AllNamespaces {
@@ -69,7 +67,6 @@ func Roles(namespace string) []*unstructured.Unstructured {
 	return append(People(), role)
 }
 
-// put applies the settings to an object from the manifests.
 func (s Settings) put(obj *unstructured.Unstructured) {
 	if obj.GetNamespace() == SystemNamespace {
 		obj.SetNamespace(s.Namespace)
@@ -99,7 +96,6 @@ func (s Settings) putDeployment(obj *unstructured.Unstructured) {
 	}, append(pod, "containers")...)
 }
 
-// edit calls change for each object in the list at the given path of fields.
 func edit(object map[string]any, change func(map[string]any), fields ...string) {
 	list, _, err := unstructured.NestedSlice(object, fields...)
 	must(err)

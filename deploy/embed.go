@@ -21,14 +21,12 @@ func CRDs() []*unstructured.Unstructured {
 	})
 }
 
-// read parses a manifest with one object.
 func read(name string) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{}
 	unmarshal(name, &obj.Object)
 	return obj
 }
 
-// resources returns the resources of a kustomization in order.
 func resources(dir string) []*unstructured.Unstructured {
 	var kustomization struct{ Resources []string }
 	unmarshal(path.Join(dir, "kustomization.yaml"), &kustomization)
@@ -50,8 +48,7 @@ func unmarshal(name string, into any) {
 	must(yaml.Unmarshal(data, into))
 }
 
-// must panics if an embedded manifest does not have the form that this package expects. The manifests are
-// part of the program, and the tests read all of them.
+// must panics if an embedded manifest does not have the expected form. The tests read all embedded manifests.
 func must(err error) {
 	if err != nil {
 		panic(err)

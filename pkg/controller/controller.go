@@ -1,7 +1,6 @@
-// Package controller implements the reconcile loop of "run-controller". Informers fill caches
-// (sources.go) and add the keys of objects (kinds.go) to a queue (queue.go). A worker takes a key,
-// reads the view of its object from the caches, makes a plan (package plan), applies it
-// (reconcile.go), and writes the status (status.go).
+// Package controller implements the reconcile loop of "run-controller". Informers fill caches (sources.go) and add the
+// keys of objects (kinds.go) to a queue (queue.go). A worker takes a key, reads the view of its object from the caches,
+// makes a plan (package plan), applies it (reconcile.go), and writes the status (status.go).
 package controller
 
 import (
@@ -37,8 +36,7 @@ import (
 
 // Options configures a Controller.
 type Options struct {
-	// Dynamic is the client for custom resources, CRDs, Deployments, and revisions. Core is the
-	// client for pods, nodes, and events.
+	// Dynamic is for custom resources, CRDs, Deployments, and revisions. Core is for pods, nodes, and events.
 	Dynamic dynamic.Interface
 	Core    corev1client.CoreV1Interface
 	// Kinds lists the kinds to reconcile from the start. Declared selects CRDs that declare more kinds.
@@ -70,9 +68,8 @@ type Controller struct {
 	Options
 
 	kinds *kindSet
-	// pods caches a record of each pod that may belong to a reconciled object, and a stub of every
-	// other pod. inputs caches the other inputs of plans, such as nodes, by strategy. revisions caches
-	// ControllerRevisions, without their templates.
+	// pods caches a record of each pod that may belong to a reconciled object, and a stub of each other pod. inputs
+	// caches other inputs of plans, such as nodes, by strategy. revisions caches ControllerRevisions without templates.
 	pods      *informer.Informer
 	inputs    map[kinds.Strategy]*informer.Informer
 	revisions *revisionCache
@@ -130,9 +127,8 @@ func (c *Controller) Synced() bool {
 	return c.pods.HasSynced() && (c.crdsHandled.Load() || !c.Declared.any())
 }
 
-// Run reconciles objects until the context is canceled. Then it waits for the responses to all
-// writes in flight, and returns nil. If permissions are missing or the server fails at the start
-// (see mayStart), Run returns an error immediately, unless Resumed is set.
+// Run reconciles objects until ctx is canceled. Then it waits for all writes in flight, and returns nil. If permissions
+// are missing or the server fails at the start (see mayStart), Run returns an error, unless Resumed is set.
 func (c *Controller) Run(ctx context.Context) error {
 	defer c.queue.ShutDown()
 	if err := c.mayStart(ctx); err != nil && !c.Resumed {
@@ -182,9 +178,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// mayStart returns an error if pods or, with Declared, CRDs cannot be listed. Without Declared, it also
-// returns an error if each kind's list request is forbidden. It logs which CRDs are not installed.
-// Informers retry and log later failures.
+// mayStart returns an error if pods or, with Declared, CRDs cannot be listed. Without Declared, it also returns an
+// error if each kind's list request is forbidden. It logs missing CRDs. Informers retry and log later failures.
 func (c *Controller) mayStart(ctx context.Context) error {
 	one := metav1.ListOptions{Limit: 1}
 	if _, err := c.Core.Pods(c.Namespace).List(ctx, one); err != nil {
@@ -257,8 +252,7 @@ func (c *Controller) States() (all []State, settled bool) {
 	return all, settled
 }
 
-// stuckAfter is the age at which a running reconcile counts as stuck. Each request and each wait in
-// a reconcile has a much shorter timeout.
+// stuckAfter is the age at which a running reconcile counts as stuck. Requests and waits have much shorter timeouts.
 const stuckAfter = 10 * time.Minute
 
 // Stuck returns a message about the oldest running reconcile if its age is at least stuckAfter, or

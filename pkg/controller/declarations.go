@@ -31,8 +31,7 @@ func (c *Controller) refuse(crd string, err error) {
 	c.kinds.put(o)
 }
 
-// declaration is the part of a CRD that the cache keeps: the kind that the CRD declares, or the
-// error in its declaration.
+// declaration is the cached part of a CRD: the kind that the CRD declares, or the error in its declaration.
 type declaration struct {
 	metav1.ObjectMeta
 	kind kinds.Kind
@@ -97,8 +96,7 @@ func (c *Controller) refuseMissing(store cache.Store) {
 
 var errNotDeclared = errors.New("no CRD of that name has the annotation " + kinds.AnnotationPlan)
 
-// handleCRDChange starts, restarts, or stops reconciling a kind after its CRD has changed. It is
-// never called concurrently.
+// handleCRDChange starts, restarts, or stops a kind when its CRD changes. It is never called concurrently.
 func (c *Controller) handleCRDChange(crd *declaration, exists bool, run func(*owners)) {
 	before := c.kinds.get(crd.Name)
 	if before != nil && !before.declared {

@@ -22,8 +22,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// kindSet maps the name of each CRD to the kind and the cache of its objects. It includes refused
-// kinds, and kinds whose CRD is not installed.
+// kindSet maps the name of each CRD to its kind. It includes refused kinds, and kinds whose CRD is not installed.
 type kindSet struct {
 	mu  sync.RWMutex
 	all map[string]*owners
@@ -95,14 +94,12 @@ func (k *kindSet) readersOf(name kinds.Strategy, obj any) (keys []memory.Key) {
 }
 
 // owners is a kind with the cache of its objects. The cache exists only while the CRD is installed.
-// Without the cache, no object of the kind is reconciled.
 type owners struct {
 	kind     kinds.Kind
 	strategy *strategy.Strategy
 	client   dynamic.NamespaceableResourceInterface
-	// declared means that the kind comes from Options.Declared. stop stops the informer, and
-	// stopped is closed after the informer has stopped. withdrawn means that the CRD no longer has
-	// this declaration, so nothing is written for the objects.
+	// declared means that the kind comes from Options.Declared. stop stops the informer, and stopped is closed
+	// afterward. withdrawn means that the CRD no longer has this declaration, so nothing is written for the objects.
 	declared  bool
 	stop      context.CancelFunc
 	stopped   chan struct{}

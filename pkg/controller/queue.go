@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// firstRetry is the delay before the retry after an object's first error. The delay doubles with
-	// each consecutive error, up to lastRetry.
+	// firstRetry is the delay after an object's first error. It doubles with each consecutive error, up to lastRetry.
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 30 * time.Second
 	// maxDelay limits the delay of a reconcile that no event triggers. Plans use the wall clock, but
@@ -38,26 +37,23 @@ func newQueue(
 		})})
 }
 
-// wake adds an object to the queue, and records the reason for the log. later means that the object might
-// not have changed. The queue returns such objects after the changed objects. If the last reconcile of the object
-// was recent and read many pods or nodes, wake delays the object.
+// wake adds an object to the queue, and records the reason for the log. later means that the object might not have
+// changed (see order). If its last reconcile was recent and read many pods or nodes, wake delays the object.
 func (c *Controller) wake(k memory.Key, later bool, why string) {
 	c.memory.Because(k, later, why)
 	c.queue.AddAfter(k, c.memory.Rest(k, time.Now()))
 }
 
-// wakeAfter adds an object to the queue after a delay, which is limited to maxDelay. If the delay
-// is zero, wakeAfter does nothing.
+// wakeAfter adds an object to the queue after a delay of at most maxDelay. If the delay is zero, it does nothing.
 func (c *Controller) wakeAfter(k memory.Key, delay time.Duration) {
 	if delay > 0 {
 		c.queue.AddAfter(k, min(delay, maxDelay))
 	}
 }
 
-// order determines which object the queue returns next. Changed objects come before the backlog of
-// objects that might not have changed, so that a change does not wait for thousands of unchanged
-// objects after a start. Since version 0.23, controller-runtime uses a similar queue by default.
-// The queue never calls two methods at the same time.
+// order determines which object the queue returns next. Changed objects come before the backlog of objects that might
+// not have changed, so that a change does not wait for thousands of unchanged objects after a start. Since version
+// 0.23, controller-runtime uses a similar queue by default. The queue never calls two methods at the same time.
 type order struct {
 	// later reports whether an object belongs to the backlog.
 	later func(memory.Key) bool
@@ -77,8 +73,7 @@ func (o *order) Push(k memory.Key) {
 	}
 }
 
-// Touch is called when an object that is already queued is added again. It moves a changed object
-// out of the backlog. Nothing moves an object back.
+// Touch is called when a queued object is added again. It moves a changed object out of the backlog, but never back.
 func (o *order) Touch(k memory.Key) {
 	if o.queued[k] && !o.later(k) {
 		o.queued[k] = false

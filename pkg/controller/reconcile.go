@@ -22,8 +22,7 @@ import (
 )
 
 const (
-	// liveReadInterval is how often the loop reads an object from the server while it writes the
-	// object's children.
+	// liveReadInterval is how often the loop reads an object from the server while it writes the object's children.
 	liveReadInterval = time.Second
 	// cacheTimeout is the delay until the next reconcile if a cache is behind, unless an event comes first.
 	cacheTimeout = time.Second
@@ -46,8 +45,7 @@ func (c *Controller) work(ctx context.Context) {
 	}
 }
 
-// handle reconciles one object. If reconcile returns a delay, handle requeues the object after this
-// delay. After an error, it requeues the object with a back-off.
+// handle reconciles one object, and requeues it after the delay from reconcile or, after an error, with a back-off.
 func (c *Controller) handle(ctx context.Context, k memory.Key) {
 	number, reasons := c.memory.Begin(k, time.Now())
 	logger := klog.FromContext(ctx).WithValues("kind", k.Kind, "namespace", k.Namespace, "name", k.Name, "reconcile", number)
@@ -66,8 +64,7 @@ func (c *Controller) handle(ctx context.Context, k memory.Key) {
 	if ctx.Err() != nil {
 		return
 	}
-	// A conflict is not logged, but it is retried like any other error, because the conflicting
-	// change might not trigger a reconcile.
+	// A conflict is retried like any other error, because the conflicting change might not trigger a reconcile.
 	if !errors.Is(err, strategy.ErrConflict) {
 		c.report.LogObject(k, "%v; trying again", err)
 	}
@@ -133,8 +130,7 @@ func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err er
 	}
 	r.makePlan()
 	r.memory.Saw(r.key, len(r.view.Pods)+len(r.view.Nodes))
-	// The cached object may be out of date. Before anything is written, read the object from the
-	// server and plan again.
+	// The cached object may be out of date. Before anything is written, read the object from the server and plan again.
 	if r.plan.Writes() && !r.live {
 		if there, err := r.readLive(ctx); !there {
 			return 0, err
@@ -148,8 +144,7 @@ func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err er
 	return r.apply(ctx)
 }
 
-// findUnanswered checks whether the pods in mem.Unanswered exist. If a pod exists, no plan is made until
-// the cache has the pod.
+// findUnanswered checks whether the pods in mem.Unanswered exist. If so, no plan is made until the cache has them.
 func (r *reconciliation) findUnanswered(ctx context.Context) error {
 	for len(r.mem.Unanswered) > 0 {
 		name := r.mem.Unanswered[0]
@@ -254,9 +249,8 @@ func (r *reconciliation) logFailures() {
 	}
 }
 
-// isCurrent returns a function that reports whether the plan still matches the object. The function
-// checks the cache and, because the cache may be behind, reads the object from the server at most once
-// per liveReadInterval. The function is not safe for concurrent use.
+// isCurrent returns a function that reports whether the plan still matches the object. It checks the cache and, at most
+// once per liveReadInterval, the server, because the cache may be behind. It is not safe for concurrent use.
 func (r *reconciliation) isCurrent(ctx context.Context) func() bool {
 	kind, planned, read := r.owners.kind, r.object, r.view.Now
 	return func() bool {
@@ -311,8 +305,7 @@ func (r *reconciliation) remember(out *strategy.Outcome) {
 	}
 }
 
-// rememberRevision records whether the revision of the template was written. If several writes in a
-// row are rejected, only the first rejection is reported.
+// rememberRevision records whether the template's revision was written. It reports the first of consecutive rejections.
 func (r *reconciliation) rememberRevision(out *strategy.Outcome) {
 	why, refused := out.Declined[plan.KindRevision]
 	switch {

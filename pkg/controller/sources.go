@@ -38,8 +38,7 @@ func (c *Controller) makeCaches() {
 	c.revisions.Informer = c.newCache(revisions, readersOf("")) // revisions are namespaced
 }
 
-// newCache returns a cache whose events requeue objects. keys returns the keys of the objects whose
-// plans read obj.
+// newCache returns a cache whose events requeue objects. keys returns the keys of the objects whose plans read obj.
 func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key) *informer.Informer {
 	return c.health.New(s, c.handler(s, keys))
 }
@@ -79,9 +78,8 @@ func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key)
 	}
 }
 
-// podKeys returns the key of the object that controls a pod. For a pod of a Deployment, it returns the
-// key of the Deployment's controller if the controller's status lists pod names, or if the pod has a
-// failure to log.
+// podKeys returns the key of the object that controls a pod. For a pod of a Deployment, it returns the key of the
+// Deployment's controller if the controller's status lists pod names, or if the pod has a failure to log.
 func (c *Controller) podKeys(obj any) []memory.Key {
 	r, ok := obj.(*strategy.Record[plan.Pod])
 	if !ok {
@@ -103,9 +101,8 @@ func (c *Controller) podKeys(obj any) []memory.Key {
 	return nil
 }
 
-// followInstalled waits until a kind's CRD is installed and its objects can be listed. Then it
-// watches the objects until the CRD is removed. It polls for the CRD, because a watch of CRDs would
-// need an additional permission.
+// followInstalled waits until a kind's CRD is installed and its objects can be listed. Then it watches the objects
+// until the CRD is removed. It polls for the CRD, because a watch of CRDs would need an additional permission.
 func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 	installed, removed := context.WithCancel(ctx)
 	defer removed()
@@ -142,8 +139,7 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 	}
 }
 
-// awaitCaches fills the input and revision caches that a kind needs, and waits for them. With an empty
-// cache of nodes, for example, a plan would delete all pods.
+// awaitCaches fills the caches that a kind needs. With an empty cache of nodes, a plan would delete all pods.
 func (c *Controller) awaitCaches(ctx context.Context, o *owners) {
 	if input := c.inputs[o.kind.Mapping.Strategy]; input != nil {
 		select {
@@ -176,8 +172,7 @@ func (c *Controller) logNotInstalled(crds ...string) {
 	}
 }
 
-// keepInput fills the input cache of a strategy when a kind first needs it. If the input cannot be
-// listed, kinds with other strategies are still reconciled.
+// keepInput fills the input cache of a strategy when a kind first needs it. If this fails, other strategies still work.
 func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) {
 	reported, resource := false, c.inputs[name].Resource
 	c.inputs[name].Run(ctx, func(err error) {
@@ -205,9 +200,8 @@ func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) {
 	})
 }
 
-// revisionCache caches the ControllerRevisions in which the loop keeps the history of pod templates.
-// Revisions are optional. If they cannot be listed, this is logged once, and objects are reconciled
-// without a history.
+// revisionCache caches the ControllerRevisions in which the loop keeps the history of pod templates. Revisions are
+// optional. If they cannot be listed, this is logged once, and objects are reconciled without a history.
 type revisionCache struct {
 	*informer.Informer
 	controller *Controller
@@ -219,8 +213,7 @@ type revisionCache struct {
 // revisionTimeout limits how long objects wait for the first list of revisions.
 const revisionTimeout = 30 * time.Second
 
-// await fills the cache, and waits until it is filled. It stops waiting after a call of giveUp,
-// after revisionTimeout, or when the context ends.
+// await fills the cache, and waits until it is filled, giveUp is called, revisionTimeout is over, or the context ends.
 func (r *revisionCache) await(ctx context.Context) {
 	select {
 	case <-r.Need():

@@ -15,8 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// statusWriter writes the status of an object while its plan is applied. It makes more plans to
-// update the status, so it has its own copy of the reconciliation.
+// statusWriter writes the status while a plan is applied. It makes more plans, so it has a copy of the reconciliation.
 type statusWriter struct {
 	reconciliation
 	// written is the plan whose status was last written. Before the first write, it is the first plan.
@@ -41,9 +40,8 @@ func (w *statusWriter) writeUntilApplied(ctx context.Context) error {
 	}
 }
 
-// writePlanned writes the status of the plan, and remembers the result. It returns ErrConflict if
-// the object has changed since it was read. It ignores NotFound, which means that the object does
-// not exist or its CRD has no status subresource.
+// writePlanned writes the status of the plan, and remembers the result. It returns ErrConflict if the object has
+// changed since it was read. It ignores NotFound: the object is gone, or its CRD has no status subresource.
 func (w *statusWriter) writePlanned(ctx context.Context) error {
 	ctx, cancel := strategy.Finish(ctx)
 	defer cancel()

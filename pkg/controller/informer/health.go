@@ -75,8 +75,7 @@ func (h *Health) Forget(resource string) {
 	delete(h.refused, resource)
 }
 
-// refuses reports whether the server rejects lists or watches of a resource. If so, the cache of
-// the resource is not updated.
+// refuses reports whether the server rejects lists or watches of a resource. If so, its cache is not updated.
 func (h *Health) refuses(resource string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

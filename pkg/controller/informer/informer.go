@@ -1,5 +1,4 @@
-// Package informer creates the caches of the loop. They are client-go shared informers that log a
-// server outage only once.
+// Package informer creates the caches of the loop: client-go shared informers that log a server outage only once.
 package informer
 
 import (
@@ -85,8 +84,7 @@ type Informer struct {
 	needed chan struct{}
 }
 
-// New returns an Informer that calls handler for each event, and reports the results of its requests to h.
-// Run or RunWithContext starts it.
+// New returns an Informer that calls handler for each event, and reports to h. Run or RunWithContext starts it.
 func (h *Health) New(s Source, handler cache.ResourceEventHandler) *Informer {
 	observe := func(ctx context.Context, err error) {
 		h.observe(ctx, s.Resource, err)
@@ -163,8 +161,7 @@ func (i *Informer) RunWithContext(ctx context.Context) {
 	}
 }
 
-// Object returns the object of an event. If the watch missed a deletion, this is the last known
-// state of the object.
+// Object returns the object of an event. If the watch missed a deletion, this is the last known state of the object.
 func Object(obj any) any {
 	if t, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		return t.Obj

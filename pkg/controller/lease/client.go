@@ -20,15 +20,13 @@ import (
 )
 
 const (
-	// readPeriod is how often a waiting loop reads the lease. By itself, client-go's leader election
-	// would read the lease only every two to four seconds.
+	// readPeriod is how often a waiting loop reads the lease. client-go alone would do so every two to four seconds.
 	readPeriod = time.Second
 	// alivePeriod is how often a waiting loop checks whether a holder on this machine is running.
 	alivePeriod = 100 * time.Millisecond
 )
 
-// client is the lease client of one leader election. Get waits while another loop holds the lease,
-// and each write adds annotations that describe this loop.
+// client is the lease client of an election. Get waits for the lease, and writes add annotations about this loop.
 type client struct {
 	coordinationv1client.LeaseInterface
 	lease *Lease
@@ -42,10 +40,9 @@ type client struct {
 // Leases returns the client itself, because all requests are for the same lease.
 func (c *client) Leases(string) coordinationv1client.LeaseInterface { return c }
 
-// Get waits until this loop can acquire the lease, and returns the lease. The holder must have
-// released the lease, must have failed to renew it in time, or must be a process on this machine
-// that has ended. With ExitIfHeld, Get ends the election when it sees a renewal, because only a
-// renewal proves that the holder is running.
+// Get waits until this loop can acquire the lease, and returns the lease. The holder must have released the lease, must
+// have failed to renew it in time, or must be a process on this machine that has ended. With ExitIfHeld, Get ends the
+// election when it sees a renewal, because only a renewal proves that the holder is running.
 func (c *client) Get(ctx context.Context, name string, opts metav1.GetOptions) (*coordinationv1.Lease, error) {
 	var seen *coordinationv1.LeaseSpec // as the holder last wrote it
 	var expires time.Time              // by this machine's clock, because the holder's clock may differ
@@ -95,8 +92,7 @@ func (c *client) Get(ctx context.Context, name string, opts metav1.GetOptions) (
 	return nil, ctx.Err()
 }
 
-// durationOf returns how long a lease is valid after a renewal. The duration is limited, because
-// other users can write the lease.
+// durationOf returns how long a lease is valid after a renewal, up to a limit, because others can write the lease.
 func durationOf(object *coordinationv1.Lease) time.Duration {
 	duration := time.Duration(ptr.Deref(object.Spec.LeaseDurationSeconds, 0)) * time.Second
 	if duration <= 0 {

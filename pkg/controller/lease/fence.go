@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// writesFor is how long after a renewal the loop may start a write. It is shorter than the time
-// after which another loop may acquire the lease.
+// writesFor is how long after a renewal the loop may start writes. Another loop may acquire the lease only later.
 const writesFor = leaseDuration - renewPeriod
 
 var errLeaseNotHeld = errors.New("refusing to write without the lease")
@@ -49,14 +48,12 @@ func (l *Lease) held() bool {
 	if l.renewed.IsZero() {
 		return false
 	}
-	// Check both clocks, because the monotonic clock stops while the machine is suspended, and
-	// users can set the wall clock back.
+	// Check both clocks: the monotonic clock stops while the machine is suspended, and the wall clock can be set back.
 	now := l.Clock.Now()
 	return now.Sub(l.renewed) < writesFor && now.Round(0).Sub(l.renewed.Round(0)) < writesFor
 }
 
-// renewedAt records when the last renewal was sent, and calls OnChange. A zero time means that the
-// lease is not held.
+// renewedAt records when the last renewal was sent, and calls OnChange. A zero time means that the lease is not held.
 func (l *Lease) renewedAt(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

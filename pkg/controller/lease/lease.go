@@ -35,8 +35,7 @@ const (
 	releaseTimeout = 5 * time.Second
 )
 
-// Lease lets only one loop per scope work at a time. Two loops would be safe, but they would repeat
-// each other's work.
+// Lease lets only one loop per scope work at a time. Two loops would be safe, but they would repeat each other's work.
 type Lease struct {
 	Client coordinationv1client.LeasesGetter
 	// Self describes this loop. Its fields Since and Renewed are not used.
@@ -71,11 +70,10 @@ func (e *HeldError) Error() string {
 
 var errLeaseLost = errors.New("could not renew the lease in time")
 
-// Hold acquires the lease, calls work, releases the lease when work returns, and returns the error
-// of work. If the lease is lost, Hold cancels the context of work, waits for work to return, and
-// starts again. Hold returns nil if ctx ends while it waits for the lease. It returns an error
-// immediately if the lease cannot be read or written at the start. The argument resumed means that
-// Hold had to wait for the lease or has lost it before.
+// Hold acquires the lease, calls work, releases the lease when work returns, and returns the error of work. If the
+// lease is lost, Hold cancels the context of work, waits for work to return, and starts again. Hold returns nil if ctx
+// ends while it waits for the lease. It returns an error immediately if the lease cannot be read or written at the
+// start. The argument resumed means that Hold had to wait for the lease or has lost it before.
 func (l *Lease) Hold(ctx context.Context, work func(ctx context.Context, resumed bool) error) error {
 	l.notify(false)
 	for ctx.Err() == nil {
@@ -146,8 +144,7 @@ func (l *Lease) elect(ctx context.Context, work func(ctx context.Context, resume
 func release(ctx context.Context, lock resourcelock.Interface) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	// The server may still be processing the last renewal, so read the lease again after a conflict.
-	// After any other error, let the lease expire.
+	// The last renewal may still be in flight, so retry after a conflict. After any other error, let the lease expire.
 	_ = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		record, _, err := lock.Get(ctx)
 		if err != nil || record.HolderIdentity != lock.Identity() {
@@ -207,8 +204,7 @@ func (l *Lease) reportOverlaps(ctx context.Context) {
 	}
 }
 
-// overlapping lists the other loops whose scopes overlap with this loop's scope. It skips namespaces
-// whose leases it cannot list.
+// overlapping lists other loops with overlapping scopes. It skips namespaces whose leases it cannot list.
 func (l *Lease) overlapping(ctx context.Context) []leaserecord.Loop {
 	namespaces := []string{l.Self.Scope.Namespace}
 	if own, _ := l.Self.Scope.Lease(); own != apis.LeaseNamespaceForAll {

@@ -1,5 +1,4 @@
-// Package memory holds what the loop remembers about objects between reconciles. The loop can lose
-// this memory safely, and a new loop starts without it.
+// Package memory holds what the loop remembers about objects between reconciles. The loop can lose this memory safely.
 package memory
 
 import (
@@ -24,22 +23,20 @@ type Key struct {
 type Object struct {
 	UID  types.UID
 	Plan plan.Memory
-	// Written maps each resource to the highest resourceVersion in the responses to this loop's
-	// writes.
+	// Written maps each resource to the highest resourceVersion in the responses to this loop's writes.
 	Written map[string]string
 	// Unanswered lists the pods that might exist (see strategy.Outcome).
 	Unanswered []string
 	// Created and Deleted count the created and deleted pods that no event has reported yet.
 	Created, Deleted int
-	// Failing counts the plans with strategy.Outcome.Failing since the last successful create or apply, or the last plan
-	// without operations.
+	// Failing counts the plans with strategy.Outcome.Failing since the last successful create, apply, or write of a
+	// revision, or the last plan without operations.
 	Failing int
 	// NameTaken is the last message about a foreign object that has the name of a wanted child.
 	NameTaken string
 	// Pause is the last message about a pause of the object, or nil before the first plan.
 	Pause *string
-	// Logged holds the codes of the pod failures that were logged since the loop last acted on the
-	// object, or the object last converged.
+	// Logged holds the codes of pod failures logged since the loop last acted, or the object last converged.
 	Logged map[problem.Code]bool
 }
 
@@ -85,8 +82,7 @@ func New(metrics *metrics.Metrics) *Memory {
 	return &Memory{objects: map[Key]*entry{}, changed: make(chan struct{}, 1), metrics: metrics}
 }
 
-// Get returns the memory of an object. If the memory is of an earlier object with the same name,
-// Get resets it first.
+// Get returns the memory of an object. If the memory is of an earlier object with the same name, Get resets it first.
 func (m *Memory) Get(k Key, uid types.UID) *Object {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -195,8 +191,7 @@ type reconciles struct {
 	items   int
 }
 
-// Because records a reason for the next reconcile of an object. later means that the object might not
-// have changed.
+// Because records a reason for the next reconcile of an object. later means that the object might not have changed.
 func (m *Memory) Because(k Key, later bool, why string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -236,8 +231,7 @@ func (m *Memory) Rest(k Key, now time.Time) (rest time.Duration) {
 	return rest
 }
 
-// Oldest returns the object whose reconcile has been running for the longest time, and when that
-// reconcile started. ok is false if no reconcile is running.
+// Oldest returns the object whose running reconcile started first, and when it started. ok is false if none is running.
 func (m *Memory) Oldest() (oldest Key, since time.Time, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,8 +13,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Metrics holds the metrics of all loops in this process. The metrics of client-go's queues and
-// clients have the same names as in Kubernetes components.
+// Metrics holds the metrics of all loops in this process. Those of client-go are named as in Kubernetes components.
 type Metrics struct {
 	*prometheus.Registry
 

@@ -18,8 +18,7 @@ type Actions struct {
 	NameTaken string
 	// Status is the status that the owner should have.
 	Status Status
-	// WriteStatus means that Status must be written now. StatusLater means that Status must be
-	// written after Recheck.
+	// WriteStatus means that Status must be written now. StatusLater means that Status must be written after Recheck.
 	WriteStatus, StatusLater bool
 	// Recheck is the delay until the next plan if there is no event. Zero means to wait for an event.
 	Recheck time.Duration
@@ -38,8 +37,7 @@ type Operation struct {
 	ResourceVersion string
 	// Slot is the slot of a pod.
 	Slot slots.Slot
-	// Replaces is the UID of the stuck pod that the pod replaces, or "". Node is the node of a new pod, if
-	// its slot belongs to a node.
+	// Replaces is the UID of the stuck pod to replace, or "". Node is the node of a new pod in the slot of a node.
 	Replaces types.UID
 	Node     string
 	// Optional means that later operations are executed even if this operation fails.
@@ -118,10 +116,9 @@ func (a Actions) count(verb Verb) int {
 	return n
 }
 
-// Decide returns the actions for an owner. It calls rules to plan the children, and puts the writes of
-// revisions before the other operations. For a paused owner, it keeps only the write of the status, and
-// limits Recheck to the rest of the pause. For an owner that is being deleted, it plans nothing, because
-// the garbage collector removes the children.
+// Decide returns the actions for an owner. It calls rules to plan the children, and puts the writes of revisions before
+// the other operations. For a paused owner, it keeps only the write of the status, and limits Recheck to the rest of
+// the pause. For an owner that is being deleted, it plans nothing, because the garbage collector removes the children.
 func Decide(v View, rules func(View) Actions) Actions {
 	if v.Owner.Deleting {
 		return Actions{Memory: v.Memory}

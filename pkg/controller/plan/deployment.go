@@ -41,8 +41,7 @@ type Deployment struct {
 // Wanted is the desired Deployment of an owner.
 type Wanted struct {
 	Name string
-	// Fields holds the fields that the owner sets. All other fields belong to someone else. Fields
-	// is nil if the owner's template is invalid.
+	// Fields holds only the fields that the owner sets. Fields is nil if the owner's template is invalid.
 	Fields map[string]any
 }
 
@@ -133,8 +132,7 @@ func NameTaken(kind, child, ownedBy string) string {
 	return fmt.Sprintf("%s already exists and is %s", child, ownedBy)
 }
 
-// withSelectorOf returns the wanted Deployment with the immutable selector of the existing Deployment,
-// and with the pod labels that this selector requires.
+// withSelectorOf returns w with the immutable selector of d, and with the pod labels that this selector requires.
 func (w Wanted) withSelectorOf(d *Deployment) Wanted {
 	selector, selects, _ := unstructured.NestedMap(d.Fields, "spec", "selector")
 	if !selects || w.Fields == nil {

@@ -23,8 +23,7 @@ type DryRun struct {
 	// History describes the writes of revisions, such as "create revision 3".
 	History     string `json:"history,omitempty"`
 	WriteStatus bool   `json:"writeStatus"`
-	// Blocked is the reason why the object does not get its desired state, such as a Deployment that has
-	// the wanted name but belongs to someone else.
+	// Blocked is the reason why the object does not get its desired state, such as a Deployment name that is taken.
 	Blocked string `json:"blocked,omitempty"`
 
 	// others describes the operations on Deployments and revisions.

@@ -10,14 +10,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// Memory is what the controller remembers about one owner from plan to plan. Losing it in a crash only
-// restarts delays and repeats some writes.
+// Memory is the controller's memory of one owner between plans. Losing it only restarts delays and repeats some writes.
 type Memory struct {
 	// Failures holds the back-offs after failures, by slot. A failure is a pod that finished.
 	Failures map[slots.Slot]Failure
 	Ending   map[types.UID]Termination
-	// Refusals holds the refused creates and applies, by slot. A refusal under slots.None blocks all
-	// slots of the owner.
+	// Refusals holds the refused creates and applies, by slot. A refusal under slots.None blocks all slots.
 	Refusals   map[slots.Slot]Refusal
 	Written    Written
 	Applied    *Applied
@@ -36,19 +34,16 @@ type Termination struct {
 // Refusal is a rejected create or apply for which an immediate retry is useless. Typical causes are a
 // quota, an admission webhook, a missing permission, or a name that is taken.
 type Refusal struct {
-	// Reason and Message appear in the condition ReplicaFailure. A reason is a single word, such as
-	// QuotaExceeded.
+	// Reason and Message appear in the condition ReplicaFailure. A reason is a single word, such as QuotaExceeded.
 	Reason, Message string
-	// Generation is the generation of the owner at the time of the refusal. If the owner changes, the
-	// write is retried immediately.
+	// Generation is the owner's generation at the refusal. If the owner changes, the write is retried immediately.
 	Generation int64
 	// At is the time of the last refusal, and Count is the number of refusals in a row.
 	At    time.Time
 	Count int
 }
 
-// Unrecorded is the hash of a template whose revision the server refused, and the generation of the
-// owner that had this template.
+// Unrecorded is the hash of a template whose revision the server refused, and the generation of the owner at that time.
 type Unrecorded struct {
 	Template   string
 	Generation int64
@@ -82,8 +77,7 @@ func (m Memory) wait(slot slots.Slot, v View) time.Duration {
 	return wait
 }
 
-// refusals returns the refusals that apply to a slot. Refusals from before the last change of the
-// owner do not count.
+// refusals returns the refusals that apply to a slot. Refusals from before the last change of the owner do not count.
 func (m Memory) refusals(slot slots.Slot, v View) (all []Refusal) {
 	for _, s := range []slots.Slot{slot, slots.None} {
 		if r, refused := m.Refusals[s]; refused && r.Generation == v.Owner.Generation {
@@ -93,8 +87,7 @@ func (m Memory) refusals(slot slots.Slot, v View) (all []Refusal) {
 	return all
 }
 
-// LowestRefusal returns the refusal that blocks all slots, if any, or else the refusal for the lowest
-// slot. It returns false if there are no refusals.
+// LowestRefusal returns the refusal of all slots, or else of the lowest slot. It returns false if there is no refusal.
 func LowestRefusal(refusals map[slots.Slot]Refusal) (Refusal, bool) {
 	if len(refusals) == 0 {
 		return Refusal{}, false
@@ -104,8 +97,7 @@ func LowestRefusal(refusals map[slots.Slot]Refusal) (Refusal, bool) {
 }
 
 const (
-	// failureDelay is how long the first finished pod of a slot is kept for inspection. The delay
-	// doubles with every failure.
+	// failureDelay is how long a slot's first finished pod is kept for inspection. It doubles with every failure.
 	failureDelay = time.Second
 	// maxFailureDelay is the maximum of this delay. It is equal to the maximum back-off of the kubelet.
 	maxFailureDelay = 5 * time.Minute
@@ -124,9 +116,8 @@ type Failure struct {
 	// Count is how many pods of the slot finished in a row. Template is the template hash of these pods.
 	Count    int
 	Template string
-	// ReadyAt is when this controller first saw the slot's running pod ready, or zero if the pod is not
-	// ready. ReadySince is when the pod became ready according to the node's clock. A change of
-	// ReadySince means that the pod was not ready in between.
+	// ReadyAt is when this controller first saw the slot's running pod ready, or zero if it is not. ReadySince is when
+	// the pod became ready by the node's clock. If ReadySince changes, the pod was not ready in between.
 	ReadyAt, ReadySince time.Time
 }
 
@@ -155,13 +146,11 @@ func (f Failure) left(now time.Time) time.Duration {
 	return left(f.At, doubled(failureDelay, maxFailureDelay, f.Count), now)
 }
 
-// left returns how much longer the refused write has to wait.
 func (r Refusal) left(now time.Time) time.Duration {
 	return left(r.At, doubled(refusalDelay, maxRefusalDelay, r.Count), now)
 }
 
-// left returns the remaining part of a delay. It returns zero if the delay starts in the future, because
-// then the clock was set back.
+// left returns the rest of a delay, or zero if the delay starts in the future, because then the clock was set back.
 func left(begins time.Time, delay time.Duration, now time.Time) time.Duration {
 	if now.Before(begins) {
 		return 0

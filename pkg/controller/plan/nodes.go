@@ -13,12 +13,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// Nodes returns the plan for an owner with one pod on every eligible node. It selects the nodes like a
-// DaemonSet. The scheduler binds the pods.
+// Nodes returns the plan for an owner with a pod on each eligible node, like a DaemonSet. The scheduler binds the pods.
 func Nodes(v View) Actions { return fill(v, perNode(v)) }
 
-// perNode returns the slots of the nodes that should run the owner's pod. It keeps an existing pod on a node
-// with a taint that only prevents new pods.
+// perNode returns the slots of eligible nodes. It keeps existing pods on nodes whose taints only prevent new pods.
 func perNode(v View) slotSet {
 	// The template is nil if it is invalid. In this case, the pods are not touched.
 	spec := ptr.Deref(v.Owner.Template, corev1.PodTemplateSpec{}).Spec
@@ -49,8 +47,7 @@ func perNode(v View) slotSet {
 	}
 }
 
-// DaemonTolerations returns the tolerations of a pod that must run on its node: the template's
-// tolerations, and the tolerations that the DaemonSet controller adds.
+// DaemonTolerations returns the template's tolerations, and the tolerations that the DaemonSet controller adds.
 func DaemonTolerations(spec corev1.PodSpec) []corev1.Toleration {
 	tolerations := slices.Clone(spec.Tolerations)
 	add := func(key string, effect corev1.TaintEffect) {

@@ -110,8 +110,7 @@ func room(pods []Pod, empty int, s slotSet) int {
 	return max(0, min(int(s.count)-live, empty))
 }
 
-// creates returns the creates for the empty slots, lowest slot first, but at most maxCreates. named sets
-// their names.
+// creates returns the creates for the empty slots, lowest slot first, but at most maxCreates. named sets their names.
 func creates(v View, pods []Pod, s slotSet) (list []Operation) {
 	taken := make(map[slots.Slot]bool, len(pods))
 	for _, pod := range pods {
@@ -129,8 +128,7 @@ func creates(v View, pods []Pod, s slotSet) (list []Operation) {
 	return list
 }
 
-// stuckPods returns, by slot, the UID of the stuck pod to replace. It omits stuck pods that already
-// have a replacement.
+// stuckPods returns, by slot, the UID of the stuck pod to replace. It omits stuck pods that already have a replacement.
 func stuckPods(v View) map[slots.Slot]types.UID {
 	replaced := map[types.UID]bool{}
 	for _, pod := range v.Pods {
@@ -229,9 +227,8 @@ func deletions(v View, pods []Pod, empty []Operation, m Memory, s slotSet) (list
 	return list, recheck
 }
 
-// move returns the operations that replace one misplaced pod, after a dry run of the create in its place. It
-// replaces a ready pod only if all pods in wanted slots are ready, including the replacement of the pod that
-// was deleted before.
+// move returns the operations that replace one misplaced pod, after a dry run of the create in its place. It replaces a
+// ready pod only if all pods in wanted slots are ready, including the replacement of the pod that was deleted before.
 func (v View) move(misplaced []Pod, ready bool, create Operation) []Operation {
 	i := slices.IndexFunc(misplaced, func(p Pod) bool { return !p.Ready })
 	if i < 0 && !ready {
@@ -242,7 +239,6 @@ func (v View) move(misplaced []Pod, ready bool, create Operation) []Operation {
 	return []Operation{create, misplaced[max(0, i)].delete(Outdated)}
 }
 
-// named returns a create with the name of its pod.
 func (v View) named(create Operation) Operation {
 	create.Name = slots.PodName(v.Owner.Name, v.Owner.UID, create.Replaces, create.Slot)
 	return create
@@ -276,18 +272,16 @@ func highestFirst(a, b Pod) int {
 // quarter of them, but at least one. A quarter is also the default of a Deployment.
 const maxUnavailable = 4
 
-// outdated reports whether the pod's template differs from the owner's current template. Pods from the
-// first version of this program have no hash. They are never outdated, because an upgrade of the program
-// must not replace pods.
+// outdated reports whether the pod's template differs from the owner's current template. Pods from the first version of
+// this program have no hash. They are never outdated, because an upgrade of the program must not replace pods.
 func (v View) outdated(p Pod) bool {
 	return p.Template != "" && v.Owner.TemplateHash != "" && p.Template != v.Owner.TemplateHash
 }
 
-// roll returns deletions of outdated pods that fill wanted slots, highest slot first. A replacement has
-// the same name, so it is created after the old pod is gone. The number of slots without a ready pod is
-// limited (see maxUnavailable). An outdated pod that is not ready is deleted immediately, because its
-// slot already has no ready pod. A broken template takes down only a limited number of pods, because new
-// pods that are not ready also count as unavailable.
+// roll returns deletions of outdated pods that fill wanted slots, highest slot first. A replacement has the same name,
+// so it is created after the old pod is gone. The number of slots without a ready pod is limited (see maxUnavailable).
+// An outdated pod that is not ready is deleted immediately, because its slot already has no ready pod. A broken
+// template takes down only a limited number of pods, because new pods that are not ready also count as unavailable.
 func roll(v View, s slotSet, filling []Pod) []Operation {
 	room := max(1, int(s.count)/maxUnavailable) - int(s.count)
 	var outdated []Pod

@@ -32,8 +32,7 @@ func RevisionName(owner string, uid types.UID, template string) string {
 	return slots.ChildName(owner, uid, template, templateHashLength)
 }
 
-// RevisionTemplate returns the template hash in the name of a revision. It returns "" if RevisionName
-// does not return that name for this owner.
+// RevisionTemplate returns the template hash in the name of a revision, or "" if RevisionName did not create the name.
 func RevisionTemplate(revision, owner string, uid types.UID) string {
 	hash := revision[strings.LastIndexByte(revision, '-')+1:]
 	if len(hash) != templateHashLength || RevisionName(owner, uid, hash) != revision {
@@ -42,10 +41,9 @@ func RevisionTemplate(revision, owner string, uid types.UID) string {
 	return hash
 }
 
-// Revisions returns the writes that maintain the history of an owner's templates. If an older revision has
-// the current template, it gets the next number, as in a StatefulSet. If the server rejects a write, nothing
-// is written until the owner changes. Revisions that someone else created are not touched, but their
-// numbers count.
+// Revisions returns the writes that maintain the history of an owner's templates. If an older revision has the current
+// template, it gets the next number, as in a StatefulSet. If the server rejects a write, nothing is written until the
+// owner changes. Revisions that someone else created are not touched, but their numbers count.
 func Revisions(v View) []Operation {
 	o := v.Owner
 	if !v.HistoryKnown || v.Paused() || o.Invalid != "" || o.Problem != "" || o.TemplateHash == "" ||

@@ -9,18 +9,16 @@ import (
 // slotSet is the set of slots in which an owner wants pods.
 type slotSet struct {
 	count int32
-	// wants reports whether a slot is in the set. kept contains the slots outside the set in which an
-	// existing pod is allowed to stay.
+	// wants reports whether a slot is in the set. kept contains other slots in which an existing pod may stay.
 	wants func(slots.Slot) bool
 	kept  map[slots.Slot]bool
 	// removed lists the slots that the user has removed. Their pods are deleted first.
 	removed slots.Removed
 	// all lists the slots, lowest first.
 	all iter.Seq[slots.Slot]
-	// nodes maps the slots to the names of their nodes, or is nil if the slots are numbered. For
-	// numbered slots, the total number of live pods is limited to count, and stuck pods are replaced.
-	// The slot of a node waits only for its own previous pod. A stuck pod on a node is not replaced,
-	// because the node could not run another pod.
+	// nodes maps the slots to the names of their nodes, or is nil if the slots are numbered. For numbered slots, the
+	// total number of live pods is limited to count, and stuck pods are replaced. The slot of a node waits only for its
+	// own previous pod. A stuck pod on a node is not replaced, because the node could not run another pod.
 	nodes map[slots.Slot]string
 }
 
@@ -34,8 +32,7 @@ func numbered(n int32, removed slots.Removed) slotSet {
 	}
 }
 
-// ofOtherPlan reports whether a slot is from the kind's previous strategy: a numbered slot if this set
-// is for nodes, or the slot of a node if this set is numbered.
+// ofOtherPlan reports whether a slot is from the kind's previous strategy: numbered in a set for nodes, or vice versa.
 func (s slotSet) ofOtherPlan(slot slots.Slot) bool {
 	return slot != slots.None && slot.IsNode() != (s.nodes != nil)
 }

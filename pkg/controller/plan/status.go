@@ -22,9 +22,8 @@ type Status struct {
 	ObservedGeneration int64
 	// Selector is the label selector of the pods, as text.
 	Selector string
-	// Desired is the wanted number of pods, and Current is the number of active pods. Updated counts the
-	// pods with the current template. If the owner wants a Deployment, Available is the count in the
-	// Deployment's status. Otherwise, Available is equal to Ready.
+	// Desired is the wanted number of pods. Current counts active pods. Updated counts pods with the current template.
+	// Available is the count in the status of the owner's Deployment, if any, and otherwise equal to Ready.
 	Desired, Current, Updated, Ready, Available int32
 	// PodNames are the sorted names of the active pods, if the kind has a field for them.
 	PodNames []string
@@ -63,11 +62,9 @@ const maxEarly = 4
 // Written is the last status, as sent by the controller and as stored by the server.
 type Written struct {
 	At time.Time
-	// Status is the status that was sent. Stored may lack parts of it, because the server drops fields
-	// that are not in the schema of the CRD.
+	// Status is the status that was sent. Stored may lack fields, because the server drops those without a schema.
 	Status, Stored Status
-	// Early counts the writes that came less than StatusInterval after the previous write. A gap of two
-	// StatusIntervals resets the count.
+	// Early counts writes less than StatusInterval after the previous write. A gap of two StatusIntervals resets Early.
 	Early int
 }
 
@@ -119,8 +116,7 @@ func (a *Actions) decideStatus(v View, found Status, conditions ...metav1.Condit
 	urgent := converged || stored.ObservedGeneration != v.Owner.Generation ||
 		v.Paused() != meta.IsStatusConditionTrue(stored.Conditions, apis.ConditionPaused)
 	w := v.Memory.Written
-	// Restoring a status that someone else has changed is not urgent. If it were, two controllers that
-	// disagree would write all the time.
+	// Restoring a status that someone else changed is not urgent. Otherwise, two controllers could write all the time.
 	urgent = urgent && w.Early < maxEarly && !equality.Semantic.DeepEqual(found.timeless(), w.Status.timeless())
 	wait := left(w.At, StatusInterval, v.Now)
 	if urgent || wait == 0 {
@@ -184,9 +180,8 @@ func invalid(v View, found Status) Actions {
 	return a
 }
 
-// countPods returns the counts and the names of active pods. It omits pods on nodes that are not
-// eligible. A pod from the kind's previous strategy counts only as current, so that the object is not
-// ready while the pod exists.
+// countPods returns the counts and the names of active pods. It omits pods on nodes that are not eligible. A pod from
+// the kind's previous strategy counts only as current, so that the object is not ready while the pod exists.
 func countPods(v View, s slotSet) Status {
 	found := Status{Desired: s.count}
 	for _, pod := range v.Pods {
@@ -213,8 +208,7 @@ func countPods(v View, s slotSet) Status {
 	return found
 }
 
-// readyCondition returns the condition Ready. counted means that the owner has a replica count. In that
-// case, a count of zero is intended.
+// readyCondition returns the condition Ready. counted means that the owner has a replica count, so zero is intended.
 func readyCondition(s Status, counted bool) metav1.Condition {
 	no := func(reason, format string, args ...any) metav1.Condition {
 		return condition(apis.ConditionReady, metav1.ConditionFalse, reason, fmt.Sprintf(format, args...))

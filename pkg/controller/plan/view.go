@@ -1,6 +1,5 @@
-// Package plan computes the actions for a reconcile from a view of one owner and its children. It imports
-// no client, no clock, and no context, so that table tests can cover all rules. docs/architecture.md
-// lists the rules.
+// Package plan computes the actions for a reconcile from a view of one owner and its children. It imports no client, no
+// clock, and no context, so that table tests can cover all rules. docs/architecture.md lists the rules.
 package plan
 
 import (
@@ -18,16 +17,13 @@ import (
 // View is the input of a plan: one owner, its children, the memory of earlier plans, and the time.
 type View struct {
 	Owner Owner
-	// Pods lists the pods that the owner controls. For an owner that wants a Deployment, Pods lists the
-	// pods with the owner's label instead.
+	// Pods lists the pods that the owner controls or, if it wants a Deployment, the pods with the owner's label.
 	Pods []Pod
-	// Deployments lists the Deployments that this program created for the owner, and any other Deployment
-	// with the wanted name.
+	// Deployments lists the Deployments that this program created for the owner, and any other with the wanted name.
 	Deployments []Deployment
 	// Nodes lists all nodes. Plans read only their names, labels, and taints.
 	Nodes []*corev1.Node
-	// Revisions lists the revisions that the owner controls. If HistoryKnown is false, they have not
-	// been read yet, and no revision is written.
+	// Revisions lists the owner's revisions. If HistoryKnown is false, they have not been read, and none is written.
 	Revisions    []Revision
 	HistoryKnown bool
 	Memory       Memory
@@ -48,11 +44,9 @@ type Owner struct {
 	Desired int32
 	// Removed lists the numbered slots that the user has removed.
 	Removed slots.Removed
-	// Invalid is the reason why the object cannot be reconciled (for example, its count is not a number),
-	// or "". The pods of an invalid object are not touched.
+	// Invalid is why the object cannot be reconciled, such as an invalid count, or "". Its pods are not touched.
 	Invalid string
-	// Template is the pod template, or nil if it is invalid. Problem is the reason why no pod can be
-	// created, or "".
+	// Template is the pod template, or nil if it is invalid. Problem is the reason why no pod can be created, or "".
 	Template *corev1.PodTemplateSpec
 	Problem  string
 	// TemplateHash identifies the template. If it is empty, pods are never outdated.
@@ -61,8 +55,7 @@ type Owner struct {
 	HistoryLimit int
 	// Wanted is the Deployment that the object wants, if its strategy uses one.
 	Wanted Wanted
-	// Status is the stored status, limited to the fields that plans write. StatusPaths holds the paths
-	// of these fields in objects of the kind.
+	// Status is the stored status, limited to the fields that plans write. StatusPaths holds the paths of these fields.
 	Status      Status
 	StatusPaths kinds.StatusPaths
 }
@@ -76,8 +69,7 @@ type Pod struct {
 	Slot slots.Slot
 	// Replaces is the UID of the stuck pod that this pod replaces, or "".
 	Replaces types.UID
-	// Finished means that the phase is Succeeded or Failed. The pod does not run again, but it keeps its
-	// name until it is deleted.
+	// Finished means that the phase is Succeeded or Failed. The pod keeps its name until it is deleted.
 	Finished bool
 	// Terminating means that the pod has a deletion timestamp. Grace is the pod's grace period.
 	Terminating bool
@@ -87,14 +79,12 @@ type Pod struct {
 	ReadySince time.Time
 	// Template is the template hash in the pod's label, or "" if there is no label.
 	Template string
-	// Label is the UID in the owner label, or "". Unlabeled means that Label is not the UID of the pod's
-	// controller.
+	// Label is the UID in the owner label, or "". Unlabeled means that Label is not the UID of the pod's controller.
 	Label     types.UID
 	Unlabeled bool
 	// Deployment is the name of the Deployment that the pod belongs to, or "".
 	Deployment string
-	// Failure is the reason why the pod will not become ready without intervention, or "". FailureCode
-	// is the code of this reason. Plans do not read them.
+	// Failure and FailureCode are why the pod will not become ready by itself, or "". Plans do not read them.
 	Failure     string
 	FailureCode problem.Code
 }

@@ -40,14 +40,12 @@ type Reporter struct {
 	Events    record.EventRecorder // set when the loop starts
 }
 
-// Logf logs a line about the loop itself. A Reporter escapes all lines and events, because they may
-// contain text from users, other programs, or the server.
+// Logf logs a line about the loop itself. A Reporter escapes all lines and events: they may contain text from others.
 func (r *Reporter) Logf(format string, args ...any) {
 	r.Log(Line{Text: escape.Line(fmt.Sprintf(format, args...)), Namespace: r.Namespace})
 }
 
-// LogObject logs a line about an object, unless the last line about the object was the same. It
-// reports whether it logged the line.
+// LogObject logs a line about an object, unless its last line was the same. It reports whether it logged the line.
 func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 	line := escape.Line(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")) // for joined errors
 	number, repeated := r.Objects.Said(k, line)
@@ -86,8 +84,7 @@ func (r *Reporter) Plan(k memory.Key, v plan.View, a plan.Actions, rec *memory.O
 	r.LogObject(k, "%d → %s: %s", plan.Active(v.Pods), problem.Quantity(a.Status.Desired, "pod"), strings.Join(deeds, ", "))
 }
 
-// State logs that an object has converged. If the spec is invalid, State logs the reason instead,
-// and records an event.
+// State logs that an object has converged. If the spec is invalid, State logs the reason instead, and records an event.
 func (r *Reporter) State(k memory.Key, on runtime.Object, v plan.View, a plan.Actions, rec *memory.Object) {
 	// Do not read the reason from the conditions, because some kinds have no conditions.
 	if why := cmp.Or(v.Owner.Invalid, v.Owner.Problem); why != "" && !v.Owner.Deleting {
@@ -136,8 +133,7 @@ func (r *Reporter) Result(k memory.Key, on runtime.Object, rec *memory.Object, a
 	rec.Created, rec.Deleted = 0, 0
 }
 
-// Event records an event. It escapes the message, because terminals show the message, and parts of
-// it may come from other programs.
+// Event records an event. It escapes the message, because terminals show messages from other programs.
 func (r *Reporter) Event(on runtime.Object, kind, reason, format string, args ...any) {
 	r.Events.Event(on, kind, reason, escape.Cell(fmt.Sprintf(format, args...)))
 }
@@ -145,8 +141,7 @@ func (r *Reporter) Event(on runtime.Object, kind, reason, format string, args ..
 // notPaused is the prefix of the message about a pause annotation with an invalid time.
 const notPaused = "not paused: "
 
-// pauseMessage returns a message about an active pause, a message with the prefix notPaused about
-// an invalid pause, or "".
+// pauseMessage returns a message about an active pause, one with the prefix notPaused about an invalid pause, or "".
 func pauseMessage(s plan.Status) string {
 	switch c := meta.FindStatusCondition(s.Conditions, apis.ConditionPaused); {
 	case c == nil:

@@ -21,8 +21,7 @@ type Kinds struct {
 	// Declared selects all kinds that CRDs declare.
 	Declared bool
 
-	// known lists the kinds that the loop reconciles from the start. named lists CRDs whose kinds the
-	// loop reconciles when they are declared.
+	// known lists the kinds to reconcile from the start. named lists CRDs whose kinds are reconciled once declared.
 	known []kinds.Kind
 	named []string
 }
@@ -89,9 +88,8 @@ func KindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
 	}
 }
 
-// kindsToReconcile returns the known kinds with the given names. If no names are given, it returns
-// all known kinds. A name can include the group. An unknown name with a group is returned in crds,
-// because a CRD may declare the kind later. An unknown name without a group is an error.
+// kindsToReconcile returns the known kinds with the given names or, without names, all kinds. An unknown name with a
+// group is returned in crds, because a CRD may declare the kind later. An unknown name without a group is an error.
 func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, crds []string, err error) {
 	if len(words) == 0 {
 		return known, nil, nil
@@ -119,8 +117,7 @@ func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, c
 	return named, crds, nil
 }
 
-// listed returns the CRDs of the kinds to reconcile, or nil if Declared is set or neither --kinds nor
-// --kind-file is given.
+// listed returns the CRDs of the kinds to reconcile, or nil with Declared, or without --kinds and --kind-file.
 func (k *Kinds) listed() []string {
 	if len(k.Words)+len(k.Files) == 0 || k.Declared {
 		return nil

@@ -29,9 +29,8 @@ type Log struct {
 	records *slog.Logger // nil if Format is human
 }
 
-// Open starts the log. Lines go to standard output, or to standard error if linesToErr is set.
-// Records and client-go's log always go to standard error. The loop never waits for a slow
-// reader. errOut is the writer for all other output to standard error.
+// Open starts the log. Lines go to standard output, or to standard error if linesToErr is set. Records and client-go's
+// log go to standard error. The loop never waits for a slow reader. errOut is for all other output to standard error.
 func (l *Log) Open(verbosity int, streams genericiooptions.IOStreams, linesToErr bool) (errOut io.Writer) {
 	toErr := l.output(streams.ErrOut, verbosity)
 	if l.Format != "human" {
@@ -73,8 +72,7 @@ func (l *Log) Close() {
 	}
 }
 
-// handler returns a handler that writes records. All messages that -v adds have the level DEBUG,
-// because log collectors do not know levels such as DEBUG+2.
+// handler returns a handler of records. Messages that -v adds are DEBUG, because log collectors do not know DEBUG+2.
 func (l *Log) handler(records io.Writer, verbosity int) slog.Handler {
 	options := &slog.HandlerOptions{
 		Level: slog.Level(-verbosity), // as go-logr converts -v to a level

@@ -16,10 +16,9 @@ import (
 // refusedAgain is the delay before a skipped namespace is retried.
 const refusedAgain = 30 * time.Second
 
-// runInEach runs a loop for each namespace, in parallel. If an error affects only one namespace
-// (see triedAgain), runInEach skips this namespace and retries it, as long as another loop works.
-// Any other error stops all loops. With --once or --dry-run, no error stops the other loops, and
-// runInEach returns all errors.
+// runInEach runs a loop for each namespace, in parallel. If an error affects only one namespace (see triedAgain),
+// runInEach skips this namespace and retries it, as long as another loop works. Any other error stops all loops. With
+// --once or --dry-run, no error stops the other loops, and runInEach returns all errors.
 func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(context.Context, string) error) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -44,9 +43,8 @@ func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(c
 	return outcome.Join(errs)
 }
 
-// runBesideOthers runs the loop of a namespace, and skips the namespace while its loop cannot work.
-// If all namespaces are skipped, it returns the error. skip adds to the number of skipped
-// namespaces, and reports whether all are skipped.
+// runBesideOthers runs the loop of a namespace, and skips it while the loop cannot work. If all namespaces are skipped,
+// it returns the error. skip adds to the number of skipped namespaces, and reports whether all are skipped.
 func (o *Options) runBesideOthers(ctx context.Context, namespace string, run func(context.Context, string) error, skip func(int64) (all bool)) error {
 	var said error
 	for first := true; ; first = false {

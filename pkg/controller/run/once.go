@@ -150,8 +150,7 @@ func (o *Options) evaluate(ctx context.Context, s controller.State) (status.Repo
 	return status.NewReport(snapshot), snapshot.Now, nil
 }
 
-// explainMissing returns an error with the reason why an object has not converged. cause is
-// errGivenUp or the timeout.
+// explainMissing returns an error with the reason why an object has not converged. cause is errGivenUp or the timeout.
 func (o *Options) explainMissing(ctx context.Context, s controller.State, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
 	defer cancel()
@@ -170,8 +169,7 @@ func (o *Options) explainMissing(ctx context.Context, s controller.State, cause 
 	return fmt.Errorf("wait for %s to be ready: %w; last seen: %s", o.nameOf(s), outcome.ErrTimeout, escape.Line(seen))
 }
 
-// mayHave reports whether a kind has objects. If the objects cannot be listed, it returns true,
-// unless the CRD is not installed.
+// mayHave reports whether a kind has objects. If they cannot be listed, it returns true, unless the CRD is missing.
 func (o *Options) mayHave(ctx context.Context, kind kinds.Kind, namespace string) bool {
 	list, err := o.clients.Dynamic.Resource(kind.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {

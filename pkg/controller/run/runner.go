@@ -31,8 +31,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// DefaultWorkers is the default number of objects that are reconciled in parallel. A slow request
-// for one object should not delay other objects.
+// DefaultWorkers is the default number of parallel reconciles. A slow request for one object should not delay others.
 const DefaultWorkers = 8
 
 // Options configures a run of the controller.

@@ -21,8 +21,7 @@ const (
 	maxHeaderBytes = 16 << 10
 )
 
-// Serving holds the addresses of the metrics and probe servers. A server with the address "" or "0"
-// is not started.
+// Serving holds the addresses of the metrics and probe servers. A server with the address "" or "0" is not started.
 type Serving struct {
 	Metrics, Health string
 }

@@ -55,14 +55,12 @@ func DeploymentResource() schema.GroupVersionResource {
 	return appsv1.SchemeGroupVersion.WithResource("deployments")
 }
 
-// deploymentSource returns a source that watches all Deployments, because a Deployment that belongs to
-// someone else may have a name that an owner wants.
+// deploymentSource returns a source of all Deployments, because someone else's Deployment may have a wanted name.
 func deploymentSource(c Clients) informer.Source {
 	return childSource(c, DeploymentResource(), "deployment", deploymentOf, deploymentsEqual)
 }
 
-// deploymentOf returns the part of a Deployment that plans read. If the Deployment belongs to someone
-// else, this is only its identity and its owner.
+// deploymentOf returns the part of a Deployment that plans read: for someone else's, only the identity and the owner.
 func deploymentOf(u *unstructured.Unstructured) plan.Deployment {
 	ref := metav1.GetControllerOfNoCopy(u)
 	d := plan.Deployment{
@@ -123,9 +121,8 @@ func deploymentsEqual(a, b plan.Deployment) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// wantedFields returns the fields of the Deployment that an object wants. It adds to template the labels
-// that identify the owner's pods. The selector is immutable, so it contains only the owner's UID, which
-// never changes and is in no other owner's selector.
+// wantedFields returns the fields of the Deployment that an object wants. It adds to template the labels that identify
+// the owner's pods. The selector is immutable, so it contains only the owner's UID, which never changes and is unique.
 func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32, template map[string]any, hash string) (map[string]any, error) {
 	ours := map[string]any{apis.LabelOwner: string(obj.GetUID())}
 	labels := maps.Clone(ours)
@@ -150,8 +147,7 @@ func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32
 	}, nil
 }
 
-// readDeployments adds to a view the Deployments that the object controls, and any other Deployment with
-// the wanted name.
+// readDeployments adds to a view the Deployments that the object controls, and any other with the wanted name.
 func readDeployments(v *plan.View, object *unstructured.Unstructured, store cache.Indexer) {
 	for _, d := range childrenOf[plan.Deployment](object, store, ByOwner) {
 		if d.Controller == object.GetUID() {

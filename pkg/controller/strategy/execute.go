@@ -24,8 +24,7 @@ import (
 )
 
 const (
-	// writeTimeout is the time limit of one write. A write that has started is not canceled when the
-	// controller stops.
+	// writeTimeout is the time limit of one write. A write that has started is not canceled when the controller stops.
 	writeTimeout = 30 * time.Second
 	// Slice is the time limit for the execution of one plan. A long slice delays retries and, if all
 	// workers are busy, other objects. Short slices waste time: after each slice, SlowStart begins again
@@ -63,11 +62,9 @@ type Work struct {
 // child describes how children of one kind are written.
 type child struct {
 	resource schema.GroupVersionResource
-	// kind is the kind in manifests and messages. For pods, it is used only in messages, because a typed
-	// client creates them without a manifest.
+	// kind is the kind in manifests and messages. Pods use it only in messages, because a typed client creates them.
 	kind string
-	// fields returns the fields to create, apply, or patch, without the name, the owner, and the
-	// preconditions.
+	// fields returns the fields to create, apply, or patch, without the name, the owner, and the preconditions.
 	fields func(*Work, plan.Operation) map[string]any
 }
 
@@ -78,8 +75,7 @@ func describeOwner(ref *metav1.OwnerReference) string {
 	return fmt.Sprintf("owned by %s %s", ref.Kind, ref.Name)
 }
 
-// Execute executes the operations of the plan in order, batch by batch. It returns after all requests have
-// ended. done is true if no operation was skipped.
+// Execute runs the plan's operations in order, batch by batch, and waits for all. done is true if none was skipped.
 func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
 	o = &Outcome{Written: map[string]string{}, Refused: map[slots.Slot]plan.Refusal{}, Declined: map[plan.Kind]string{}}
 	w.end = w.Clock.Now().Add(Slice)
@@ -102,8 +98,7 @@ func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
 	return o, done, errors.Join(o.failures...)
 }
 
-// batch returns how many operations at the start of the list run in parallel: those with the same verb
-// and kind.
+// batch returns how many operations at the start of the list run in parallel: those with the same verb and kind.
 func batch(operations []plan.Operation) int {
 	n := 1
 	for n < len(operations) && operations[n].Verb == operations[0].Verb && operations[n].Kind == operations[0].Kind {
@@ -176,9 +171,8 @@ func preconditions(op plan.Operation) *metav1.Preconditions {
 	return p
 }
 
-// meetHolder handles a create whose name already exists. If the existing child belongs to the owner, an
-// earlier attempt or another controller created it, and the cache does not contain it yet. If the child
-// belongs to someone else, it is not touched, and the create counts as refused.
+// meetHolder handles a create whose name is taken. If the child belongs to the owner, an earlier attempt or another
+// controller created it, and the cache lacks it. Otherwise, the child is not touched, and the create counts as refused.
 func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) error {
 	holder, err := w.client(op.Kind).Get(ctx, op.Name, metav1.GetOptions{})
 	switch {
@@ -258,22 +252,19 @@ func (w *Work) client(kind plan.Kind) dynamic.ResourceInterface {
 	return w.Dynamic.Resource(children()[kind].resource).Namespace(w.Namespace)
 }
 
-// Finish returns a context for a write that has started. The context expires after writeTimeout, but is
-// not canceled when the controller stops.
+// Finish returns a context that expires after writeTimeout. It lets a started write finish when the controller stops.
 func Finish(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 }
 
-// maxBatch is the maximum number of parallel writes. On a busy server, it determines the controller's share
-// of the requests, relative to the scheduler and kubelets. The ReplicaSet controller sends up to 250 in
-// parallel. An HTTP/2 connection allows 100, so 128 writes need two connections. Higher values used more
-// resources without being faster.
+// maxBatch is the maximum number of parallel writes. On a busy server, it determines the controller's share of the
+// requests, relative to the scheduler and kubelets. The ReplicaSet controller sends up to 250 in parallel. An HTTP/2
+// connection allows 100, so 128 writes need two connections. Higher values used more resources without being faster.
 const maxBatch = 128
 
-// SlowStart calls do for each item in parallel. It starts with one call and allows one more after every
-// success, so the number of parallel calls doubles in the time of one call. It starts no call after the
-// first error, after ctx is done, or while proceed, which gets the number of calls so far, returns false.
-// SlowStart waits for the calls in flight, and returns the number of calls and the first error.
+// SlowStart calls do for each item in parallel. It starts with one call and allows one more after each success, so the
+// number of calls doubles in the time of one call. It starts no call after the first error, after ctx is done, or while
+// proceed returns false. It waits for the calls in flight, and returns the number of calls and the first error.
 func SlowStart[T any](
 	ctx context.Context, items []T, proceed func(begun int) bool, do func(context.Context, T) error,
 ) (begun int, err error) {
@@ -299,8 +290,7 @@ func SlowStart[T any](
 	}
 }
 
-// Recover calls do and converts a panic to an error, so that a problem with one object does not stop the
-// controller for other objects.
+// Recover calls do and converts a panic to an error, so that a problem with one object does not stop the controller.
 func Recover(ctx context.Context, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

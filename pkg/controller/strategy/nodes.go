@@ -52,8 +52,7 @@ func trimNode(node *corev1.Node) any {
 	}
 }
 
-// nodesEqual reports whether a node can run the same pods before and after an update. Most updates
-// change only the status, which is not compared.
+// nodesEqual reports whether a node can run the same pods after an update. Most updates change only the status.
 func nodesEqual(a, b *corev1.Node) bool {
 	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }
@@ -68,9 +67,8 @@ func readNodes(v *plan.View, _ *unstructured.Unstructured, store cache.Indexer) 
 	}
 }
 
-// forNode sets a pod's affinity and tolerations as the DaemonSet controller does, so that the pod runs
-// only on the node. It replaces the required node affinity of the template, which the plan has already
-// checked.
+// forNode sets a pod's affinity and tolerations as the DaemonSet controller does, so that the pod runs only on the
+// node. It replaces the required node affinity of the template, which the plan has already checked.
 func forNode(pod *corev1.Pod, node string) {
 	pod.Spec.Tolerations = plan.DaemonTolerations(pod.Spec)
 	only := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{

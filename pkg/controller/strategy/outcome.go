@@ -20,19 +20,16 @@ type Outcome struct {
 	Notes            []Note
 	// Written holds the highest resourceVersion of the written children, by resource.
 	Written map[string]string
-	// Unanswered lists the pods that might exist, because the server neither accepted nor rejected their
-	// creates.
+	// Unanswered lists the pods that might exist, because the server neither accepted nor rejected their creates.
 	Unanswered []string
 	// Applied is the applied Deployment, if any.
 	Applied *plan.Applied
-	// Refused holds, by slot, the creates and applies for which an immediate retry is useless. Only
-	// Reason and Message are set.
+	// Refused holds the refusals of creates and applies, by slot. Only Reason and Message are set.
 	Refused map[slots.Slot]plan.Refusal
 	// Declined holds, by the kind of the child, the message about a refused write of a revision or of a
 	// pod's labels. After a refused revision, no more revisions are written. All other operations continue.
 	Declined map[plan.Kind]string
-	// Failing means that the server failed while it processed a create or an apply, or that it did not
-	// answer a write of a revision.
+	// Failing means that the server failed during a create or an apply, or did not answer a write of a revision.
 	Failing bool
 	// Ending means that the namespace is terminating or missing, so an immediate retry is useless.
 	Ending bool

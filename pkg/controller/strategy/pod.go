@@ -93,8 +93,7 @@ func indexByLabel(obj any) ([]string, error) {
 	return []string{string(r.Child.Label)}, nil
 }
 
-// newPod returns a pod to create from the owner's template. The identity labels override the template's
-// labels.
+// newPod returns a pod to create from the owner's template. The identity labels override the template's labels.
 func (w *Work) newPod(op plan.Operation) *corev1.Pod {
 	template := w.Of.Template
 	labels := map[string]string{}
@@ -134,7 +133,6 @@ func (w *Work) identity(op plan.Operation) map[string]string {
 	return labels
 }
 
-// identityFields returns the patch that restores the identity labels of a pod.
 func identityFields(w *Work, op plan.Operation) map[string]any {
 	var pod unstructured.Unstructured
 	pod.SetLabels(w.identity(op))

@@ -11,9 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RefusalReason reports whether the server refused a write for a lasting reason, and returns this reason
-// for a condition. Other errors (a broken connection, a busy server, expired credentials) are worth an
-// early retry.
+// RefusalReason reports whether the server refused a write for a lasting reason, and returns this reason for a
+// condition. Other errors (a broken connection, a busy server, expired credentials) are worth an early retry.
 func RefusalReason(err error) (reason string, refused bool) {
 	status := statusOf(err)
 	switch code := status.Code; {
@@ -21,8 +20,7 @@ func RefusalReason(err error) (reason string, refused bool) {
 		// The quota admission plugin returns no machine-readable cause.
 		return "QuotaExceeded", true
 	case code == http.StatusForbidden && strings.Contains(status.Message, "cannot find RESTMapping"):
-		// OwnerReferencesPermissionEnforcement discovers new kinds only every half minute, so a retry
-		// may succeed.
+		// OwnerReferencesPermissionEnforcement discovers new kinds only every half minute, so a retry may succeed.
 		return "", false
 	case code == http.StatusForbidden:
 		return "Forbidden", true
@@ -35,12 +33,10 @@ func RefusalReason(err error) (reason string, refused bool) {
 	return "", false
 }
 
-// serverFailed reports whether the server itself failed, for example because of a broken admission
-// webhook. If the failure lasts, it is treated as a refusal.
+// serverFailed reports whether the server failed, such as a broken webhook. A lasting failure is treated as a refusal.
 func serverFailed(err error) bool { return statusOf(err).Code >= http.StatusInternalServerError }
 
-// answered reports whether the server rejected a write. After any other error, the write might have
-// succeeded before the connection broke or the server failed.
+// answered reports whether the server rejected a write. After any other error, the write might have succeeded.
 func answered(err error) bool { return statusOf(err).Code > 0 && !serverFailed(err) }
 
 // namespaceEnds reports whether a write failed because its namespace is terminating or does not exist.

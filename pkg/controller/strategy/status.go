@@ -15,7 +15,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// counts maps each count of a status to its path.
 func counts(at kinds.StatusPaths, s *plan.Status) map[*int32][]string {
 	return map[*int32][]string{
 		&s.Desired: at.Desired, &s.Current: at.Current, &s.Updated: at.Updated, &s.Ready: at.Ready, &s.Available: at.Available,
@@ -50,8 +49,7 @@ func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Sta
 	return s
 }
 
-// storedConditions returns all stored conditions of an object, including conditions that other
-// programs wrote. It does not copy the conditions.
+// storedConditions returns all stored conditions of an object, including those of other programs, without copying them.
 func storedConditions(at kinds.StatusPaths, obj *unstructured.Unstructured) []any {
 	stored, _, _ := unstructured.NestedFieldNoCopy(obj.Object, at.Conditions...)
 	list, _ := stored.([]any)
@@ -82,9 +80,8 @@ func indexOfCondition(stored []any, name string) int {
 	})
 }
 
-// EncodeStatus merges a plan's status into the stored status of an object, and returns the result. It
-// keeps all other fields, even inside conditions. The list of pod names is never null, because schemas
-// reject null.
+// EncodeStatus merges a plan's status into the stored status of an object, and returns the result. It keeps all other
+// fields, even inside conditions. The list of pod names is never null, because schemas reject null.
 func EncodeStatus(at kinds.StatusPaths, s plan.Status, obj *unstructured.Unstructured) (any, error) {
 	stored, _ := obj.Object["status"].(map[string]any)
 	object := map[string]any{}

@@ -35,13 +35,11 @@ type Strategy struct {
 
 	// read adds the objects of Input to the view of an owner.
 	read func(v *plan.View, obj *unstructured.Unstructured, store cache.Indexer)
-	// complete sets the fields of an owner that only this strategy needs. template is nil if the
-	// owner has a Problem.
+	// complete sets the fields of an owner that only this strategy needs. template is nil if the owner has a Problem.
 	complete func(owner *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any)
 }
 
-// Clients holds clients, and the namespace of the controller or of one object. If Namespace is "", it
-// stands for all namespaces.
+// Clients holds clients, and the namespace of the controller or of one object; "" means all namespaces.
 type Clients struct {
 	Core      corev1client.CoreV1Interface
 	Dynamic   dynamic.Interface
@@ -57,7 +55,6 @@ func All() map[kinds.Strategy]*Strategy {
 	}
 }
 
-// children describes how to write each kind of child.
 func children() map[plan.Kind]child {
 	return map[plan.Kind]child{
 		plan.KindPod:        {resource: corev1.SchemeGroupVersion.WithResource("pods"), kind: "pod", fields: identityFields},
@@ -85,8 +82,7 @@ type Record[T any] struct {
 	Child T
 }
 
-// childrenOf returns the children of an object from an index by UID. It ignores children in other
-// namespaces, because anyone can write the same UID there.
+// childrenOf returns the children of an object by UID. It ignores other namespaces, where anyone can write that UID.
 func childrenOf[T any](obj *unstructured.Unstructured, store cache.Indexer, index string) []T {
 	found, _ := store.ByIndex(index, string(obj.GetUID())) // cannot fail, because the index exists
 	children := make([]T, 0, len(found))
@@ -172,8 +168,7 @@ func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.O
 		o.Template, err = kinds.DecodeTemplate(template)
 	}
 	if err != nil {
-		// The hash stays empty, so that no pod is outdated. Otherwise, plans would delete pods that
-		// cannot be created again.
+		// The hash stays empty, so no pod is outdated. Otherwise, plans would delete pods that cannot be recreated.
 		o.Problem, template = err.Error(), nil
 	} else {
 		o.TemplateHash = kinds.TemplateHash(kind, obj)

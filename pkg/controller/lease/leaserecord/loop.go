@@ -1,5 +1,4 @@
-// Package leaserecord reads and writes the record of a running controller in its lease: who runs
-// it, where, since when, and which objects it reconciles.
+// Package leaserecord records in a lease who runs a controller, where, since when, and which objects it reconciles.
 package leaserecord
 
 import (
@@ -25,8 +24,7 @@ type Scope struct {
 	Namespace string
 	// Kinds lists the kinds as plural.group; empty means all shipped kinds.
 	Kinds []string
-	// Declared means that the loop also reconciles all kinds that CRDs declare. If Declared is set,
-	// Kinds is empty.
+	// Declared means that the loop also reconciles all kinds that CRDs declare. If Declared is set, Kinds is empty.
 	Declared bool
 	// Selector selects the objects by their labels; empty means all objects.
 	Selector string
@@ -75,8 +73,7 @@ func Ships(kind string) bool {
 // a selector, and Covers parses it for each object.
 const longestSelector = 4096
 
-// Covers reports whether the scope includes an object with the given namespace, kind
-// (plural.group), and labels.
+// Covers reports whether the scope includes an object with the given namespace, kind (plural.group), and labels.
 func (s Scope) Covers(namespace, kind string, object map[string]string) bool {
 	elsewhere := s.Namespace != "" && s.Namespace != namespace
 	if elsewhere || !s.has(kind) || len(s.Selector) > longestSelector {
@@ -86,8 +83,7 @@ func (s Scope) Covers(namespace, kind string, object map[string]string) bool {
 	return err == nil && selector.Matches(labels.Set(object))
 }
 
-// Overlaps reports whether two scopes may include the same object. It ignores the selectors, because
-// an object can match two different selectors.
+// Overlaps reports whether two scopes may share an object. It ignores selectors, because an object can match both.
 func (s Scope) Overlaps(other Scope) bool {
 	if s.Namespace != "" && other.Namespace != "" && s.Namespace != other.Namespace {
 		return false

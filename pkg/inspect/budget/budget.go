@@ -39,9 +39,8 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%s: %s, disruptions allowed now: %d", b.Name, asks, b.Allowed)
 }
 
-// After returns how many healthy pods would be left after a removal, and how many the budget would require.
-// going is the number of healthy pods to remove. A percentage is applied to the remaining pods and rounded
-// up, as in the disruption controller.
+// After returns how many healthy pods would be left after a removal of going healthy pods, and how many the budget
+// would require. A percentage is applied to the remaining pods and rounded up, as in the disruption controller.
 func (b Budget) After(going int32) (left, required int32) {
 	pods := max(b.Pods-going, 0)
 	asked := intstr.Parse(cmp.Or(b.MaxUnavailable, b.MinAvailable))

@@ -62,8 +62,7 @@ func (d *Doctor) loops(ctx context.Context) ([]check.Result, error) {
 // Controller is a controller that "install --controller" installed.
 type Controller struct {
 	Namespace string `json:"namespace"`
-	// Version is the version of this program that installed the controller, or "" if the Deployment
-	// has no version label.
+	// Version is the version of this program that installed the controller, or "" without a version label.
 	Version string `json:"version"`
 	// Desired and Available are the numbers of desired and available pods.
 	Desired   int64 `json:"-"`

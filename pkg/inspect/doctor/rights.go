@@ -106,8 +106,7 @@ func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, er
 	}, err
 }
 
-// rightsTo returns a right for each verb and each resource, such as "pods/log" or "deployments/scale.apps".
-// Spaces separate the verbs.
+// rightsTo returns rights for verbs, separated by spaces, and resources such as "pods/log" or "deployments/scale.apps".
 func rightsTo(namespace, verbs string, resources ...string) []check.Right {
 	var rights []check.Right
 	for _, resource := range resources {
@@ -155,8 +154,7 @@ func rightsOf(namespace string, rule rbacv1.PolicyRule) []check.Right {
 	return rights
 }
 
-// ask asks the server about each right, with several requests at the same time. An answer is nil if
-// the server does not answer.
+// ask asks the server about each right, with parallel requests. An answer is nil if the server does not answer.
 func (d *Doctor) ask(ctx context.Context, needed []check.VerbRights) map[check.Right]*bool {
 	rights := sets.New[check.Right]()
 	for _, verb := range needed {

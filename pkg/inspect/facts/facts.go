@@ -33,9 +33,8 @@ func Of(k kinds.Kind, obj *unstructured.Unstructured) (status.Object, error) {
 	return Read(k, obj, facts)
 }
 
-// Read returns the model of an object. It reads the desired count from the status or, if the status has none,
-// from the kind's replica field, by default .spec.replicas. If the count is in another field, the caller must
-// set Desired before it calls Settle.
+// Read returns the model of an object. It reads the desired count from the status, or else from the kind's replica
+// field, by default .spec.replicas. If the count is in another field, the caller must set Desired before Settle.
 func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Object, error) {
 	o := status.Object{
 		Identity: status.Identity{

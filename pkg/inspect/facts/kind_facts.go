@@ -26,8 +26,7 @@ const (
 	annotationPausedWhen = apis.Prefix + "paused-when"
 	// annotationPausedHint is an instruction or a command that ends a pause.
 	annotationPausedHint = apis.Prefix + "paused-hint"
-	// annotationPartitionPath is the path of the field with the number or percentage of pods that keep the
-	// older template.
+	// annotationPartitionPath is the path of the number or percentage of pods that keep the older template.
 	annotationPartitionPath = apis.Prefix + "partition-path"
 	// annotationRestartPath is the path of the field that a restart sets to the current time.
 	annotationRestartPath = apis.Prefix + "restart-path"
@@ -51,8 +50,7 @@ const (
 	GenerationNone       GenerationFrom = "none"
 )
 
-// Facts describes how to interpret the status of a kind's objects. It is computed once for all
-// objects of the kind. All paths begin at the root of an object.
+// Facts describes how to interpret the status of all objects of a kind. All paths begin at the root of an object.
 type Facts struct {
 	// Generation is the place of the observed generation in the status.
 	Generation GenerationFrom `json:"generation"`
@@ -64,15 +62,13 @@ type Facts struct {
 	Unit        string   `json:"unit"`
 	OtherCounts []string `json:"otherCounts,omitempty"`
 	Several     bool     `json:"several,omitempty"`
-	// Desired, Current, Ready, Updated, and Available list status fields with counts of pods. The
-	// first field that an object has is used.
+	// Desired, Current, Ready, Updated, and Available list status fields that count pods. The first one found is used.
 	Desired   []string `json:"desired,omitempty"`
 	Current   []string `json:"current,omitempty"`
 	Ready     []string `json:"ready,omitempty"`
 	Updated   []string `json:"updated,omitempty"`
 	Available []string `json:"available,omitempty"`
-	// Zero lists the counts that are zero if absent. An absent updated count is zero only for objects
-	// with a pod template.
+	// Zero lists counts that are zero if absent. An absent updated count is zero only with a pod template.
 	Zero []string `json:"absentIsZero,omitempty"`
 	// ScaleCount and ScaleSelector are the status fields that /scale shows.
 	ScaleCount    string `json:"scaleCount,omitempty"`
@@ -256,8 +252,7 @@ func within(path string) fieldpath.Path {
 	return fieldpath.Fields(names...).Parent()
 }
 
-// otherCounts sets OtherCounts and Several. If sharded is true, a shard count next to the count means several
-// groups of pods.
+// otherCounts sets OtherCounts and Several. If sharded, a shard count next to the count means several groups of pods.
 func (f *Facts) otherCounts(root map[string]any, count *fieldpath.Path, sharded bool) {
 	f.Several = slices.ContainsFunc(count.Steps, func(s fieldpath.Step) bool { return s.Kind != fieldpath.Field })
 	for _, field := range candidates.Fields(root, nil) {

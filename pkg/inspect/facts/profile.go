@@ -10,8 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// profiles contains annotations for CRDs that other programs install. Each file is named after its
-// CRD. The annotations of the CRD itself take precedence.
+// profiles contains annotations for CRDs of other programs, one file per CRD. Annotations of the CRD take precedence.
 //
 //go:embed profiles/*.yaml
 var profiles embed.FS

@@ -63,8 +63,7 @@ func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 		o.ObservedGeneration = written(n)
 	case seen == "": // a controller that writes strings has not seen the object yet
 	case f.Generation == GenerationField, f.Generation == GenerationText:
-		// The controller has not written a generation yet. If it reports Ready without one, it never writes
-		// the field.
+		// The controller has not written a generation yet. If it reports Ready without one, it never writes the field.
 		o.Untracked = f.builtIn && o.Generation == 0 || !f.builtIn && meta.IsStatusConditionTrue(o.Conditions, apis.ConditionReady)
 	default:
 		o.Untracked = true
@@ -87,8 +86,7 @@ func readTracked(o *status.Object, reported map[string]any) {
 	}
 }
 
-// written returns the given generation, but replaces 0 with -1, because 0 in ObservedGeneration means that no
-// controller has seen the object.
+// written replaces generation 0 with -1, because 0 in ObservedGeneration means that no controller has seen the object.
 func written(generation int64) int64 {
 	if generation == 0 {
 		return -1
@@ -96,9 +94,8 @@ func written(generation int64) int64 {
 	return generation
 }
 
-// lag returns an unmet expression if the observed generation of a referenced object is outdated, or "". For example,
-// the field .status.workloadObservedGeneration of an Argo Rollout must equal its annotation
-// "rollout.argoproj.io/workload-generation".
+// lag returns an unmet expression if the observed generation of a referenced object is outdated, or "". In an Argo
+// Rollout, .status.workloadObservedGeneration must equal the annotation rollout.argoproj.io/workload-generation.
 func lag(obj map[string]any) string {
 	for key, wanted := range fieldpath.Object(obj, "metadata", "annotations") {
 		of, is := strings.CutSuffix(key[strings.LastIndex(key, "/")+1:], "-generation")
@@ -175,9 +172,8 @@ func readExistence(o *status.Object, obj map[string]any) {
 	o.Exists = reason
 }
 
-// judge evaluates the kind's expressions for ready and failed objects. An expression with an error is false.
-// ReadyWhen expressions from a profile are ignored if the object has none of their fields, because older
-// versions of the controller do not write these fields.
+// judge evaluates ReadyWhen and FailedWhen. An expression with an error is false. ReadyWhen expressions from a profile
+// are ignored if the object has none of their fields, because older controllers do not write them.
 func (f Facts) judge(o *status.Object, obj map[string]any) {
 	reported := func(e fieldpath.Expression) bool { return valueAt(obj, fieldOf(e)) != nil }
 	if len(f.ReadyWhen) > 0 && (!f.profiled || slices.ContainsFunc(f.ReadyWhen, reported)) {
@@ -223,8 +219,7 @@ func (f Facts) Settle(o *status.Object, obj *unstructured.Unstructured, count *f
 	f.pause(o, obj.Object)
 }
 
-// onlyCounted reports whether the last change of the spec changed only the count, that is, whether the manager of that
-// change owns no other field of the spec.
+// onlyCounted reports whether the manager of the last change of the spec owns no field of the spec except the count.
 func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[string]any) bool {
 	spec := smd.PathElement{FieldName: new("spec")}
 	var last *metav1.ManagedFieldsEntry
@@ -249,8 +244,7 @@ func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[str
 	return last.Subresource == "scale" || err == nil && path.ManagedBy(*last, obj)
 }
 
-// number returns the first whole number at the paths, clamped to a valid count. Without a number, it returns 0
-// if zero contains one of the paths, and otherwise nil.
+// number returns the first count at the paths. If there is none, it returns 0 if zero contains a path, or else nil.
 func number(obj map[string]any, paths, zero []string) *int32 {
 	for _, path := range paths {
 		if n, found := wholeAt(obj, path); found {

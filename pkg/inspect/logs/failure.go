@@ -18,7 +18,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// The limits of reading logs.
 const (
 	linesOfFailure = 10               // the most lines of a log that are printed for a failed container
 	logsWithin     = 10 * time.Second // the time to read the logs of all failed objects
@@ -26,8 +25,7 @@ const (
 	lastLineBytes  = 4096             // the bytes to read for the last line of a log
 )
 
-// AddLastLines adds the last log lines of a failing container, or the reason why there are none, to each
-// error that wraps a FailedError.
+// AddLastLines adds a failing container's last log lines, or why there are none, to each error with a FailedError.
 func AddLastLines(ctx context.Context, core corev1client.PodsGetter, errs []error) {
 	ctx, cancel := context.WithTimeout(ctx, logsWithin)
 	defer cancel()
@@ -103,9 +101,8 @@ func failingContainer(pods []problem.Pod, p problem.Problem) (container Containe
 	return container, found
 }
 
-// lastLines reads the last lines that a container wrote before it failed, from the previous run if the
-// container was restarted. most is the maximum number of bytes to read; zero means no limit. A line without a
-// time is the kubelet's message about the log.
+// lastLines reads the last lines that a container wrote before it failed, from the previous run if it was restarted.
+// most is the maximum number of bytes; zero means no limit. A line without a time is a message of the kubelet.
 func lastLines(ctx context.Context, open Open, c Container, lines, most int64) ([]Line, error) {
 	body, err := open.open(ctx, Request{Container: c, Previous: c.last || c.crashed, Tail: lines, Bytes: most})
 	if err != nil {

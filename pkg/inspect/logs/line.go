@@ -1,5 +1,4 @@
-// Package logs reads container logs, either once or until the object that owns the pods is gone. All requests
-// to the server go through Open.
+// Package logs reads container logs, once or until the owner of the pods is gone. All requests go through Open.
 package logs
 
 import (
@@ -19,8 +18,7 @@ const (
 
 // Line is one line that a container wrote.
 type Line struct {
-	// Time is when the line was written, according to the clock of the node. It is zero for the kubelet's
-	// messages about the log.
+	// Time is when the line was written, by the node's clock. It is zero for the kubelet's messages about the log.
 	Time time.Time
 	Text string // without the line break
 }

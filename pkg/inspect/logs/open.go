@@ -65,6 +65,5 @@ func (e *MissingRightError) Error() string {
 
 func (e *MissingRightError) Unwrap() error { return e.Err }
 
-// notYet reports whether an error means that a container has no log yet, or that the log has been
-// removed. The server returns BadRequest or NotFound in these cases.
+// notYet reports whether an error means that a container has no log yet, or that the log has been removed.
 func notYet(err error) bool { return apierrors.IsBadRequest(err) || apierrors.IsNotFound(err) }

@@ -16,8 +16,7 @@ type Reader struct {
 	Out  *Output
 	// Most is the maximum number of logs that are open at the same time.
 	Most int
-	// Tail is the number of last lines to read from each log; negative means all lines. Since is the
-	// start time, if set. Previous selects the previous run.
+	// Tail, Since, and Previous are as in Request.
 	Tail     int64
 	Since    time.Time
 	Previous bool
@@ -142,8 +141,7 @@ func (r *Reader) write(p part) (came bool, err error) {
 	return came, err
 }
 
-// copyLines writes the new lines of a log until the log ends. rest is the incomplete last line. came reports
-// whether any lines were written.
+// copyLines writes the new lines of a log. rest is the incomplete last line. came reports whether any line was written.
 func copyLines(body io.Reader, all *lines, known *resume) (rest Line, came bool, err error) {
 	from := newLineReader(body)
 	for {

@@ -26,8 +26,7 @@ type Condition struct {
 	Tree bool
 	// FailsFast means that a wait may give up on an object that has failed or is paused.
 	FailsFast bool
-	// CountOnly means that only the number of pods matters. Such a condition can be met while the rollout of a
-	// new template is paused.
+	// CountOnly means that only the number of pods matters. The condition can be met while a rollout is paused.
 	CountOnly bool
 	// Absent means that the object need not exist. If Absent is false, a missing object ends the wait.
 	Absent bool
@@ -81,9 +80,8 @@ func Scaled(replicas int32, known bool) Condition {
 	return c
 }
 
-// Paused returns the condition that the controller of an object has seen the pause. If the controller
-// does not write the condition Paused, either the observed generation must be current, or the verdict
-// must be paused, ready, or parked.
+// Paused returns the condition that the controller of an object has seen the pause. If it does not write the condition
+// Paused, the observed generation must be current, or the verdict must be paused, ready, or parked.
 func Paused() Condition {
 	return Condition{What: "to be paused by its controller", Done: "paused", Tree: true, Met: func(o Observation) (bool, error) {
 		if o.reportsPause() {
@@ -94,8 +92,7 @@ func Paused() Condition {
 	}}
 }
 
-// Resumed returns the condition that the controller of an object has seen the end of the pause, and
-// that the object is ready.
+// Resumed returns the condition that an object is ready, and that its controller has seen the end of the pause.
 func Resumed() Condition {
 	c := Ready()
 	c.What = "to be resumed by its controller and ready"
@@ -145,8 +142,7 @@ func Replaced(old []problem.Pod) Condition {
 	c := Ready()
 	c.What, c.Done = "to have new pods", "ready with new pods"
 	c.Met = func(o Observation) (bool, error) {
-		// A change of an annotation does not increase the generation, but new pods prove that the
-		// controller has seen the change.
+		// A changed annotation does not increase the generation, but new pods prove that the controller has seen it.
 		return left(old, o) == 0 && (o.Report.Verdict.Settled() || o.Report.ReasonCode == problem.CodeChangeNotSeen), nil
 	}
 	c.Now = func(o Observation) string {
@@ -196,8 +192,7 @@ type ConditionForm struct {
 	parse func(argument string) (Condition, error)
 }
 
-// ConditionForms returns the forms of a --for value: "ready", and the forms that "kubectl wait" accepts.
-// Help, completion, and errors use this table.
+// ConditionForms returns the forms of --for, for help, completion, and errors: "ready", and those of "kubectl wait".
 func ConditionForms() []ConditionForm {
 	plain := func(condition Condition) func(string) (Condition, error) {
 		return func(string) (Condition, error) { return condition, nil }

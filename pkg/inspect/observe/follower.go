@@ -39,8 +39,7 @@ func restAfter(took, least time.Duration) time.Duration {
 	return min(max(least, 4*took), longestRest)
 }
 
-// Follower follows objects, and shows each object when it or one of its children changes. The objects
-// share their watches.
+// Follower follows objects, and shows each when it or one of its children changes. The objects share watches.
 type Follower struct {
 	*feeds.Feeds
 	extent Extent
@@ -61,8 +60,7 @@ func NewFollower(ctx context.Context, c *kube.Clients, connection *follow.Connec
 	return &Follower{Feeds: from, extent: e, every: every, members: map[types.UID]*watcher{}}
 }
 
-// Source selects the objects to follow: one object by name or, if Name is empty, the objects of the kind. An
-// empty Namespace means all namespaces.
+// Source selects objects to follow: one by name or, if Name is empty, those of a kind. An empty Namespace means all.
 type Source struct {
 	Target
 	// Selector is a label selector for the objects of the kind.
@@ -199,9 +197,8 @@ func (f *Follower) see(uid types.UID, show func(Observation) error) func(Observa
 	}
 }
 
-// watch calls see with an observation of the target: initially, after every change of the target or its
-// children, and after the delay that see returns. watch returns when see returns true or an error, when
-// the context ends, or when the server rejects a request.
+// watch calls see with observations of the target: at first, after each change of the target or its children, and after
+// the returned delay. It ends when see returns true or an error, the context ends, or the server rejects a request.
 func (f *Follower) watch(ctx context.Context, goal WaitTarget, c Condition, see func(Observation) (done bool, again time.Duration, err error)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	changes := newWatcher()
@@ -287,9 +284,8 @@ func (m *model) observe(ctx context.Context, c Condition, obj *unstructured.Unst
 	return seen, err
 }
 
-// confirm returns the report and the object that a wait must use. If the watches show that the object is
-// ready, confirm reads everything again once, because one watch can lag behind another. For shipped and
-// built-in kinds, it relies on the status and reads nothing.
+// confirm returns the report and the object that a wait must use. If the object seems ready, confirm reads everything
+// again once, because one watch can lag behind another. For shipped and built-in kinds, it relies on the status.
 func (m *model) confirm(ctx context.Context, c Condition, obj *unstructured.Unstructured, r status.Report) (status.Report, *unstructured.Unstructured, error) {
 	if kind := m.target.Kind; !r.Verdict.Settled() || !c.FailsFast || m.confirmed || kind.Shipped() || kind.BuiltIn() {
 		m.confirmed = m.confirmed && r.Verdict.Settled()

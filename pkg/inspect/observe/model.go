@@ -25,8 +25,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// model assembles the snapshot of a target: the object, the children, and the reasons why the object is not
-// ready. The feeds are either listed once or watched.
+// model assembles the snapshot of a target: the object, the children, and the reasons why the object is not ready.
 type model struct {
 	*feeds.Feeds
 	target Target
@@ -91,8 +90,7 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	return s, r, err
 }
 
-// read updates the facts if obj is a new version. If the spec has changed, it discards the competitors, so
-// that they are read again.
+// read updates the facts if obj is a new version. After a change of the spec, the competitors are read again.
 func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error {
 	last := m.object
 	if last != nil && last.GetResourceVersion() == obj.GetResourceVersion() {
@@ -128,8 +126,7 @@ func contents[T follow.Object, V any](ctx context.Context, m *model, f *follow.F
 	return f.Index(ctx)
 }
 
-// lacks reports whether the observation must skip a feed because the feed has not synced. If so, it sets
-// partial. The feed notifies the model when it has synced.
+// lacks reports whether to skip a feed that has not synced. If so, it sets partial. The feed notifies the model later.
 func (m *model) lacks(f subscribable) bool {
 	if m.patient || f.Known() {
 		return false
@@ -244,8 +241,7 @@ func (m *model) addChildren(ctx context.Context, s *status.Snapshot, pods follow
 // deepest is the maximum number of objects between the target and one of its pods.
 const deepest = 8
 
-// childrenBelow returns the objects that an object controls directly or indirectly. Each object is returned
-// only once, even if the controller references form a cycle.
+// childrenBelow returns the objects that an object controls directly or indirectly, each once, even in a cycle.
 func childrenBelow(uid types.UID, read []follow.Index[status.Child]) []status.Child {
 	var all []status.Child
 	depth := map[types.UID]int{uid: 0, "": 0}
@@ -314,7 +310,6 @@ func (m *model) noteAbout(s status.Snapshot) {
 	}
 }
 
-// belonging returns the UIDs of the object, its pods, and its children.
 func belonging(s status.Snapshot) sets.Set[types.UID] {
 	all := sets.New(s.Object.UID)
 	for _, pod := range s.Pods {

@@ -22,8 +22,7 @@ const (
 // Extent selects the objects that Read reads for a target.
 type Extent struct {
 	Depth Depth
-	// Competitors adds autoscalers, which can revert a change of the count, and disruption budgets.
-	// If there are budgets, it also adds the pods.
+	// Competitors adds autoscalers, which can reset the count, and disruption budgets. With budgets, it adds pods.
 	Competitors bool
 	// Recount means that the counts of disruption budgets are computed from the pods.
 	Recount bool

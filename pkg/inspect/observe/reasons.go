@@ -24,14 +24,12 @@ import (
 const (
 	// fewObjects is the maximum number of objects whose events are listed with a separate request per object.
 	fewObjects = 3
-	// nodesLookedAt is the maximum number of nodes that are read. A few are enough, because the pods of an
-	// object usually have the same problem.
+	// nodesLookedAt is the maximum number of nodes to read. The pods of an object usually have the same problem.
 	nodesLookedAt = 5
 )
 
-// withReasons adds objects that can explain why the target is not ready, and returns the report. If pods have
-// probes, it reads events even for a ready target, because a container that a probe has killed stays ready
-// until its grace period is over.
+// withReasons adds what can explain why the target is not ready, and returns the report. If pods have probes, it reads
+// events even for a ready target, because a container that a probe has killed stays ready for its grace period.
 func (m *model) withReasons(ctx context.Context, s *status.Snapshot) (status.Report, error) {
 	r := status.NewReport(*s)
 	if m.extent.Depth < Reasons {
@@ -84,9 +82,9 @@ func (m *model) addExplanations(ctx context.Context, s *status.Snapshot, r statu
 	return m.addNodes(ctx, s, r.Pods)
 }
 
-// eventFeeds subscribes to feeds of events, and returns the feeds. If events are watched, or if several targets share the
-// feeds, a single feed contains all events in the namespace except for the events of normal pod starts. Otherwise, the
-// feeds contain at least the events about the given objects. Without such objects, the Killing events of pods are enough.
+// eventFeeds subscribes to feeds of events, and returns the feeds. If events are watched, or if several targets share
+// the feeds, a single feed contains all events in the namespace except those of normal pod starts. Otherwise, the feeds
+// contain at least the events about the given objects. Without such objects, the Killing events of pods are enough.
 func (m *model) eventFeeds(s status.Snapshot, about []types.UID) []*feeds.Events {
 	var selectors []string
 	switch {
@@ -184,8 +182,7 @@ func (m *model) addNodes(ctx context.Context, s *status.Snapshot, pods []problem
 	return nil
 }
 
-// unexplainedNodes returns the names of at most nodesLookedAt nodes with pods that are not ready, or are
-// still terminating, for an unknown reason.
+// unexplainedNodes returns the names of at most nodesLookedAt nodes with pods that are not ready for an unknown reason.
 func unexplainedNodes(pods []problem.Pod) []string {
 	unexplained := []problem.Code{"", problem.CodeTerminating, problem.CodeContainersNotReady, problem.CodeNodeLost}
 	var names []string
@@ -197,8 +194,7 @@ func unexplainedNodes(pods []problem.Pod) []string {
 	return names
 }
 
-// addLoops adds the run-controllers that have leases in the namespaces. It does not subscribe to the leases,
-// because every renewal would cause another observation.
+// addLoops adds the run-controllers with leases in the namespaces. It does not subscribe to the frequent renewals.
 func (m *model) addLoops(ctx context.Context, s *status.Snapshot, namespaces []string) error {
 	loops := []leaserecord.Loop{}
 	for _, namespace := range namespaces {

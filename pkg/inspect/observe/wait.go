@@ -67,15 +67,13 @@ type Waiter struct {
 	Show func(Observation)
 	// Connection, if set, records whether the server can be reached.
 	Connection *follow.Connection
-	// Closely means that Show is called for every observation, and that observations include autoscalers and
-	// disruption budgets.
+	// Closely means that Show gets every observation, and that observations include autoscalers and disruption budgets.
 	Closely bool
 
 	showing sync.Mutex
 }
 
-// Wait waits until the conditions of all targets are met. It returns an error or nil for each target, in the
-// order of the targets.
+// Wait waits until the conditions of all targets are met. It returns an error or nil for each target, in their order.
 func (w *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
 	// The feeds must outlive the deadline, because explain still uses them.
 	f := NewFollower(ctx, w.Clients, w.Connection, Extent{Depth: Reasons, Competitors: w.Closely}, len(all) > 1, w.Closely)
@@ -95,7 +93,6 @@ func (w *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
 	return errs
 }
 
-// waitOne waits for the conditions of a target, one after the other, and then calls Reached.
 func (w *Waiter) waitOne(ctx context.Context, f *Follower, goal WaitTarget) error {
 	var last Observation
 	for i, c := range goal.Conditions {

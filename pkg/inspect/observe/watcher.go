@@ -28,8 +28,7 @@ func (w *watcher) notify() {
 	}
 }
 
-// next waits until something has changed, again fires, or the context ends. It returns the newest version of
-// the object, or nil if the object does not exist.
+// next waits for a change, for again, or for the end of ctx. It returns the newest version of the object, or nil.
 func (w *watcher) next(ctx context.Context, again <-chan time.Time) (*unstructured.Unstructured, error) {
 	select {
 	case <-ctx.Done():
@@ -49,8 +48,7 @@ func (w *watcher) set(obj *unstructured.Unstructured) {
 	w.notify()
 }
 
-// watchObject calls set with each version of the object, or with nil if the object does not exist. An object
-// with the same name and another UID is treated as missing.
+// watchObject calls set with each version of the object, or with nil if it does not exist or has another UID.
 func (w *watcher) watchObject(ctx context.Context, objects dynamic.ResourceInterface, goal WaitTarget, connection *follow.Connection) error {
 	uid := goal.UID
 	return follow.One(ctx, objects, goal.Target.Name, connection, func(obj *unstructured.Unstructured) (bool, error) {

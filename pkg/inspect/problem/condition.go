@@ -14,9 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
-// Reported returns the failures in the conditions of an object. whose is the name of a child, or ""
-// for the object itself. If the last pod creation in the events failed, and no condition reports
-// rejected pods, Reported adds this failure.
+// Reported returns the failures in the conditions of an object. whose is the name of a child, or "" for the object. If
+// the last pod creation in the events failed, and no condition reports rejected pods, it adds this failure.
 func Reported(conditions []metav1.Condition, whose, namespace string, events []corev1.Event, commands commandline.Context) []Finding {
 	var all []Finding
 	refused := false

@@ -108,8 +108,7 @@ func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
 	return true
 }
 
-// pullWords returns the error of the registry or the runtime. During a backoff, older kubelets
-// report this error only in an event.
+// pullWords returns the error of the registry or runtime. During backoff, old kubelets report it only in events.
 func (f *Finding) pullWords(message string) string {
 	if rest, backOff := strings.CutPrefix(message, "Back-off pulling image "); backOff {
 		_, message, _ = strings.Cut(rest, `": `)
@@ -126,8 +125,7 @@ func (f *Finding) pullWords(message string) string {
 	return message
 }
 
-// crashing sets the finding if a container is in crash backoff, has terminated, or has run only for
-// a short time since its last crash.
+// crashing sets the finding if a container is in crash backoff, has terminated, or has run only briefly after a crash.
 func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	backingOff := c.State.Waiting != nil && c.State.Waiting.Reason == "CrashLoopBackOff"
 	last := c.State.Terminated

@@ -41,8 +41,7 @@ const evidenceEvents = 5
 // RoutineReasons returns the reasons of the events of a normal pod start, which only repeat the status of the pod.
 func RoutineReasons() []string { return []string{"Scheduled", "Pulled", "Created", "Started"} }
 
-// evidence returns the latest warnings that explain a problem or, if there are none, the latest
-// normal events. It ignores the routine events of a pod start.
+// evidence returns the latest warnings or, if there are none, the latest normal events that are not routine.
 func evidence(events []corev1.Event) []Event {
 	events = slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool {
 		return e.Type == corev1.EventTypeNormal && slices.Contains(RoutineReasons(), e.Reason)
@@ -55,9 +54,8 @@ func evidence(events []corev1.Event) []Event {
 	return all[max(0, len(all)-evidenceEvents):]
 }
 
-// FoldEvents merges events that differ only in numbers and quoted names, such as events about pods
-// that a quota rejects. The last of the merged events remains, with the total count. The events
-// must be in the order of SortEvents.
+// FoldEvents merges events that differ only in numbers and quoted names, such as events about pods that a quota
+// rejects. The last of the merged events remains, with the total count. The events must be in the order of SortEvents.
 func FoldEvents(events []corev1.Event) []Event {
 	all := make([]Event, 0, len(events))
 	last := map[string]int{}
@@ -78,8 +76,7 @@ func FoldEvents(events []corev1.Event) []Event {
 	return slices.DeleteFunc(all, func(e Event) bool { return e.Count == 0 })
 }
 
-// combined is the prefix of the message of an event that aggregates events with different messages
-// (k8s.io/client-go/tools/record).
+// combined is the prefix of the message of an aggregated event (k8s.io/client-go/tools/record).
 const combined = "(combined from similar events): "
 
 // maxMessage is the maximum number of bytes of an event's message. Anyone who can create events can write more.

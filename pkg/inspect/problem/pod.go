@@ -1,6 +1,5 @@
-// Package problem explains why pods are not ready and why an object has no pods. It finds problems
-// in a pod, its events, and its node, and in the conditions of an object. Each problem has a code, a
-// message, and a hint.
+// Package problem explains why pods are not ready and why an object has no pods. It finds problems in a pod, its
+// events, and its node, and in the conditions of an object. Each problem has a code, a message, and a hint.
 //
 // Most rules match reasons and messages of the kubelet and the node controller (k8s.io/kubernetes/pkg/kubelet
 // and pkg/util/node). No API guarantees these texts, but the texts have been stable for years.
@@ -38,8 +37,7 @@ type Context struct {
 	Commands commandline.Context          // formats commands for hints
 }
 
-// OfPod returns the problem of a pod, according to the pod, its events, and its node. It returns
-// false if there is none. ended describes how a finished pod ended.
+// OfPod returns the problem of a pod, or false if there is none. ended describes how a finished pod ended.
 func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 	ready, since := Ready(pod)
 	if ready || since.IsZero() {
@@ -86,8 +84,7 @@ func conditionOf(pod *corev1.Pod, conditionType corev1.PodConditionType) corev1.
 	return corev1.PodCondition{}
 }
 
-// terminating sets the finding if a pod still exists some time after its deletion timestamp, which
-// is the end of its grace period.
+// terminating sets the finding if a pod exists some time after its deletion timestamp, the end of its grace period.
 func (f *Finding) terminating(pod *corev1.Pod, in Context) bool {
 	f.Since = pod.DeletionTimestamp.Time
 	over := in.Now.Sub(f.Since)
@@ -251,8 +248,7 @@ func (f *Finding) gated(pod *corev1.Pod) bool {
 	return false
 }
 
-// Lasting returns why a pod cannot become ready without intervention, judging by the pod alone. The
-// code is "" if there is no such reason.
+// Lasting returns why a pod cannot become ready without intervention, judging by the pod alone, or "" if unknown.
 func Lasting(pod *corev1.Pod) (code Code, message string) {
 	if ready, _ := Ready(pod); ready || !Active(pod) {
 		return "", ""

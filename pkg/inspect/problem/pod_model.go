@@ -12,8 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pod is the model of a pod in a report. It is made once for each version of a pod, so that a change
-// of one pod among ten thousand is cheap.
+// Pod is the model of a pod in a report. It is made once per version, so that changes are cheap even with many pods.
 type Pod struct {
 	Name string    `json:"name"`
 	UID  types.UID `json:"uid"`
@@ -36,9 +35,8 @@ type Pod struct {
 	Reason string `json:"reason,omitempty"`
 	// Object is the pod itself. It must not be changed.
 	Object *corev1.Pod `json:"-"`
-	// Sound is set if only events can show a problem with the pod: the pod is ready and active, and no
-	// running container has terminated before. Probed is set if the pod is ready and has a container with a
-	// liveness probe.
+	// Sound is set if only events can show a problem with the pod: the pod is ready and active, and no running
+	// container has terminated before. Probed is set if the pod is ready and has a container with a liveness probe.
 	Sound, Probed bool `json:"-"`
 }
 
@@ -61,8 +59,7 @@ func NewPod(pod *corev1.Pod) *Pod {
 	if initializing := p.addInit(pod); !initializing {
 		p.addMain(pod.Status.ContainerStatuses)
 	}
-	// The reason why a pod ended, such as Evicted, takes precedence over the states of its
-	// containers. This differs from kubectl.
+	// Unlike in kubectl, the reason why a pod ended, such as Evicted, takes precedence over its containers' states.
 	if pod.Status.Reason != "" {
 		p.Status, p.Reason = pod.Status.Reason, pod.Status.Message
 	}
@@ -86,8 +83,7 @@ func NewPod(pod *corev1.Pod) *Pod {
 	return p
 }
 
-// addMain counts ready containers and restarts, and copies the status of the first container that
-// is waiting or has terminated.
+// addMain counts ready containers and restarts, and copies the status of the first waiting or terminated container.
 func (p *Pod) addMain(containers []corev1.ContainerStatus) {
 	running := false
 	for _, c := range slices.Backward(containers) {

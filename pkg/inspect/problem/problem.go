@@ -33,8 +33,7 @@ type Problem struct {
 	Of int `json:"of,omitempty"`
 	// Container is the affected container.
 	Container string `json:"container,omitempty"`
-	// LastLogLine is the last line that the container of the first pod wrote before it crashed, or ""
-	// if the log was not read.
+	// LastLogLine is the last line that the first pod's container wrote before it crashed, or "" if it was not read.
 	LastLogLine string `json:"lastLogLine,omitempty"`
 	// Events lists the latest events of the first pod or, if there are no pods, of the affected object.
 	Events []Event `json:"events,omitempty"`
@@ -72,8 +71,7 @@ type Finding struct {
 	commands commandline.Context
 }
 
-// Fold merges equal findings of different pods into one problem. It sorts the problems by rank, and
-// then by the number of affected pods. pods is the number of all pods.
+// Fold merges equal findings into problems, sorted by rank and then by affected pods. pods is the number of all pods.
 func Fold(findings []Finding, pods int) []Problem {
 	groups := map[findingKey][]*Finding{}
 	for i := range findings {
@@ -143,8 +141,7 @@ func (f *Finding) key() findingKey {
 // longObject is the maximum number of bytes of a JSON object in a message.
 const longObject = 80
 
-// withoutJSON shortens long JSON objects in a message. Some controllers print the whole pod that they
-// could not create.
+// withoutJSON shortens long JSON objects in a message. Some controllers print the whole pod that they could not create.
 func withoutJSON(s string) string {
 	var b strings.Builder
 	for {

@@ -38,9 +38,8 @@ func objectFindings(s Snapshot, events map[types.UID][]corev1.Event) []problem.F
 	return all
 }
 
-// reportedFailure returns the failure that the controller reports, or "" if there is none. If enough
-// pods are ready, only the kind's failed-when expressions can report a failure. If an object has no
-// count and no pods, a broken state and a failed part are failures, too.
+// reportedFailure returns the failure that the controller reports, or "". If enough pods are ready, only failed-when
+// expressions count. If an object has no count and no pods, a broken state and a failed part are failures, too.
 func (s Snapshot) reportedFailure() string {
 	o := s.Object
 	claim := o.claim()
@@ -74,16 +73,14 @@ func (o Object) settled(conditions []metav1.Condition) bool {
 		slices.ContainsFunc(o.Claims, func(c words.Claim) bool { return !c.Part && c.Meaning == words.Done }) || slices.ContainsFunc(conditions, done)
 }
 
-// excuses reports whether a condition can be ignored. If the object has a count, Progressing is
-// ignored. If the count is zero, Available is ignored, too. If the object is settled, an unmet condition
-// of a part is ignored, because the object might no longer use that part.
+// excuses reports whether a condition is ignored: Progressing if the object has a count, Available if the count is
+// zero, and an unmet condition of a part if the object is settled, because it might no longer use the part.
 func (o Object) excuses(c metav1.Condition, settled bool) bool {
 	counted := !o.NoCount && (c.Type == availableCondition && o.Desired == 0 || c.Type == apis.ConditionProgressing)
 	return counted || c.Status != metav1.ConditionTrue && !words.Overall(c.Type) && settled
 }
 
-// claim returns the most serious claim in the conditions and other fields of the object. If the object is settled, claim
-// ignores a false flag of a part.
+// claim returns the object's most serious claim. If the object is settled, claim ignores a false flag of a part.
 func (o Object) claim() words.Claim {
 	var all []words.Claim
 	conditions := o.Newest()

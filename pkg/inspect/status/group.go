@@ -144,8 +144,7 @@ func outOfBounds(v *view) *ruling {
 		hint: "set a count within the bounds, or change the bound"}
 }
 
-// podsAtZero returns the verdict on an object with pods and a count of zero. Some controllers treat
-// zero as unset and keep the pods.
+// podsAtZero returns the verdict on an object with pods and a count of zero, which some controllers treat as unset.
 func podsAtZero(v *view) *ruling {
 	o, live := v.Object, v.report.ActivePods()
 	if o.Desired > 0 || o.Total != nil && *o.Total > 0 || live == 0 || o.exact() {

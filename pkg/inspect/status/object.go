@@ -37,19 +37,16 @@ type Object struct {
 
 // Identity identifies an object, its kind, and its owner.
 type Identity struct {
-	// Type is the singular name with the group, as kubectl prints it. Resource is the plural name
-	// with the group. APIVersion and Kind are fields of the manifest.
+	// Type is the singular name with the group, as kubectl prints it. Resource is the plural name with the group.
 	Type, Resource, APIVersion, Kind string
 	Namespace, Name                  string
 	UID                              types.UID
 	Labels                           map[string]string
 	Created, Deleted                 time.Time // Deleted is zero unless the object is being deleted
 	Finalizers                       []string
-	// Foreign is set if another program reconciles the kind. BuiltIn is set if that program is
-	// Kubernetes, whose pod counts are reliable.
+	// Foreign means that another program reconciles the kind. BuiltIn means Kubernetes, whose pod counts are reliable.
 	Foreign, BuiltIn bool
-	// Controller is the object that controls this object. Source is the tool that sets the count
-	// from a repository. Each is nil if there is none.
+	// Controller controls this object. Source is the tool that sets the count from a repository. Each may be nil.
 	Controller *metav1.OwnerReference
 	Source     *competing.Writer
 	// SetsImage is set if "set image" can find the image field of the pods without the schema.
@@ -61,12 +58,10 @@ type Identity struct {
 // Counts are the numbers of pods, or of other units, in the spec and in the status.
 type Counts struct {
 	Desired, Current, Ready int32
-	// Updated is the number of pods with the newest template. Available is the number of pods that have been ready
-	// for minReadySeconds. Both are nil if the status lacks them. UpdatedWanted is the required number of updated
-	// pods; nil means all.
+	// Updated is the number of pods with the newest template. Available is the number of pods ready for
+	// minReadySeconds. Both are nil if the status lacks them. UpdatedWanted is how many must be updated; nil means all.
 	Updated, Available, UpdatedWanted *int32
-	// Template is the hash of the newest template, as in the labels of its pods. It is set only if the status of
-	// the kind has no count of updated pods.
+	// Template is the hash of the newest template. It is set only if the kind's status has no count of updated pods.
 	Template string
 	// ReadyUnknown is set if the number of ready pods is unknown, and NoCount if the desired count is unknown.
 	ReadyUnknown, NoCount bool
@@ -77,14 +72,12 @@ type Counts struct {
 	OtherCounts []OtherCount
 	Several     bool
 	Total       *int32
-	// Groups are the groups of pods in the spec, and the pairs of counts in the status. They are set
-	// only if Several or NoCount is set.
+	// Groups are the groups of pods in the spec, and the pairs of counts in the status, if Several or NoCount is set.
 	Groups []Group
 	// Wanted is the count in the spec. Bounds are the fields that limit this count.
 	Wanted int32
 	Bounds []Bound
-	// ScaleCount is the count that /scale reports, in the unit of the desired count. Selects is set
-	// if /scale reports a pod selector.
+	// ScaleCount is the count in /scale, in the unit of the desired count. Selects is set if /scale has a pod selector.
 	ScaleCount *int32
 	Selects    bool
 }
@@ -101,8 +94,7 @@ type Evidence struct {
 	Managers    []metav1.ManagedFieldsEntry
 	// OnlyCounted is set if the last change of the spec changed only the count.
 	OnlyCounted bool
-	// Word is the controller's own report in the status. Claims are other fields that describe the
-	// state. Fields are the names of all status fields.
+	// Word is the controller's report. Claims are other fields that describe the state. Fields names all status fields.
 	Word   Word
 	Claims []words.Claim
 	Fields []string
@@ -120,8 +112,7 @@ type OtherCount struct {
 type Word struct {
 	// Phase is a word such as "Running". Message is a sentence.
 	Phase, Message string
-	// Ready reports whether the ready-when expressions of the kind are met. It is nil if there are
-	// none. Unmet is the first unmet expression.
+	// Ready reports whether all ready-when expressions are met; nil if there are none. Unmet is the first unmet one.
 	Ready *bool
 	Unmet string
 	// Failed is set if a failed-when expression of the kind is met.
@@ -135,9 +126,8 @@ type Pause struct {
 	Why, Hint string
 	// Command replaces Hint if a command ends the pause.
 	Command *commandline.Command
-	// Template is set if the pause affects only a newer template, so that the count still has an
-	// effect. Reported is set if the controller reports the pause in the status. Switch is set if a
-	// field of the spec pauses everything.
+	// Template is set if the pause affects only a newer template, so that the count still has an effect. Reported is
+	// set if the controller reports the pause in the status. Switch is set if a field of the spec pauses everything.
 	Template, Reported, Switch bool
 }
 

@@ -17,8 +17,7 @@ import (
 // Reconciler describes the controller of an object, based on the last writes of the spec and status, and on
 // the leases of run-controllers, which are processes of the "run-controller" command.
 type Reconciler struct {
-	// Loops lists at most ten run-controllers whose scope includes the object, live ones first. It is empty if
-	// the leases were not listed.
+	// Loops lists up to ten run-controllers for the object, live ones first, or none if the leases were not listed.
 	Loops []Loop `json:"loops,omitempty"`
 	// Status and Spec are the last writes of the object's status and spec.
 	Status *fieldpath.Write `json:"status,omitempty"`
@@ -71,8 +70,7 @@ func (r Reconciler) liveLoop() *Loop {
 	return nil
 }
 
-// active reports whether a run-controller is running for the object, or whether a controller wrote the status
-// less than the given duration before now.
+// active reports whether a run-controller is running for the object, or the status was written within the given time.
 func (r Reconciler) active(within time.Duration, now time.Time) bool {
 	return r.liveLoop() != nil || r.Status != nil && now.Sub(r.Status.Time.Time) < within
 }

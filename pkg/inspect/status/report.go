@@ -34,36 +34,30 @@ type Report struct {
 	ReasonCode problem.Code `json:"reasonCode"`
 	Reason     string       `json:"reason"`
 	Hint       string       `json:"hint,omitempty"`
-	// Problems lists the problems of the object and its pods. The most serious problem is first. A ready object can have
-	// problems, too.
+	// Problems lists problems of the object and its pods, most serious first. A ready object can have some, too.
 	Problems []problem.Problem `json:"problems"`
 	// Replicas contains the counts in the status or, if the status has none, the counts of the pods. A
 	// pod does not count as ready if it has just crashed, or if a failed probe is killing a container.
 	Replicas   Replicas           `json:"replicas"`
 	Conditions []metav1.Condition `json:"conditions"`
-	// Pods are the pods of the object, in the order of problem.ComparePods. Tree shows the objects
-	// through which the object owns them.
+	// Pods are the object's pods, ordered by problem.ComparePods. Tree shows through which objects it owns them.
 	Pods []problem.Pod `json:"pods"`
 	Tree Node          `json:"tree"`
 	// Parked is the count that an unpark restores, or nil if the object is not parked.
 	Parked *apis.ParkedCount `json:"parked,omitempty"`
-	// Reverts lists everything that resets the replica count. Budgets lists the disruption budgets
-	// that guard the pods, if they were read.
+	// Reverts lists what resets the replica count. Budgets lists the disruption budgets of the pods, if they were read.
 	Reverts    []competing.Writer `json:"reverts,omitempty"`
 	Budgets    []budget.Budget    `json:"budgets,omitempty"`
 	Reconciler Reconciler         `json:"reconciler"`
-	// Events are the events of the object, its children, and some pods that are not ready, in the
-	// order of their last occurrence.
+	// Events are the events of the object, its children, and some unready pods, in the order of their last occurrence.
 	Events []problem.Event `json:"events,omitempty"`
 	// Pause is the active pause that "kubectl imoocpod pause" set, or nil. It does not depend on the verdict.
 	Pause *apis.Pause `json:"pause,omitempty"`
-	// Counts is set if the count has an effect despite the pause. Held is set if the object is
-	// paused in any way, even if the verdict is not Paused.
+	// Counts is set if the count has an effect despite the pause. Held is set for any pause, whatever the verdict is.
 	Counts, Held bool `json:"-"`
 	// Recheck is the time after which the verdict may change even if nothing else changes; zero means never.
 	Recheck time.Duration `json:"-"`
-	// bounds are the fields that limit the count. unit is the counted unit, or "" for pods. indirect is set if the count
-	// is not the number of all pods.
+	// bounds limit the count. unit is its unit, or "" for pods. indirect means that the count is not that of all pods.
 	bounds   []Bound
 	unit     string
 	indirect bool
@@ -147,9 +141,8 @@ func NewReport(s Snapshot) Report {
 	return r
 }
 
-// judgePods returns the pods with the reasons why they are not ready, and these reasons as findings.
-// doubted means that the ready count in the status may be too high: either a pod with a problem is
-// still reported as ready, or a problem is fatal.
+// judgePods returns the pods with the reasons why they are not ready, and these reasons as findings. doubted means that
+// the ready count in the status may be too high: a pod with a problem is reported as ready, or a problem is fatal.
 func judgePods(s Snapshot, events map[types.UID][]corev1.Event) (pods []problem.Pod, findings []problem.Finding, doubted bool) {
 	pods = make([]problem.Pod, len(s.Pods))
 	in := problem.Context{Now: s.Now, Nodes: s.Nodes, Events: events, Commands: s.Commands}
@@ -173,12 +166,10 @@ func judgePods(s Snapshot, events map[types.UID][]corev1.Event) (pods []problem.
 	return pods, findings, doubted
 }
 
-// unreadyShown is the maximum number of unready pods whose events are in a report. Unready pods
-// usually have the same problem.
+// unreadyShown is the maximum number of unready pods with events in a report. They usually have the same problem.
 const unreadyShown = 5
 
-// relevant merges the events of the object, its children, and the first few pods that are not
-// ready. It omits the events of all other pods.
+// relevant merges the events of the object, its children, and the first few pods that are not ready.
 func relevant(events []corev1.Event, pods []problem.Pod) []problem.Event {
 	if len(events) == 0 {
 		return nil // there may be very many pods

@@ -36,8 +36,7 @@ func deleting(v *view) *ruling {
 	return r
 }
 
-// fatalProblem returns the verdict on an object with a fatal problem. A problem of a pod is ignored
-// if enough other pods are ready.
+// fatalProblem returns the verdict for a fatal problem. A pod's problem is ignored if enough other pods are ready.
 func fatalProblem(v *view) *ruling {
 	problems := v.report.Problems
 	if len(problems) == 0 || !problems[0].Fatal {
@@ -61,8 +60,7 @@ func exists(v *view) *ruling {
 	return &ruling{verdict: Ready, code: problem.CodeReady, reason: v.Object.Exists}
 }
 
-// reported returns the verdict on an object whose desired count is unknown and whose status counts
-// no pods. The controller's own report decides.
+// reported follows the controller's own report if the desired count is unknown and the status counts no pods.
 func reported(v *view) *ruling {
 	o, live, all := v.Object, v.report.ActivePods(), len(v.report.Pods)
 	c := o.claim()
@@ -206,8 +204,7 @@ func complete(v *view) *ruling {
 	return &ruling{verdict: Ready, code: problem.CodeReady, reason: claim.String()}
 }
 
-// nothingDone returns the verdict on an object whose controller might have reported the new
-// generation before it acted on the change.
+// nothingDone returns the verdict on an object whose controller might have reported the new generation before it acted.
 func nothingDone(v *view) *ruling {
 	if v.Object.Untracked && !v.changeSeen() || !v.idle() {
 		return nil

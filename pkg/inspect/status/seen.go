@@ -12,8 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// absentAfter is how long another program's controller may take to act on a change. During this
-// time, an object without a sign of its controller is Progressing.
+// absentAfter is how long another program's object is Progressing after a change without a sign of its controller.
 const absentAfter = 10 * time.Second
 
 // sameSecond is how long after a change of the spec a child that changed in the same second is not evidence of a
@@ -23,9 +22,8 @@ const sameSecond = 1500 * time.Millisecond
 // noticedWithin is the maximum time that a running controller takes to see a change.
 const noticedWithin = 5 * time.Second
 
-// undated reports whether a change of the spec has no time. managedFields contain no time for a
-// write through the /scale of a custom resource, which changes only the count. The spec of an
-// object at generation 1 has never changed.
+// undated reports whether a change of the spec has no time. managedFields contain no time for a write through the
+// /scale of a custom resource, which changes only the count. The spec of an object at generation 1 has never changed.
 func (o Object) undated() bool {
 	return o.Generation > 1 && slices.ContainsFunc(o.Managers, func(m metav1.ManagedFieldsEntry) bool {
 		ofSpec, _ := fieldpath.Writes(m)
@@ -33,8 +31,7 @@ func (o Object) undated() bool {
 	})
 }
 
-// answered reports whether the status was written after the spec. Times have a resolution of one
-// second, so the order within a second is unknown.
+// answered reports whether the status was written after the spec. The order within a second is unknown.
 func answered(spec, status *fieldpath.Write) bool {
 	return spec != nil && status != nil && status.Time.After(spec.Time.Time)
 }
@@ -75,10 +72,9 @@ func (v *view) countShows() bool {
 	return !o.ReadyUnknown || len(workloads(v.Children)) <= 1 && pods == int(o.Desired)
 }
 
-// idle reports whether the spec has just changed, and no child has been created or changed since.
-// Some controllers report the new generation and counts before they act on the change. After a
-// change of the count, the number of pods shows whether the controller has acted. An object with
-// several groups of pods that cannot be told apart remains idle until a child or a pod changes.
+// idle reports whether the spec has just changed, and no child was created or changed since. Some controllers report
+// the new generation and counts before they act. After a change of the count, the number of pods shows whether they
+// have acted. An object with several groups of pods that cannot be told apart stays idle until a child or pod changes.
 func (v *view) idle() bool {
 	o, by := v.Object, v.report.Reconciler
 	if o.Generation <= 1 || by.Spec == nil || v.ActedBelow || byItself(by.Spec, by.Status) {
@@ -111,8 +107,7 @@ func (v *view) idle() bool {
 	return recent && below && !changed
 }
 
-// changedBelow reports whether a direct child was created or changed at or after a time. Times have
-// a resolution of one second, so a change in the same second is included.
+// changedBelow reports whether a direct child was created or changed at or after a time. Times are in whole seconds.
 func (v *view) changedBelow(at time.Time) bool {
 	return slices.ContainsFunc(v.Children, func(c Child) bool {
 		made, _ := fieldpath.LastWrites(c.Managers)
@@ -204,8 +199,7 @@ func (o Object) neverSeen(written *fieldpath.Write) string {
 	return "its status does not say which generation its controller has seen"
 }
 
-// sinceChange returns the time since the last change of the spec, or since the creation of the
-// object. known is false if there is no such time.
+// sinceChange returns how long ago the spec last changed or the object was created, and whether this is known.
 func (v *view) sinceChange() (since time.Duration, known bool) {
 	changed := v.Object.Created
 	if spec := v.report.Reconciler.Spec; spec != nil && spec.Time.After(changed) {

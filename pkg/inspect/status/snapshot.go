@@ -24,8 +24,7 @@ type Snapshot struct {
 	Events []corev1.Event
 	// Nodes contains the requested nodes by name. A missing node is nil.
 	Nodes map[string]*corev1.Node
-	// Loops lists the run-controller processes that have a lease. It is nil if the leases were not
-	// read, or if the user is not allowed to read all of them.
+	// Loops lists the run-controllers that have a lease. It is nil if not all leases were read.
 	Loops []leaserecord.Loop
 	// Autoscalers and Budgets contain all HorizontalPodAutoscalers and PodDisruptionBudgets in the namespace.
 	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
@@ -33,9 +32,8 @@ type Snapshot struct {
 	// Acted is set if the controller has written anything since the first snapshot of the current
 	// spec. ActedBelow is set if a direct child or the number of pods has changed since then.
 	Acted, ActedBelow bool
-	// Since is the time of the first snapshot of the current spec. Counted is set if the count was
-	// changed just before Since. Both are needed because managedFields contain no time for a change
-	// through the /scale of a custom resource.
+	// Since is the time of the first snapshot of the current spec. Counted is set if the count changed just before
+	// Since. Both are needed because managedFields have no time for a change through /scale of a custom resource.
 	Since   time.Time
 	Counted bool
 	// Unread lists resources that the user is not allowed to read, such as "events".

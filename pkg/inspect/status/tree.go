@@ -27,8 +27,7 @@ type Child struct {
 	Tracked                        bool
 	Generation, ObservedGeneration int64
 	Conditions                     []metav1.Condition
-	// The numbers of pods are nil if the child does not have them. UpdatedWanted is the required
-	// number of pods with the newest template; nil means all.
+	// The numbers of pods are nil if the child lacks them. UpdatedWanted is how many must be updated; nil means all.
 	Desired, Current, Ready, Updated, Available, UpdatedWanted *int32
 }
 
@@ -64,8 +63,7 @@ func (c Child) unsettled() string {
 	return ""
 }
 
-// Node is an object in the tree of a report: the object of the report, an object that it owns, or a pod. Report.Pods
-// describes the pods.
+// Node is an object in the tree of a report: the object itself, an object that it owns, or a pod (see Report.Pods).
 type Node struct {
 	Kind string    `json:"kind"`
 	Name string    `json:"name"`
@@ -77,8 +75,7 @@ type Node struct {
 	Children []Node `json:"children,omitempty"`
 }
 
-// tree returns the node of the object, with its children and pods. It omits a child that desires no
-// pods and has none, such as an old ReplicaSet.
+// tree returns the object's node. It omits a child that desires no pods and has none, such as an old ReplicaSet.
 func tree(o Object, children []Child, pods problem.Pods) Node {
 	leaves := map[types.UID][]Node{}
 	for _, pod := range pods {
@@ -91,8 +88,7 @@ func tree(o Object, children []Child, pods problem.Pods) Node {
 	return Node{Kind: o.Kind, Name: o.Name, UID: o.UID, Desired: &o.Desired, Ready: &o.Ready, Children: nodes(o.UID, below, leaves)}
 }
 
-// nodes returns the child nodes of an object. It removes each visited object from the maps, because
-// owner references may form a cycle.
+// nodes returns an object's child nodes. It removes visited objects from the maps, because owners can form cycles.
 func nodes(uid types.UID, below map[types.UID][]Child, pods map[types.UID][]Node) []Node {
 	var all []Node
 	leaves, children := pods[uid], below[uid]

@@ -1,5 +1,4 @@
-// Package status decides whether an object is ready. It makes a report with a verdict from a
-// snapshot of the object and its pods. It sends no requests.
+// Package status decides from a snapshot of an object and its pods whether the object is ready. It sends no requests.
 package status
 
 import (
@@ -42,8 +41,7 @@ type ruling struct {
 type view struct {
 	Snapshot
 	report Report
-	// counts is a text such as "1 of 3 pods ready". shortfall is the ruling on the first incorrect
-	// count, or nil.
+	// counts is a text such as "1 of 3 pods ready". shortfall is the ruling on the first incorrect count, or nil.
 	counts    string
 	shortfall *ruling
 	given     ruling // the ruling so far

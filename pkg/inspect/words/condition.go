@@ -74,14 +74,12 @@ func Condition(c metav1.Condition) Meaning {
 	return Working
 }
 
-// Waits reports whether a condition means that the object waits to be scheduled. Until then, other conditions can be
-// false although nothing is wrong.
+// Waits reports whether an object waits to be scheduled. Until then, its conditions can be false without a fault.
 func Waits(c metav1.Condition) bool {
 	return c.Status == metav1.ConditionFalse && strings.HasSuffix(c.Type, "Scheduled")
 }
 
-// Overall reports whether a condition type describes the whole object, such as AllReplicasReady. A
-// type such as NetworkReady describes a part.
+// Overall reports whether a condition type describes the whole object, such as AllReplicasReady, unlike NetworkReady.
 func Overall(conditionType string) bool {
 	return !slices.ContainsFunc(ofType(conditionType), func(w string) bool { return !known(w) })
 }
@@ -89,8 +87,7 @@ func Overall(conditionType string) bool {
 // ofType returns the words of a condition type. It ignores a prefix such as "example.com/".
 func ofType(name string) []string { return Split(name[strings.LastIndexAny(name, "/.")+1:]) }
 
-// step reports whether a condition type that ends with this word, such as PodScheduled, becomes true before the object
-// is ready.
+// step reports whether a type that ends with this word, such as PodScheduled, becomes true before the object is ready.
 func step(word string) bool {
 	return slices.Contains([]string{"scheduled", "initialized", "configured", "created", "generated", "validated", "valid", "approved", "admitted", "started", "submitted", "registered"}, word)
 }

@@ -67,8 +67,7 @@ func Read(kind string, obj map[string]any) []Claim {
 	return r.all
 }
 
-// ends reports whether objects of a kind run to completion, judging by the kind's name. Such an
-// object is not ready while it runs.
+// ends reports whether a kind's objects run to completion, judging by its name. They are not ready while they run.
 func ends(kind string) bool {
 	words := Split(kind)
 	return slices.Contains([]string{"ActionSet", "BackupSession", "RestoreSession"}, kind) || len(words) > 0 && slices.Contains([]string{
@@ -176,7 +175,7 @@ func (r *reader) ratio(path, name, value string, at place) {
 	}
 }
 
-// counts adds claims about pairs of counts, such as readyMembers and members. It ignores amounts, such as bytesAvailable.
+// counts adds claims about pairs of counts such as readyMembers and members. It ignores amounts such as bytesAvailable.
 func (r *reader) counts(path string, content map[string]any, at place) {
 	totals := map[string][]string{} // from names without words such as "total" to full names
 	for _, name := range slices.Sorted(maps.Keys(content)) {
@@ -247,8 +246,7 @@ func (r *reader) flag(path, name string, value bool, at place) {
 	r.add(path, strconv.FormatBool(value), Condition(metav1.Condition{Type: name, Status: status}), at)
 }
 
-// add adds a claim that has a meaning. It ignores a ready or done member of a list, because other
-// members may be missing.
+// add adds a claim with a meaning. It ignores a ready or done member of a list, because others may be missing.
 func (r *reader) add(path, text string, meaning Meaning, at place) {
 	if meaning > Nothing && (!at.listed || meaning > Done) {
 		r.all = append(r.all, Claim{path, text, meaning, at.part})

@@ -52,8 +52,7 @@ var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // never cha
 	return all
 }()
 
-// phrases replaces phrases such as "in progress" with single words that have the right meaning, and British
-// spellings with American ones.
+// phrases replaces phrases such as "in progress" with single words, and British spellings with American ones.
 var phrases = strings.NewReplacer( //nolint:gochecknoglobals // never changed
 	" up to date ", " uptodate ", " in progress ", " inprogress ", " in sync ", " insync ", " out of sync ", " outofsync ",
 	" non compliant ", " noncompliant ", " timed out ", " timedout ", " could not ", " cannot ", " can not ", " cannot ", " not found ", " notfound ", " no such ", " notfound ", " not supported ", " unsupported ", " no valid ", " invalid ", " not valid ", " invalid ",
@@ -99,8 +98,7 @@ func Of(state string) Meaning {
 	return meaning
 }
 
-// worst returns the most serious meaning of the words. If only a part has failed, as in "fetch
-// failed", it returns Broken instead of Failed.
+// worst returns the most serious meaning of the words. If only a part failed, as in "fetch failed", it returns Broken.
 func worst(words []string) Meaning {
 	if whole := lexicon[strings.Join(words, "")]; whole > Nothing {
 		return whole

@@ -1,5 +1,4 @@
-// Package check evaluates the data that package doctor reads from a cluster. Its results contain the
-// commands that fix problems. It makes no requests.
+// Package check evaluates the data that package doctor reads from a cluster, and suggests fixes. It makes no requests.
 package check
 
 import (

@@ -11,8 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// MissingCRD returns the result for a shipped CRD that the server does not have. The CRD is
-// optional, because only objects of its kind need it.
+// MissingCRD returns the result for a missing shipped CRD. It is optional, because only objects of its kind need it.
 func MissingCRD(kind kinds.Kind, commands commandline.Context) Result {
 	return Result{
 		Name: "CRD " + kind.CRD(), State: Optional, Message: fmt.Sprintf("is not installed (needed only for objects of the kind %s)", kind.Kind),
@@ -37,8 +36,7 @@ func CRD(want, have *unstructured.Unstructured, commands commandline.Context) Re
 	return r
 }
 
-// Declaration returns the result for a CRD that declares a kind with a strategy. err is the error in the
-// declaration, or nil.
+// Declaration returns the result for a CRD that declares a kind. err is the error in the declaration, or nil.
 func Declaration(crd string, strategy kinds.Strategy, err error, commands commandline.Context) Result {
 	if err != nil {
 		return Result{Name: "kind " + crd, State: Failed, Message: err.Error(), Fix: []string{commands.Line(commandline.Kubectl("edit", "crd", crd))}}

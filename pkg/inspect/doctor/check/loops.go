@@ -110,9 +110,8 @@ func where(namespace string) string {
 	return "namespace " + namespace
 }
 
-// Deployed checks whether a deployed controller has the version of this program. If pods are
-// desired, it also checks whether at least one is available. everywhere means that the controller reconciles the
-// objects of all namespaces.
+// Deployed checks whether a deployed controller has the version of this program. If pods are desired, it also checks
+// whether at least one is available. everywhere means that the controller reconciles the objects of all namespaces.
 func Deployed(namespace string, everywhere bool, has, version string, desired, available int64, commands commandline.Context) Result {
 	r := Result{Name: "controller in " + namespace, State: Passed, Message: "is deployed, version " + has}
 	switch {

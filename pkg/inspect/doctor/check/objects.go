@@ -10,8 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// HeldUp returns a failed result for each problem that blocks the creation of an object's pods, or a
-// passed result if there are none.
+// HeldUp returns a failed result for each problem that blocks the creation of pods, or else one passed result.
 func HeldUp(reports []status.Report, commands commandline.Context) []Result {
 	var checks []Result
 	for _, r := range reports {
@@ -37,8 +36,7 @@ func HeldUp(reports []status.Report, commands commandline.Context) []Result {
 // longPause is the remaining time above which Paused suggests a command that ends a pause.
 const longPause = 24 * time.Hour
 
-// Paused returns a reminder of paused objects, or nil if no object is paused. The reminder contains
-// commands that end long pauses.
+// Paused returns a reminder of paused objects, or nil if there are none. It contains commands that end long pauses.
 func Paused(reports []status.Report, namespace string, now time.Time, commands commandline.Context) []Result {
 	result := Result{Name: "pauses", State: Passed}
 	paused := 0

@@ -27,8 +27,7 @@ func (r Right) resource() string {
 	return s
 }
 
-// VerbRights lists the rights that a verb of this program needs. Role is the role in deploy/rbac
-// that grants these rights, or "" if there is none.
+// VerbRights lists the rights that a verb needs. Role is the role in deploy/rbac that grants these rights, or "".
 type VerbRights struct {
 	Verb   string
 	Role   string

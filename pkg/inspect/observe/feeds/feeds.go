@@ -157,8 +157,7 @@ func (f *Feeds) Leases(namespace string) *Leases {
 	})
 }
 
-// Children returns the feed of the selected objects of a kind. For an object without a controller,
-// the feed keeps only the UID.
+// Children returns the feed of the selected objects of a kind. Of objects without a controller, it keeps only the UID.
 func (f *Feeds) Children(gvk schema.GroupVersionKind, namespace, selector string) *Children {
 	k := key[status.Child]{gvk, namespace, metav1.ListOptions{LabelSelector: selector}}
 	objects := func() (follow.Source, error) {

@@ -156,11 +156,21 @@ func childNotReady(v *view) *ruling {
 		if !v.Object.BuiltIn && v.gaveUp(c) {
 			return v.progressing(problem.CodeChildNotReady, "%s/%s has failed", c.Kind, c.Name)
 		}
-		if why := c.unsettled(); why != "" {
+		if why := c.unsettled(); why != "" && !v.superseded(c) {
 			return v.progressing(problem.CodeChildNotReady, "%s", why)
 		}
 	}
 	return nil
+}
+
+// superseded reports whether a child whose workloads are scaled to zero, such as a Knative Revision, was replaced by a
+// later child that is ready.
+func (v *view) superseded(old Child) bool {
+	later, below := false, slices.DeleteFunc(workloads(v.Children), func(c Child) bool { return c.Controller != old.UID })
+	for _, c := range v.Children {
+		later = later || c.Kind == old.Kind && c.Controller == old.Controller && c.Created.After(old.Created) && meta.IsStatusConditionTrue(c.Conditions, apis.ConditionReady)
+	}
+	return later && old.Desired == nil && len(below) > 0 && !slices.ContainsFunc(below, func(c Child) bool { return *c.Desired > 0 })
 }
 
 // gaveUp reports whether a Job failed and was not replaced by another Job.

@@ -94,8 +94,8 @@ type stage struct {
 	mu sync.Mutex
 	// interrupt ends the running command.
 	interrupt context.CancelFunc
-	// The map now holds the current fields of each object. The map last holds the fields that each changed
-	// object had at the last call of changes.
+	// now maps each object to its current fields. last maps each object that has changed since the last call
+	// of changes to the fields that it had at that call.
 	now, last map[string]map[string]any
 }
 

@@ -38,8 +38,8 @@ type offer struct {
 	directive cobra.ShellCompDirective
 }
 
-// Arguments returns the arguments in argv. If kubectl called this program for completions, cobra's completion
-// command comes first. kubectl can parse the output of that command.
+// Arguments returns the arguments in argv. If kubectl called this program for completions, Arguments prepends cobra's
+// completion command, whose output kubectl can parse.
 func Arguments(argv []string) []string {
 	if strings.TrimSuffix(filepath.Base(argv[0]), ".exe") == completionProgram {
 		return append([]string{cobra.ShellCompRequestCmd}, argv[1:]...)

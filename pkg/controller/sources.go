@@ -44,7 +44,7 @@ func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key
 }
 
 // handler returns an event handler that requeues the objects whose plans an event can change.
-// Events from the loop's own writes requeue objects, too, but each costs only a plan from the caches.
+// The loop's own writes requeue objects, too, but that only computes another plan from the caches.
 func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key) cache.ResourceEventHandler {
 	wake := func(keys []memory.Key, later bool, obj any, how string) {
 		what := "it"

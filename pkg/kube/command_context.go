@@ -13,7 +13,7 @@ func (f *Factory) CommandContext() commandline.Context { return CommandContext(f
 // because --user of "kubectl create rolebinding" is the user to bind.
 func (f *Factory) ClusterContext() commandline.Context { return given(f.flags, clusterFlags()...) }
 
-// CommandContext returns the parsed global flags that choose a cluster or a user.
+// CommandContext returns the parsed global flags that choose a cluster or a user, except tokens and passwords.
 func CommandContext(flags *pflag.FlagSet) commandline.Context {
 	return given(flags, append(clusterFlags(),
 		"user", "client-certificate", "client-key", "as", "as-uid", "as-group", "as-user-extra")...)

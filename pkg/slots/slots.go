@@ -1,5 +1,5 @@
 // Package slots assigns the pods of an object to slots. With a replica count, the slots are the lowest numbers that are
-// not removed. With one pod per node, there is a slot for each node. Each slot has one pod name.
+// not removed. With one pod per node, there is a slot for each node.
 package slots
 
 import (

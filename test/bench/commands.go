@@ -87,7 +87,7 @@ func (b *bench) compare(ctx context.Context, ours, theirs string) map[caller]*co
 				line = string(by) + " " + theirs
 			}
 			place := b.audit.end()
-			// Each scale must change the replica count.
+			// Each measured scale must change the replica count.
 			n := 3 + (round*len(callers)+i)%2
 			t := b.time(ctx, strings.Fields(strings.ReplaceAll(line, "%d", fmt.Sprint(n)))...)
 			if round > 0 { // the first call fills kubectl's discovery cache

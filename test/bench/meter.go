@@ -16,7 +16,7 @@ import (
 type meter struct {
 	listener net.Listener
 	server   string
-	// kubeconfig is the kubeconfig of the account, with the address of the meter.
+	// kubeconfig is the path of a kubeconfig with the meter as its server.
 	kubeconfig string
 	received   atomic.Int64
 	running    sync.WaitGroup

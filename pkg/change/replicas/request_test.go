@@ -82,7 +82,7 @@ func (row requestRow) target() observe.Target {
 	return ofFoo()
 }
 
-// field returns the known ways to the count.
+// field returns how the count of the row can be written: through /scale, a path, or both.
 func (row requestRow) field(t *testing.T) discover.Field {
 	t.Helper()
 	field := discover.Field{Scale: row.Field != "path"}

@@ -55,7 +55,7 @@ func (b Budget) After(going int32) (left, required int32) {
 	return max(b.Healthy-going, 0), required
 }
 
-// Broken returns a message about the first budget that a removal of pods would violate, or "" (see After for going).
+// Broken returns a message about the first budget that the removal of going healthy pods would violate, or "".
 func Broken(all []Budget, going int32) string {
 	for _, b := range all {
 		if left, required := b.After(going); left < required {

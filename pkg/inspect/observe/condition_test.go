@@ -248,7 +248,7 @@ func TestConditionReplaced(t *testing.T) {
 		{status.Ready, problem.CodeReady, pods("c", "d"), true},
 		{status.Ready, problem.CodeReady, pods("b", "c"), false},
 		{status.Progressing, problem.CodePodsStarting, pods("c", "d"), false},
-		// New pods show that the controller has seen a change that does not increase the generation.
+		// A changed annotation does not increase the generation, but new pods prove that the controller has seen it.
 		{status.Progressing, problem.CodeChangeNotSeen, pods("c", "d"), true},
 	} {
 		o := Observation{Report: status.Report{Verdict: test.verdict, ReasonCode: test.code, Pods: test.now}}

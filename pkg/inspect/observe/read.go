@@ -16,7 +16,7 @@ const (
 	Alone   Depth = iota // the object itself
 	Below                // the pods of the object, and the objects in between
 	Reasons              // events, nodes, and run-controllers, which can explain why an object is not ready
-	Details              // these objects even if the object is ready
+	Details              // like Reasons, but even if the object is ready
 )
 
 // Extent selects the objects that Read reads for a target.

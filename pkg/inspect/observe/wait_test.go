@@ -125,8 +125,8 @@ func TestWaitTimesOut(t *testing.T) {
 	}
 }
 
-// A wait ends with the reason when its object has failed for long enough. Without FailFast or FailsFast, the
-// wait continues. An observation of the failed object contains the time at which the wait gives up, if it does.
+// When its object has failed for long enough, a wait ends with an error that says why, if both Limits.FailFast and
+// Condition.FailsFast are set. An observation of the failed object contains the time at which such a wait gives up.
 func TestWaitForFailedObject(t *testing.T) {
 	t.Parallel()
 	gentle := Ready()

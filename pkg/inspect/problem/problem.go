@@ -123,7 +123,7 @@ func rank(p Problem) int {
 	return 0
 }
 
-// findingKey identifies equal findings. It contains no numbers and no pod names.
+// findingKey identifies equal findings. words is the message without digits and without the name of the pod.
 type findingKey struct {
 	code             Code
 	container, words string

@@ -214,7 +214,7 @@ func complete(v *view) *ruling {
 	return &ruling{verdict: Ready, code: problem.CodeReady, reason: claim.String()}
 }
 
-// nothingDone returns the verdict on an object whose controller might have reported the new generation before it acted.
+// nothingDone returns the verdict on an object whose controller has seen the last change, but may not have acted on it.
 func nothingDone(v *view) *ruling {
 	if v.Object.Untracked && !v.changeSeen() || !v.idle() {
 		return nil

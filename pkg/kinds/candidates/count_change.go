@@ -13,7 +13,7 @@ type CountChange struct {
 	percent bool
 }
 
-// ParseCountChange parses an amount to add, such as +2 or -1, or a percentage from -100%, such as 50% or -50%.
+// ParseCountChange parses an amount to add, such as +2 or -1, or a percentage of at least -100%, such as -50%.
 func ParseCountChange(word string) (CountChange, error) {
 	parts := regexp.MustCompile(`^([+-]?[0-9]+)(%?)$`).FindStringSubmatch(word)
 	if parts == nil {

@@ -102,7 +102,7 @@ func firstSentence(text string) string {
 	return strings.Join(words, " ")
 }
 
-// isPod reports whether the node is a pod or a pod template.
+// isPod reports whether n, a place in an object or its schema, holds a pod or a pod template.
 func isPod(n Node) bool {
 	value, _ := n.Value.(map[string]any)
 	return fieldpath.Object(n.Schema, "properties", "spec", "properties")["containers"] != nil || fieldpath.Object(value, "spec")["containers"] != nil

@@ -228,7 +228,7 @@ func TestSubscribersGetChangedUIDs(t *testing.T) {
 	}
 }
 
-// A failed feed returns its error to readers. Readers of a feed that has not synced wait until their context ends.
+// A failed feed returns its error to readers. If a feed never syncs, its readers wait until their context ends.
 func TestIndexOfUnknownFeed(t *testing.T) {
 	t.Parallel()
 	f := newFeed()

@@ -50,7 +50,7 @@ func (f *targetFlags) replicaKinds(ctx context.Context, c *cluster) ([]kinds.Kin
 	return all, err
 }
 
-// belongs reports whether a verb leaves out an object that belongs to another object. among holds the searched kinds.
+// belongs reports whether a verb leaves out t because another object controls it. The kinds in among are searched.
 func (f *targetFlags) belongs(t observe.Target, among []kinds.Kind) bool {
 	ref := metav1.GetControllerOfNoCopy(t.Object)
 	return ref != nil && (f.without == toWrite || slices.ContainsFunc(among, func(kind kinds.Kind) bool {

@@ -196,7 +196,7 @@ func (o *statusOptions) wanted(reports []status.Report) []status.Report {
 	return slices.DeleteFunc(reports, func(r status.Report) bool { return !o.only.Wants(r) })
 }
 
-// reports returns the reports on the objects that can be read, and an error for each other object.
+// reports returns the reports on the objects that can be read, and the errors of the others. Equal errors are returned once.
 func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) ([]status.Report, []error) {
 	all, errs := make([]status.Report, len(targets)), make([]error, len(targets))
 	reader := observe.NewReader(ctx, o.cluster.Clients, len(targets) > maxParallel)

@@ -48,7 +48,7 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	return all, errs
 }
 
-// sources returns what to watch: the named objects or whole kinds. If no type is given, it also sets among.
+// sources returns what to watch: the named objects or whole kinds. If no type is given, it sets o.among to these kinds.
 func (o *statusOptions) sources(ctx context.Context) ([]observe.Source, []error) {
 	var all []kinds.Kind
 	switch {

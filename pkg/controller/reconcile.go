@@ -305,7 +305,7 @@ func (r *reconciliation) remember(out *strategy.Outcome) {
 	}
 }
 
-// rememberRevision records whether the template's revision was written. It reports the first of consecutive rejections.
+// rememberRevision records whether the writes of revisions succeeded. It reports the first of consecutive rejections.
 func (r *reconciliation) rememberRevision(out *strategy.Outcome) {
 	why, refused := out.Declined[plan.KindRevision]
 	switch {

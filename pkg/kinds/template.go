@@ -130,8 +130,8 @@ func RestartedAt(kind Kind, obj *unstructured.Unstructured) string {
 	return obj.GetAnnotations()[apis.AnnotationRestartedAt]
 }
 
-// TemplateHash returns a hash of the fields that define the pods, or "" if they are invalid. The hash is a valid label
-// value. It is computed from stored fields, not Go types, so that other versions of this program compute the same hash.
+// TemplateHash returns a hash of the fields that define the pods, or "" if the template is not an object. The hash is a
+// label value. It is computed from stored fields, so that other versions of this program compute the same hash.
 func TemplateHash(kind Kind, obj *unstructured.Unstructured) string {
 	stored, _, err := storedTemplate(kind, obj)
 	said := map[string]any{"template": stored}

@@ -81,7 +81,7 @@ func FromName(pod, owner string, uid, replaces types.UID) Slot {
 	suffix := pod[strings.LastIndexByte(pod, '-')+1:]
 	number, err := strconv.ParseInt(suffix, 10, 33) // removed slots can push numbers above MaxInt32
 	if err != nil {
-		number, _ = strconv.ParseInt(suffix, 16, 64) // if this fails, PodName returns another name
+		number, _ = strconv.ParseInt(suffix, 16, 64) // if this fails, the name below differs from pod
 	}
 	if slot := Slot(number); PodName(owner, uid, replaces, slot) == pod {
 		return slot

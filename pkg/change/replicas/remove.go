@@ -53,7 +53,7 @@ func chooserOf(t observe.Target) (chooser, error) {
 	return nil, fmt.Errorf("cannot choose which pod of %s is removed: %s", t, why)
 }
 
-// Check returns an error if the kind of an object does not support the request. It sends no requests.
+// Check returns an error if the kind of an object does not support the request. It does not contact the server.
 func (r Request) Check(t observe.Target) error {
 	if r.Reuse && t.Kind.Mapping.Strategy != kinds.StrategyPods {
 		return fmt.Errorf("%s has no removed slots: only kinds whose pods run-controller creates have slots", t)

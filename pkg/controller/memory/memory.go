@@ -183,7 +183,7 @@ const (
 type reconciles struct {
 	number  int64    // of the last reconcile
 	reasons []string // for the next reconcile
-	later   bool     // all reasons were recorded with later set
+	later   bool     // every call of Because for it had later set
 	// running means that the last reconcile has not ended. began is when the last reconcile started.
 	// items is the number of pods and nodes that it read.
 	running bool

@@ -18,7 +18,7 @@ type Actions struct {
 	NameTaken string
 	// Status is the status that the owner should have.
 	Status Status
-	// WriteStatus means that Status must be written now. StatusLater means that Status must be written after Recheck.
+	// WriteStatus means that Status must be written now. StatusLater means that the plan after Recheck may write it.
 	WriteStatus, StatusLater bool
 	// Recheck is the delay until the next plan if there is no event. Zero means to wait for an event.
 	Recheck time.Duration

@@ -171,8 +171,8 @@ func preconditions(op plan.Operation) *metav1.Preconditions {
 	return p
 }
 
-// meetHolder handles a create whose name is taken. If the child belongs to the owner, an earlier attempt or another
-// controller created it, and the cache lacks it. Otherwise, the child is not touched, and the create counts as refused.
+// meetHolder handles a create whose name is taken. If the owner already controls that child, the child counts as
+// written, although the cache lacks it. If not, the child is not touched, and the create counts as refused.
 func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) error {
 	holder, err := w.client(op.Kind).Get(ctx, op.Name, metav1.GetOptions{})
 	switch {

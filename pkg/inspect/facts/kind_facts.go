@@ -73,8 +73,8 @@ type Facts struct {
 	// ScaleCount and ScaleSelector are the status fields that /scale shows.
 	ScaleCount    string `json:"scaleCount,omitempty"`
 	ScaleSelector string `json:"scaleSelector,omitempty"`
-	// Partition is the field with the number of pods that keep the older template. If Ordinal is true, the field
-	// holds an ordinal: pods with lower ordinals keep the older template, even in a complete rollout.
+	// Partition is the field with the number of pods that keep the older template. If Ordinal is true, the field holds
+	// an ordinal: pods with lower ordinals keep the older template, and the rollout is complete without them.
 	Partition string `json:"partition,omitempty"`
 	Ordinal   bool   `json:"ordinal,omitempty"`
 	// OnDelete is the field whose value is "OnDelete" if only deleted pods are replaced.

@@ -141,8 +141,8 @@ func statusBehind(v *view) *ruling {
 	return v.progressing(problem.CodeStatusBehind, "%d of %d pods ready, although its status counts %d", v.report.ReadyPods(), v.Object.Desired, v.Object.Ready)
 }
 
-// behind reports whether fewer pods are ready than the status counts. It returns false if the pods
-// were not read, or if no pods of another program's object are visible.
+// behind reports whether fewer pods are ready than the status says, up to the desired count. It returns false if the
+// pods were not read, or if another program reconciles the object and none of its pods are visible.
 func (v *view) behind() bool {
 	o := v.Object
 	if v.Pods == nil || !o.countsPods() || o.Foreign && len(v.report.Pods) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// absentAfter is how long another program's object is Progressing after a change without a sign of its controller.
+// absentAfter is how long after a change another program's object stays Progressing if its controller does not react.
 const absentAfter = 10 * time.Second
 
 // sameSecond is how long after a change of the spec a child that changed in the same second is not evidence of a
@@ -72,9 +72,9 @@ func (v *view) countShows() bool {
 	return !o.ReadyUnknown || len(workloads(v.Children)) <= 1 && pods == int(o.Desired)
 }
 
-// idle reports whether the spec has just changed, and no child was created or changed since. Some controllers report
-// the new generation and counts before they act. After a change of the count, the number of pods shows whether they
-// have acted. An object with several groups of pods that cannot be told apart stays idle until a child or pod changes.
+// idle reports whether the controller seems not to have acted on a recent change of the spec. Some controllers report
+// the new generation and counts before they act. After a change of the count, the pods and the counts of children
+// decide. If its groups of pods cannot be told apart, the object then stays idle until a child or a pod changes.
 func (v *view) idle() bool {
 	o, by := v.Object, v.report.Reconciler
 	if o.Generation <= 1 || by.Spec == nil || v.ActedBelow || byItself(by.Spec, by.Status) {

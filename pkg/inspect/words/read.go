@@ -188,7 +188,7 @@ func (r *reader) counts(path string, content map[string]any, at place) {
 		ready, is := fieldpath.Integer(content[name])
 		words := Split(name)
 		of := without(words, "ready", "available", "number")
-		amount := len(of) > 0 && slices.Contains([]string{"bytes", "storage", "capacity", "memory", "space", "ips", "ps"}, of[len(of)-1]) // "ps" is of IPs
+		amount := len(of) > 0 && slices.Contains([]string{"bytes", "storage", "capacity", "memory", "space", "ips", "ps"}, of[len(of)-1]) // Split makes "i", "ps" of IPs
 		if !is || len(of) == len(words) || amount {
 			continue
 		}

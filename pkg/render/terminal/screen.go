@@ -35,7 +35,7 @@ type Screen struct {
 	restoreEcho   func()
 }
 
-// frameKey contains the values that determine a frame, except the objects.
+// frameKey contains the values that determine a frame, except the objects and the connection.
 type frameKey struct {
 	width, height int
 	second        int64

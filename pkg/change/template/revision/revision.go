@@ -38,7 +38,7 @@ type Revision struct {
 	Number int64
 	// Name is the name of the ControllerRevision or ReplicaSet.
 	Name string
-	// Created is when the revision got its number, or zero if this time is unknown.
+	// Created is when the revision got its number or, if this time is unknown, when the revision was created.
 	Created time.Time
 	// By is the user who changed the object, and Cause is the reason. Both are "" if they are unknown.
 	By, Cause string

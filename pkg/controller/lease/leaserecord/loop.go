@@ -24,7 +24,7 @@ type Scope struct {
 	Namespace string
 	// Kinds lists the kinds as plural.group; empty means all shipped kinds.
 	Kinds []string
-	// Declared means that the loop also reconciles all kinds that CRDs declare. If Declared is set, Kinds is empty.
+	// Declared means all kinds that CRDs declare, in addition to the shipped kinds. If Declared is set, Kinds is empty.
 	Declared bool
 	// Selector selects the objects by their labels; empty means all objects.
 	Selector string

@@ -46,7 +46,7 @@ type Feeds struct {
 }
 
 type (
-	// Pods is a feed of pods. It keeps only the fields that a report needs.
+	// Pods is a feed of pods. It omits large fields that a report does not need.
 	Pods = follow.Feed[*corev1.Pod, *problem.Pod]
 	// Children is a feed of the objects between targets and their pods.
 	Children = follow.Feed[*unstructured.Unstructured, status.Child]

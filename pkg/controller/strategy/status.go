@@ -49,7 +49,7 @@ func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Sta
 	return s
 }
 
-// storedConditions returns all stored conditions of an object, including those of other programs, without copying them.
+// storedConditions returns all stored conditions of an object, also those that other programs wrote, without a copy.
 func storedConditions(at kinds.StatusPaths, obj *unstructured.Unstructured) []any {
 	stored, _, _ := unstructured.NestedFieldNoCopy(obj.Object, at.Conditions...)
 	list, _ := stored.([]any)

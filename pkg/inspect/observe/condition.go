@@ -192,7 +192,7 @@ type ConditionForm struct {
 	parse func(argument string) (Condition, error)
 }
 
-// ConditionForms returns the forms of --for, for help, completion, and errors: "ready", and those of "kubectl wait".
+// ConditionForms returns "ready" and the forms of "kubectl wait --for", for help, completion, and errors.
 func ConditionForms() []ConditionForm {
 	plain := func(condition Condition) func(string) (Condition, error) {
 		return func(string) (Condition, error) { return condition, nil }

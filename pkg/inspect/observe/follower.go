@@ -60,7 +60,7 @@ func NewFollower(ctx context.Context, c *kube.Clients, connection *follow.Connec
 	return &Follower{Feeds: from, extent: e, every: every, members: map[types.UID]*watcher{}}
 }
 
-// Source selects objects to follow: one by name or, if Name is empty, those of a kind. An empty Namespace means all.
+// Source selects objects to follow: one by name or, if Name is empty, all of a kind. An empty Namespace means all.
 type Source struct {
 	Target
 	// Selector is a label selector for the objects of the kind.

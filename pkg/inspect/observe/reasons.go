@@ -83,7 +83,7 @@ func (m *model) addExplanations(ctx context.Context, s *status.Snapshot, r statu
 }
 
 // eventFeeds subscribes to feeds of events, and returns the feeds. If events are watched, or if several targets share
-// the feeds, a single feed contains all events in the namespace except those of normal pod starts. Otherwise, the feeds
+// the feeds, a single feed contains all events in the namespace except normal pod starts. Otherwise, the feeds
 // contain at least the events about the given objects. Without such objects, the Killing events of pods are enough.
 func (m *model) eventFeeds(s status.Snapshot, about []types.UID) []*feeds.Events {
 	var selectors []string

@@ -57,7 +57,7 @@ type Report struct {
 	Counts, Held bool `json:"-"`
 	// Recheck is the time after which the verdict may change even if nothing else changes; zero means never.
 	Recheck time.Duration `json:"-"`
-	// bounds limit the count. unit is its unit, or "" for pods. indirect means that the count is not that of all pods.
+	// bounds limit the count. unit is its unit, or "" for pods. indirect means that the count does not count all pods.
 	bounds   []Bound
 	unit     string
 	indirect bool

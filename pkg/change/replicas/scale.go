@@ -262,7 +262,7 @@ func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 			if t.Kind.Reconciled() {
 				p.Edits = append(p.Edits, more...)
 			} else {
-				p.Marks = more // OpenKruise removes pods that are gone from podsToDelete
+				p.Marks = append(p.Marks, more...) // OpenKruise removes pods that are gone from podsToDelete
 			}
 		}
 		return p, nil

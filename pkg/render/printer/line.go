@@ -75,11 +75,17 @@ func wrapped(text string, width, most int) []string {
 	lines := []string{""}
 	for word := range strings.FieldsSeq(oneLine(text)) {
 		last := len(lines) - 1
-		if line := strings.TrimSpace(lines[last] + " " + word); len(lines) == most || ansi.StringWidth(line) <= width {
+		if line := strings.TrimSpace(lines[last] + " " + word); ansi.StringWidth(line) <= width {
 			lines[last] = line
 			continue
 		}
 		lines = append(lines, strings.Split(ansi.Hardwrap(word, width, false), "\n")...)
+	}
+	if len(lines) > 1 && lines[0] == "" {
+		lines = lines[1:] // the first word is longer than a line
+	}
+	if len(lines) > most {
+		lines = append(lines[:most-1], strings.Join(lines[most-1:], " "))
 	}
 	return lines
 }

@@ -16,11 +16,11 @@ const module = "github.com/imoocpod/kubectl-imoocpod/"
 // layer is a package, or a directory with several packages.
 type layer struct {
 	path, about string
-	// pure means that the packages import no package that impure returns, and only pure packages of this module.
+	// pure means that the layer imports no package that impure returns, and no layer that is not pure.
 	pure bool
 }
 
-// layers returns the packages from top to bottom. A package imports only packages below it.
+// layers returns the layers from top to bottom. A package imports only lower layers, its own layer, and subpackages.
 func layers() []layer {
 	return []layer{
 		{path: "cmd/kubectl-imoocpod", about: "streams, signals, the one mapping from error to exit code"},
@@ -91,7 +91,7 @@ func shared() []string {
 	return []string{"pkg/inspect/problem", "pkg/inspect/words", "pkg/controller/lease/leaserecord", "pkg/controller/lease/holder"}
 }
 
-// impure returns the imports that a pure package must not have.
+// impure returns packages that a pure package must not import. It must not import their subpackages either.
 func impure() []string {
 	return []string{
 		"context", "net", "net/http", "os", "os/exec", "k8s.io/client-go/discovery", "k8s.io/client-go/dynamic", "k8s.io/client-go/kubernetes/typed",
@@ -147,8 +147,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// crosses reports whether an import leads from one half of the program to the other. Packages outside
-// the halves and pkg/controller/run may import both halves. Every package may import the shared ones.
+// crosses reports whether an import leads from one half of the program to the other. Packages outside the halves and
+// pkg/controller/run may import both halves. Every package may import the packages that shared returns.
 func crosses(from, to string) bool {
 	if within(to, shared()) || within(from, []string{"pkg/controller/run"}) {
 		return false

@@ -220,7 +220,7 @@ func elsewhere() []string {
 }
 
 func TestNamedTargetsExist(t *testing.T) {
-	// In the Makefile, a variable names the target bin/cluster. The others are in projects that kubebuilder generates.
+	// The Makefile names bin/cluster by a variable. The other targets are in projects that kubebuilder generates.
 	targets := []string{"manifests", "install", "run", "docker-build", "docker-push", "deploy", "undeploy", "uninstall", "bin/cluster"}
 	for _, m := range target.FindAllStringSubmatch(read(t, "Makefile"), -1) {
 		targets = append(targets, m[1])
@@ -269,8 +269,8 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
-// TestNamedFlagsExist checks the flags in inline code. If the code names a verb, the verb must have the
-// flag. Otherwise, at least one verb must have it.
+// TestNamedFlagsExist checks the flags in inline code that starts with a verb or a flag. If the code names a
+// verb, that verb must have the flags. Otherwise, at least one verb must have each flag.
 func TestNamedFlagsExist(t *testing.T) {
 	tree := commands()
 	for _, d := range documents(t) {
@@ -293,7 +293,7 @@ func TestNamedFlagsExist(t *testing.T) {
 	}
 }
 
-// below returns all direct and indirect subcommands.
+// below returns the direct and indirect subcommands of cmd.
 func below(cmd *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, c := range cmd.Commands() {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// phrase is a pattern that matches unclear words, and the words to write instead.
+// phrase contains a pattern that matches unclear words, and advice on what to write instead.
 type phrase struct {
 	pattern *regexp.Regexp
 	instead string
@@ -34,7 +34,7 @@ func phrases(t *testing.T) []phrase {
 	return all
 }
 
-// found returns the phrases in a text, with their line numbers and replacements.
+// found returns a message for each match of a phrase in a text: the line number, the match, and the advice.
 func found(text string, all []phrase) []string {
 	var places []string
 	number := 0
@@ -67,7 +67,7 @@ func blank(text string) string {
 	return strings.Repeat("\n", strings.Count(text, "\n"))
 }
 
-// TestPhrasingOfCode checks the wording of comments (except quoted text) and of the string literals in cmd and pkg.
+// TestPhrasingOfCode checks all comments except quoted text, and the string literals in cmd and pkg except in tests.
 func TestPhrasingOfCode(t *testing.T) {
 	all := phrases(t)
 	quoted := regexp.MustCompile("\"[^\"\n]*\"|`[^`\n]*`")
@@ -85,7 +85,7 @@ func TestPhrasingOfCode(t *testing.T) {
 			case kind == token.COMMENT:
 				text = quoted.ReplaceAllString(text, `""`)
 			case kind == token.STRING && ofProgram:
-				text, _ = strconv.Unquote(text) // the compiler accepts it
+				text, _ = strconv.Unquote(text) // no error, because the compiler accepts the literal
 			default:
 				continue
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 )
 
-// TestVersions checks that the documents and the command "check" name the Kubernetes versions that
-// test/cluster builds, which are those that the tests use.
+// TestVersions checks that the documents and the command "check" name the Kubernetes versions that test/cluster
+// builds for the tests.
 func TestVersions(t *testing.T) {
 	var versions []string
 	for _, file := range []string{"test/cluster/go.mod", "test/cluster/kubernetes.sum"} {

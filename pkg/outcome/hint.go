@@ -8,11 +8,11 @@ import (
 // hintedError is an error with a hint about the next step. The hint is not part of the message (see HintLines).
 type hintedError struct {
 	error
-	// hint returns the hint. A command in it has the flags for the same cluster.
+	// hint returns the text of the hint. If it contains a command, the command has the flags in the context.
 	hint func(commandline.Context) string
 }
 
-// WithHint adds a hint, such as "to continue", and its command to an error. Without a text, the hint is the command.
+// WithHint adds a hint to an error: a text, such as "to continue", and a command. The text may be empty.
 func WithHint(err error, text string, cmd commandline.Command) error {
 	if text != "" {
 		text += ": "
@@ -37,7 +37,7 @@ type unhintedError struct{ error }
 
 func (e *unhintedError) Unwrap() error { return e.error }
 
-// HintLines formats the hints in an error and its wrapped errors, oldest first, each after a line break.
+// HintLines formats the hints of an error and of its wrapped errors, innermost first. Each hint follows a line break.
 func HintLines(err error, c commandline.Context) string {
 	lines := ""
 	switch wrapper := err.(type) { //nolint:errorlint // this function unwraps errors itself

@@ -8,7 +8,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
-// Hints are found at any depth, in the order in which they were added.
+// HintLines finds hints at any depth. The hints of a wrapped error come before the hints of its wrapper.
 func TestHintLines(t *testing.T) {
 	t.Parallel()
 	failed := WithHint(fmt.Errorf("it: %w", ErrFailed), "to see why", commandline.Kubectl("get", "pod").In("n"))

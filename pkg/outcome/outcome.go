@@ -1,4 +1,4 @@
-// Package outcome contains the errors that determine the exit code, and their hints. Only main prints the errors.
+// Package outcome contains the errors that determine the exit code of a command, and hints that main prints with them.
 package outcome
 
 import (
@@ -15,7 +15,7 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// The errors that have an exit code other than 1. Errors that wrap them name the object and describe what happened.
+// Errors with an exit code other than 1. An error that wraps one of them names the object and describes what happened.
 var (
 	// ErrPrecondition means that the current state does not allow the change.
 	ErrPrecondition = errors.New("precondition not met")
@@ -43,7 +43,7 @@ var (
 	ErrRefused = errors.New("refused")
 )
 
-// Errors are the errors of several objects. If one object has an error, the command continues with the next.
+// Errors contains the errors of several objects. After the error of one object, the command continues with the next.
 type Errors []error
 
 func (e Errors) Error() string { return errors.Join(e...).Error() }
@@ -81,7 +81,7 @@ func DidYouMean(nearest []string) string {
 	return "; did you mean " + strings.Join(nearest, " or ") + "?"
 }
 
-// NotServedError means that the server does not serve a resource type that this program knows.
+// NotServedError means that the server does not serve a resource type whose full name is known.
 type NotServedError struct {
 	// CRD is the name of the missing custom resource definition.
 	CRD string

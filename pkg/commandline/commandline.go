@@ -10,7 +10,7 @@ import (
 // Command contains the words of a command for users to paste, without the flags that select the cluster.
 type Command []string
 
-// Plugin returns a command of this plugin. The words are its arguments and flags.
+// Plugin returns a command of this plugin. The words follow "kubectl imoocpod".
 func Plugin(words ...string) Command { return slices.Concat(Command{"kubectl", "imoocpod"}, words) }
 
 // Kubectl returns a command of kubectl itself.
@@ -31,8 +31,8 @@ func (c Command) In(namespace string) Command {
 	return c.With("-n", namespace)
 }
 
-// Context contains the flags with which a pasted command selects the same cluster and the same user, such
-// as "--context", "staging". The zero value adds no flags.
+// Context contains the flags with which a pasted command selects the same cluster and the same user, such as
+// "--context=staging". The zero value adds no flags.
 type Context []string
 
 // Line formats the command as one line, quoted for a shell. The flags in c come before any "--".

@@ -22,8 +22,8 @@ const (
 
 const ellipsis = "…"
 
-// Column escapes s for any column of a table except the last. Its limit allows the maximum length of an
-// object's name. Longer text would push the next columns out of the line.
+// Column is like Line, but for any column of a table except the last. Its limit fits the longest name of
+// an object. Longer text would push the next columns out of the line.
 func Column(s string) string { return visible(s, maxColumn, false) }
 
 // Cell is like Line, but allows less text. It is for the last column of a table and for an event's message.
@@ -31,18 +31,18 @@ func Cell(s string) string { return visible(s, maxCell, false) }
 
 // Line escapes s for one line.
 //
-// Newlines and tabs become spaces. Invisible characters become visible escapes: control characters,
-// separators, bidirectional controls, zero-width characters, tags, and all other characters that Unicode does
-// not define as graphic. A byte that is not valid UTF-8 is escaped, too. The escapes have the syntax of Go:
+// Newlines and tabs become spaces. Invisible characters become visible escapes: control characters, line
+// separators, bidirectional controls, zero-width characters, tags, blank letters, and all characters that Unicode
+// does not define as graphic. A byte that is not valid UTF-8 is escaped, too. The escapes have the syntax of Go:
 // \x1b, \u202e, \U000e0041, \xff.
 //
 // A zero-width joiner between two emoji is not escaped, because it combines them. Elsewhere, even in
 // Persian and Indic scripts, it is escaped, because it can hide text.
 //
-// Text without such characters is returned unchanged, without an allocation. Escaping is idempotent.
+// If s needs no change, Line returns s without an allocation. Escaping is idempotent.
 func Line(s string) string { return visible(s, maxLine, false) }
 
-// Text escapes multi-line text. It is like Line, but keeps newlines and tabs.
+// Text escapes multi-line text. It is like Line, but allows more text and keeps newlines and tabs.
 func Text(s string) string { return visible(s, maxText, true) }
 
 // Writer returns a writer that escapes like Text. Each write must end at a character boundary, as in package fmt.
@@ -63,13 +63,13 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// visible returns s escaped, in no more than most bytes. If lines is set, newlines and tabs are kept.
+// visible escapes s and truncates the result to the limit most, in bytes. If lines is set, it keeps newlines and tabs.
 func visible(s string, most int, lines bool) string {
 	if len(s) <= most && clean(s, lines) {
 		return s
 	}
 	var b strings.Builder
-	end := 0 // the last position at which the text can be truncated
+	end := 0 // the last position in b at which the ellipsis still fits
 	for i := 0; i < len(s) && b.Len() <= most; {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
@@ -106,13 +106,13 @@ func clean(s string, lines bool) bool {
 	return true
 }
 
-// stays reports whether r needs no escape. r is the rune at s[i].
+// stays reports whether r, the rune at s[i], stays unchanged.
 func stays(s string, i int, r rune, lines bool) bool {
 	switch {
 	case r < utf8.RuneSelf:
 		return r >= ' ' && r != 0x7f || lines && (r == '\n' || r == '\t')
 	case r == utf8.RuneError:
-		return strings.HasPrefix(s[i:], string(r)) // U+FFFD itself, and not an invalid byte
+		return strings.HasPrefix(s[i:], string(r)) // U+FFFD itself, not an invalid byte
 	case r == joiner:
 		before, _ := utf8.DecodeLastRuneInString(s[:i])
 		after, _ := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
@@ -127,7 +127,7 @@ func stays(s string, i int, r rune, lines bool) bool {
 
 const joiner = '\u200d'
 
-// isEmoji reports whether a rune can start or end an emoji: a symbol, a skin tone, or the selector of the colored form.
+// isEmoji reports whether a rune can be the first or last of an emoji: a symbol, a skin tone, or variation selector 16.
 func isEmoji(r rune) bool {
 	return unicode.Is(unicode.So, r) && r != utf8.RuneError || r >= 0x1f3fb && r <= 0x1f3ff || r == 0xfe0f
 }

@@ -1,4 +1,4 @@
-// Package apis contains the labels, annotations, and conditions that all API types of this program share.
+// Package apis contains the API groups, labels, annotations, and conditions of this program.
 package apis
 
 import (
@@ -24,7 +24,7 @@ const (
 const (
 	LabelOwner        = "imoocpod.dev/owner-uid"     // the UID of the owner
 	LabelSlot         = "imoocpod.dev/slot"          // the slot of the pod (see package slots)
-	LabelReplaces     = "imoocpod.dev/bypasses"      // the UID of the stuck pod that the pod replaces
+	LabelReplaces     = "imoocpod.dev/bypasses"      // the UID of the stuck pod that this pod replaces
 	LabelTemplateHash = "imoocpod.dev/template-hash" // the hash of the pod template from which the pod was created
 	LabelApp          = "app"                        // the name of the owner, as in the tutorials
 )
@@ -34,7 +34,7 @@ const (
 const AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 
 // AnnotationChangeCause is the reason for the last change of a pod template, as in "kubectl rollout history".
-// AnnotationChangedBy is the user who made the change. Changed objects and their revisions have both annotations.
+// AnnotationChangedBy is the user who made the change, if known. Controllers copy both annotations to revisions.
 const (
 	AnnotationChangeCause = "kubernetes.io/change-cause"
 	AnnotationChangedBy   = Prefix + "changed-by"
@@ -62,7 +62,7 @@ const AnnotationParked = Prefix + "parked"
 // AnnotationFailedRevision is the number of the last revision that was reverted because its pods did not become ready.
 const AnnotationFailedRevision = Prefix + "failed-revision"
 
-// AnnotationLastScale describes the last change of the count by "scale", in JSON. "scale --undo" reads it.
+// AnnotationLastScale describes the last change of the replica count by "scale", in JSON. "scale --undo" reads it.
 const AnnotationLastScale = Prefix + "last-scale"
 
 // AnnotationDefaultContainer is the name of the container whose log kubectl shows by default.
@@ -72,9 +72,9 @@ const AnnotationDefaultContainer = "kubectl.kubernetes.io/default-container"
 const (
 	// ConditionReady is true if all desired pods are ready and up to date, and there are no surplus pods.
 	ConditionReady = "Ready"
-	// ConditionProgressing is true while pods are created, replaced, or removed.
+	// ConditionProgressing is true while pods are created, become ready, or are replaced or removed.
 	ConditionProgressing = "Progressing"
-	// ConditionReplicaFailure is true if a pod cannot be created.
+	// ConditionReplicaFailure is true if a pod or a Deployment cannot be created.
 	ConditionReplicaFailure = "ReplicaFailure"
 	// ConditionPaused is true while an object is paused. During a pause, the controller writes only the
 	// status. An object that never had the annotations of a pause does not have this condition.
@@ -107,10 +107,10 @@ const (
 )
 
 // LeaseNamespaceForAll is the namespace for the lease of a controller that reconciles all namespaces. It
-// exists in every cluster, and only users with the permissions of such a controller can write leases in it.
+// exists in every cluster, and users without special permissions cannot write leases in it.
 const LeaseNamespaceForAll = metav1.NamespaceSystem
 
-// MaxNameLength limits the name of an object, which is a label value of its pods. Each CRD enforces this limit.
+// MaxNameLength is the maximum length of an object's name, a label value of its pods. The shipped CRDs enforce it.
 const MaxNameLength = 63
 
 // NameProblem returns the problem with the name of an object, or "" if the name is valid.

@@ -9,7 +9,7 @@ import (
 
 // ParkedCount is the value of AnnotationParked: the replica count that "unpark" restores.
 type ParkedCount struct {
-	// Replicas is the count before the object was parked. Path is the replica field.
+	// Replicas is the replica count before the object was parked. Path is the replica field.
 	Replicas int32  `json:"replicas"`
 	Path     string `json:"path"`
 	// By is the user who parked the object, or "" if the user is unknown.

@@ -11,14 +11,14 @@ import (
 // Pause is a pause that the annotations of an object describe. During the pause, the controller writes only
 // the status of the object. Pauses can be compared with ==, because Until is in UTC.
 type Pause struct {
-	// Until is the end of the pause in UTC, or zero if there is no pause or if Forever is set.
+	// Until is the end of the pause in UTC. It is zero if the pause is forever, invalid, or absent.
 	Until time.Time `json:"until,omitzero"`
 	// Forever means that the pause lasts until a user ends it.
 	Forever bool `json:"forever,omitempty"`
 	// By is the user who paused the object, and Reason is the reason. Both may be "".
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Invalid explains why the end cannot be parsed, or is "". Such a pause has no effect, because it would never end.
+	// Invalid explains why the end cannot be parsed, or is "". An invalid pause is ignored, because it would never end.
 	Invalid string `json:"-"`
 }
 
@@ -45,7 +45,7 @@ func ReadPause(annotations map[string]string) Pause {
 // Active reports whether the object is paused at the given time.
 func (p Pause) Active(now time.Time) bool { return p.Forever || now.Before(p.Until) }
 
-// Left returns the remaining time of the pause, or zero if the pause has no end or is over.
+// Left returns the remaining time of the pause, or zero if the pause is forever, over, or absent.
 func (p Pause) Left(now time.Time) time.Duration {
 	if p.Forever {
 		return 0

@@ -19,15 +19,15 @@ const (
 	Image = "ghcr.io/imoocpod/kubectl-imoocpod"
 )
 
-// Namespace returns the default namespace of a controller for all namespaces. Controller does not return the
-// namespace, so "uninstall" keeps it and all other objects in it.
+// Namespace returns the object of the namespace SystemNamespace. Controller does not return this object, so
+// "uninstall" keeps the namespace and all other objects in it.
 func Namespace() *unstructured.Unstructured { return read("crds/namespace.yaml") }
 
 // Settings configure the deployment of the controller.
 type Settings struct {
 	// Namespace is the namespace of the controller's pods.
 	Namespace string
-	// AllNamespaces means that the controller is for all namespaces, not only its own.
+	// AllNamespaces means that the controller reconciles all namespaces, not only its own.
 	AllNamespaces bool
 	// Image is the image of the container. Replicas is the number of pods. Only one pod at a time is active.
 	Image    string
@@ -36,8 +36,8 @@ type Settings struct {
 	Version string
 }
 
-// Controller returns the controller's objects in the order in which to apply them. The kustomizations in this directory
-// (for all namespaces, with the roles that People returns) and in "namespaced" list the same objects.
+// Controller returns the controller's objects in the order in which to apply them. For one namespace, the kustomization
+// in "namespaced" lists the same objects. For all namespaces, the kustomization in "." also lists the roles of People.
 func Controller(s Settings) []*unstructured.Unstructured {
 	dirs := []string{"rbac/cluster", "controller"}
 	if !s.AllNamespaces {

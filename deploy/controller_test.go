@@ -37,8 +37,8 @@ func TestRolesMatch(t *testing.T) {
 	}
 }
 
-// A controller for all namespaces shares no object with a controller for one namespace, not even for kube-system,
-// where its role for leases is. Otherwise, uninstalling one of them would break the other.
+// A controller for all namespaces has a role for leases in kube-system, but shares no object with a controller for
+// only kube-system. Otherwise, uninstalling one controller would break the other.
 func TestControllersShareNoObject(t *testing.T) {
 	t.Parallel()
 	key := func(obj *unstructured.Unstructured) string {

@@ -48,7 +48,7 @@ func unmarshal(name string, into any) {
 	must(yaml.Unmarshal(data, into))
 }
 
-// must panics if an embedded manifest does not have the expected form. The tests read all embedded manifests.
+// must panics if an embedded manifest cannot be read or edited. The tests read all embedded manifests.
 func must(err error) {
 	if err != nil {
 		panic(err)

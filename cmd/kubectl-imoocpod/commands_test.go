@@ -22,7 +22,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// runOn runs a command line against an in-memory server. The word " stands for an empty argument.
+// runOn runs a command line against an in-memory server. The word " (one quotation mark) stands for an empty argument.
 func runOn(ctx context.Context, s *apiserver.Server, line string) result {
 	words := strings.Fields(line)
 	for i, word := range words {
@@ -31,7 +31,7 @@ func runOn(ctx context.Context, s *apiserver.Server, line string) result {
 	return runWords(ctx, s.Connect, words)
 }
 
-// runWords runs a command in this process. If connect is nil, the words select the server.
+// runWords runs a command in this process. If connect is nil, flags in words select the server.
 func runWords(ctx context.Context, connect func(*genericclioptions.ConfigFlags), words []string) result {
 	var stdout, stderr bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr}
@@ -58,8 +58,8 @@ func file(t *testing.T, manifest string) string {
 const web = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, uid: web, generation: 1},
 	spec: {replicas: 2, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: web}]}}}}`
 
-// "status -w" sends no request at rest. It watches each type once, except for leases, which it watches
-// in two namespaces.
+// "status -w" sends no requests while nothing changes. It watches each type once, except leases, which it
+// watches in two namespaces.
 func TestStatusWatchAtRest(t *testing.T) {
 	t.Parallel()
 	const manifest = "{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: %s}, spec: {replicas: 2}}"

@@ -39,9 +39,9 @@ var (
 	elsewhereRun = regexp.MustCompile(`run-controller|imoocpod check|completion|--controller|uninstall|worker|guestbook| -f$| pod/foo|--step|nginx:1.30 --on-failure|\$[A-Z(]|<`)
 )
 
-// TestDocumentedCommands runs the commands in docs, with new objects for each block. A command must succeed
-// unless its block shows an error or its comment announces an exit code. It must print the lines in the
-// block. In these lines, "…", an age, or a time of day matches anything.
+// TestDocumentedCommands runs the commands in docs, with new objects for each block. A command must print the
+// lines that follow it in the block. It must succeed, unless these lines show an error or its comment contains
+// "exits with". In the lines, "…", "alice", an age, or a time of day matches anything.
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("../../docs/*.md")
@@ -68,7 +68,7 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// inShell matches examples that cannot run here. They need a shell, or an object that an earlier example changes.
+// inShell matches examples that need a shell, or an object that an earlier example changes. The test omits them.
 var inShell = regexp.MustCompile(`(?m)^.*(\| | > |--remove|--to-revision|--cascade).*$`)
 
 var commentLine = regexp.MustCompile(`(?m)^ *#.*$`)
@@ -169,7 +169,7 @@ func shellWords(line string) []string {
 
 var varies = regexp.MustCompile(`…|\b\d+[smhd]\b|\b\d\d:\d\d\b|alice| +`)
 
-// pattern returns a regular expression for a line of a page. The parts that vary match anything.
+// pattern returns a regular expression for a line of a page. In place of text that varies, it matches anything.
 func pattern(line string) *regexp.Regexp {
 	var text strings.Builder
 	at := 0

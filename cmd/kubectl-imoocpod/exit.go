@@ -38,8 +38,8 @@ const (
 	exitInterrupted  = 130
 )
 
-// report prints the errors of a command, except for requests that Ctrl-C canceled, and returns the exit code with the
-// highest precedence.
+// report prints the errors of a command, except errors of requests that Ctrl-C canceled. It returns the exit code with
+// the highest precedence.
 func report(w io.Writer, err error, command *cobra.Command, interrupted bool) int {
 	if err == nil {
 		return exitDone
@@ -120,7 +120,7 @@ func message(err error) string {
 	}
 	switch {
 	case errors.Is(err, outcome.ErrFailed), errors.Is(err, outcome.ErrPaused), errors.Is(err, outcome.ErrTimeout), errors.As(err, &missing):
-		return "error: " + words // if a revert failed after the wait, the message describes both
+		return "error: " + words // if a revert also failed, the message describes both failures
 	case errors.Is(err, outcome.ErrUnknown) && errors.As(err, &failed):
 		return "error: " + strings.TrimPrefix(failed.Err.Error(), failed.Op+" ")
 	case server != nil:
@@ -133,7 +133,7 @@ func message(err error) string {
 	return "error: " + words
 }
 
-// serverMessage formats an error from the server. words is its escaped message.
+// serverMessage formats an error from the server. words is the escaped text of the whole error.
 func serverMessage(words string, s metav1.Status) string {
 	switch {
 	case s.Reason == metav1.StatusReasonUnauthorized:
@@ -146,7 +146,7 @@ func serverMessage(words string, s metav1.Status) string {
 	return "Error from server: " + words
 }
 
-// causes lists the causes of an Invalid error. A cause has no field if it is about the whole object.
+// causes formats the causes of an Invalid error. A cause has no field if it is about the whole object.
 func causes(list []metav1.StatusCause) string {
 	var lines []string
 	for _, c := range list {

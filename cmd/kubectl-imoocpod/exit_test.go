@@ -26,7 +26,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// docs/exit-codes.md and the help describe each exit code except 0. The page also lists them by precedence.
+// docs/exit-codes.md and the help describe each exit code except 0. The page also lists the codes by precedence.
 func TestExitCodesAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/exit-codes.md")
@@ -207,8 +207,8 @@ func scaleOnStaging(t *testing.T) *cobra.Command {
 	return scale
 }
 
-// The most serious outcome of several objects determines the exit code, in any order of the objects. Messages are printed
-// unchanged, but errors of requests that Ctrl-C canceled are not printed.
+// The most serious outcome of several objects determines the exit code, regardless of the order of the objects. report
+// prints each message unchanged, but not the errors of requests that Ctrl-C canceled.
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	imoocpods := schema.GroupResource{Group: "g", Resource: "imoocpods"}

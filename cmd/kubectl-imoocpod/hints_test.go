@@ -14,8 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// printedCommand matches the start of a suggested command. It does not match commands in single quotes,
-// such as those in help texts.
+// printedCommand matches the start of a suggested command. It does not match commands in single quotes, as
+// in help texts.
 var printedCommand = regexp.MustCompile(`(?m)(^|[ "(])(kubectl imoocpod )`)
 
 // checkHints checks the commands that a run of the plugin suggests. Each must be valid, and must select the
@@ -40,7 +40,7 @@ func checkHints(t testing.TB, args []string, output string) {
 				t.Errorf("%s: suggests an invalid command: %v\n%s", strings.Join(args, " "), err, line)
 			}
 			for _, flag := range run {
-				grants := args[0] == "check" || args[0] == "kinds" // these suggest commands for an administrator
+				grants := args[0] == "check" || args[0] == "kinds" // check and kinds suggest commands for an administrator
 				if !slices.Contains(context, flag) && (!grants || isForCluster(flag)) {
 					t.Errorf("%s: suggests a command without %s:\n%s", strings.Join(args, " "), flag, line)
 				}

@@ -19,7 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// version is set by the Makefile.
+// version is set by the linker flag -X.
 var version = "v0.0.0-dev"
 
 func main() {
@@ -42,7 +42,7 @@ func main() {
 	os.Exit(report(streams.ErrOut, err, command, interrupted))
 }
 
-// pingOften makes client-go detect a lost server or network within seconds instead of 45. client-go reads these
+// pingOften makes client-go detect a lost connection after 6 seconds instead of 45. client-go reads these
 // settings only from environment variables (k8s.io/apimachinery/pkg/util/net, configureHTTP2Transport).
 func pingOften() {
 	for _, name := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
@@ -65,14 +65,14 @@ func logTo(w io.Writer) error {
 	return nil
 }
 
-// logErrorsAtV1 makes client-go log errors only at -v=1, because discovery also returns the errors that it logs.
+// logErrorsAtV1 makes client-go log errors only from -v=1, because discovery also returns the errors that it logs.
 func logErrorsAtV1() {
 	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(ctx context.Context, err error, message string, about ...any) {
 		klog.FromContext(ctx).V(1).Info(message, append(about, "err", err)...)
 	}}
 }
 
-// verbose writes log output only with -v, because client-go also logs errors that it returns or recovers from.
+// verbose writes log output only from -v=1, because client-go also logs errors that it returns or recovers from.
 type verbose struct{ w io.Writer }
 
 func (v verbose) Write(p []byte) (int, error) {
@@ -82,8 +82,8 @@ func (v verbose) Write(p []byte) (int, error) {
 	return v.w.Write(p)
 }
 
-// sameInterrupt is how long further signals belong to the first. timeout(1), for example, sends a signal to its child
-// and to the process group of the child.
+// sameInterrupt is how long after the first signal more signals count as the same interrupt. For example, timeout(1)
+// sends a signal to its child, and another to the process group of the child.
 const sameInterrupt = 100 * time.Millisecond
 
 // interruptible returns a context that the first signal, such as Ctrl-C, cancels, so that the command can complete

@@ -18,7 +18,7 @@ import (
 )
 
 // atEveryRequest runs a command once, undisturbed, and counts its requests. Then it runs the command again
-// for each request, and calls disturb before that request. Watches do not count.
+// for each request, and calls disturb before that request. Watches and discovery do not count.
 func atEveryRequest(t *testing.T, prepare []string, line, image string, replicas int, disturb func(s *apiserver.Server), check func(t *testing.T, s *apiserver.Server, disturbed bool, o result) error) {
 	t.Helper()
 	for k, total := 0, 1; k <= total; k++ {

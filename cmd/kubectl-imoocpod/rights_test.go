@@ -40,7 +40,7 @@ func TestRightsOfVerbs(t *testing.T) {
 	)
 	optional := []string{"list leases", "watch leases", "list horizontalpodautoscalers", "list poddisruptionbudgets", events, "list pods"}
 	for verb, test := range map[string]struct {
-		// commands run in order. The exit code of each command is code.
+		// commands run in order. Each must exit with code.
 		commands []string
 		rights   []string
 		// more lists permissions that the verb tries to use, but does not need.
@@ -130,8 +130,8 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: web}]}}}`
 	}
 }
 
-// If a user can list leases only in some namespaces, check finds the controllers there. If the user cannot list the
-// leases in kube-system, where controllers for all namespaces have theirs, check does not claim that none is running.
+// If a user can list leases only in some namespaces, check finds the controllers there. The leases of controllers for
+// all namespaces are in kube-system. If the user cannot list them, check does not claim that no controller is running.
 func TestCheckFindsControllersByTheReadableLeases(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

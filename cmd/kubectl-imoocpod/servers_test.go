@@ -81,7 +81,7 @@ func runProgram(ctx context.Context, t *testing.T, server, command string) resul
 	return result{program.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// verbs returns commands of all verbs that send requests. The commands find the kinds of their objects in
+// verbs returns commands with all verbs that send requests. The commands find the kinds of their objects in
 // different ways.
 func verbs() []string {
 	return []string{
@@ -107,9 +107,9 @@ func TestBrokenServers(t *testing.T) {
 	places := make(chan struct{}, 64) // limits parallel commands on small machines
 	for name, test := range map[string]struct {
 		server string
-		// timeout is the value of --request-timeout, or "" for the default. A code of 0 means exitError or exitTimeout.
+		// timeout is the value of --request-timeout, or "" for the default.
 		timeout string
-		code    int
+		code    int // 0 allows exitError, exitTimeout, and, for a write, exitUnknown
 		says    string
 	}{
 		"no response":       {serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "5s", exitTimeout, "no response within 5s"},
@@ -318,8 +318,8 @@ func TestAggregatedAPIDown(t *testing.T) {
 	}
 }
 
-// onlyDeployments returns a handler with the Deployment x, the given responses, and discovery for the API
-// groups in version v1.
+// onlyDeployments returns a handler that serves the Deployment x, the given responses, and discovery for
+// version v1 of the API groups.
 func onlyDeployments(groups []string, responses map[string]string) *http.ServeMux {
 	var listed []string
 	for _, name := range groups {

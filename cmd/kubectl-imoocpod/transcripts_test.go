@@ -151,8 +151,8 @@ func (s *stage) follow(line string) {
 //	operator TYPE KIND        starts a simulated controller of a kind
 //	controller [ARG...]       starts "run-controller", which runs until the end of the transcript
 //	pass DURATION             lets time pass
-//	busy VERBS TYPE           rejects one request
-//	slow DURATION PREFIX      delays all requests whose path has a prefix
+//	busy VERBS TYPE           rejects the next matching request with code 503
+//	slow DURATION PREFIX      delays all requests whose path begins with PREFIX
 //	forbid USER VERBS TYPE... takes permissions from USER; "anyone" means all users
 //	permit                    restores all permissions
 //	set TYPE NAME PATH YAML   changes a field as another client
@@ -349,7 +349,7 @@ func (s *stage) note(c apiserver.Change) {
 	}
 }
 
-// changes returns the changes of objects since the last call.
+// changes returns the changes of objects since its last call, sorted.
 func (s *stage) changes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

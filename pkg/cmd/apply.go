@@ -19,13 +19,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// objectsLike returns the client for objects like obj. All kinds in the manifests have regular plurals.
+// objectsLike returns the client for the kind and namespace of obj. All kinds in the manifests have regular plurals.
 func objectsLike(client dynamic.Interface, obj *unstructured.Unstructured) dynamic.ResourceInterface {
 	resource, _ := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
 	return client.Resource(resource).Namespace(obj.GetNamespace())
 }
 
-// apply applies a manifest, after it waits for a deletion in progress. before is nil if the object did not exist.
+// apply applies a manifest, after waiting until a deletion in progress completes. before is nil for a new object.
 func (o *installOptions) apply(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructured.Unstructured) (before, after *unstructured.Unstructured, err error) {
 	before, err = objects.Get(ctx, obj.GetName(), metav1.GetOptions{})
 	switch {

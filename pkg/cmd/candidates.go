@@ -41,8 +41,8 @@ func (e *choiceError) Error() string {
 
 func (e *choiceError) Unwrap() error { return e.err }
 
-// chooseField adds the possible fields, likeliest first, to the error about an unknown replica field, with a command
-// for each field that can be set. count contains the flags, such as --replicas. Other errors are returned unchanged.
+// chooseField adds the possible fields, likeliest first, to the error about an unknown replica field. It suggests a
+// command, with the flags in count, for each field that the verb can set. It returns other errors unchanged.
 func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, count ...string) error {
 	var unknown *discover.UnknownFieldError
 	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
@@ -77,8 +77,8 @@ func (c *changer) countPath(ctx context.Context, verb string, t *observe.Target,
 	return field.Path, nil
 }
 
-// choosePlace adds the possible fields, shallow ones first, to the error about an unknown pod template. It
-// suggests a command for each field that a flag can select. It returns other errors unchanged.
+// choosePlace adds the possible fields, shallow paths first, to the error about an unknown pod template or
+// image. It suggests a command for each field that a flag can select. It returns other errors unchanged.
 func (o *commonOptions) choosePlace(err error, command commandline.Command) error {
 	var unknown *template.UnknownPlaceError
 	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
@@ -105,13 +105,13 @@ func (o *commonOptions) choosePlace(err error, command commandline.Command) erro
 	return &choiceError{err, lines}
 }
 
-// unknownField reports whether the server rejected a change because the object has no such field. The
-// message of the server is not shown, because it quotes the whole object.
+// unknownField reports whether the server rejected a change because the object has no such field. Callers
+// must not show the whole message of the server, which quotes the object.
 func unknownField(err error) bool {
 	return (apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)) && strings.Contains(err.Error(), "unknown field ")
 }
 
-// noField returns the error for a path that is not in a schema. The error suggests the nearest fields.
+// noField returns the error for a path that is not in a schema. It suggests similar fields, or else replica fields.
 func noField(t *observe.Target, path fieldpath.Path, schema map[string]any) error {
 	at, taken := path.In(schema)
 	var nearest []string
@@ -131,7 +131,7 @@ func noField(t *observe.Target, path fieldpath.Path, schema map[string]any) erro
 	return fmt.Errorf("%s has no field %s%s", t, path, outcome.DidYouMean(nearest))
 }
 
-// nearestTo returns the words that are similar to a misspelled word. cobra can compare only names of commands.
+// nearestTo returns the words that are similar to a misspelled word. cobra compares only names of commands.
 func nearestTo(word string, words []string) []string {
 	if len(word) < 3 {
 		return nil // a short word is similar to too many words

@@ -51,7 +51,7 @@ func (f *changeFlags) addFlags(cmd *cobra.Command) {
 	f.addOutputFlags(cmd)
 }
 
-// addOutputFlags adds all flags except the flags that select existing objects.
+// addOutputFlags adds the flags for output, dry runs, and waiting.
 func (f *changeFlags) addOutputFlags(cmd *cobra.Command) {
 	addPrintFlags(cmd, f.print)
 	f.dryRun.addFlag(cmd)
@@ -81,7 +81,7 @@ func (f *changeFlags) complete(args []string) error {
 	return f.validate(f.wait.waits())
 }
 
-// validate checks the wait flags, and sets the printer of the output format.
+// validate checks the wait flags and the output format, and sets the printer.
 func (f *changeFlags) validate(waits bool) (err error) {
 	f.printer, err = newObjectPrinter(f.print)
 	return cmp.Or(f.wait.limits.validate(waits), err)
@@ -94,7 +94,7 @@ type changer struct {
 	waits bool
 	// reports is the output format of the reports during the wait.
 	reports string
-	// printing keeps the documents of parallel steps apart.
+	// printing prevents parallel steps from mixing their output.
 	printing sync.Mutex
 	printer  printers.ResourcePrinter
 	loops    *loopWarner
@@ -144,8 +144,8 @@ type planned struct {
 	make   func(context.Context) (*change, error)
 }
 
-// confirm reports whether to change the counts. If there are several counts, it prints them. If several
-// counts become zero, it also asks the user, as "kubectl delete -i" does.
+// confirm reports whether to change the replica counts. If there are several changes, it prints them. If
+// several counts become zero, it also asks the user, as "kubectl delete -i" does.
 func (c *changer) confirm(changes []printer.CountChange, yes bool) (bool, error) {
 	if len(changes) < 2 {
 		return true, nil
@@ -162,7 +162,7 @@ func (c *changer) confirm(changes []printer.CountChange, yes bool) (bool, error)
 	return c.ask(fmt.Sprintf("This scales %d objects to zero.", zeros), yes || zeros < 2)
 }
 
-// ask reports whether the user agrees to a change, or true if yes is set, in a dry run, or without a terminal.
+// ask reports whether the user agrees to a change. Without a terminal, in a dry run, or if yes is set, it returns true.
 func (c *changer) ask(what string, yes bool) (bool, error) {
 	in, is := c.streams.In.(io.ReadWriter) // a terminal can be read and written
 	if yes || c.flags.dryRun != "none" || !is || !terminal.Is(in) || !terminal.Is(c.streams.ErrOut) {
@@ -182,8 +182,8 @@ func (c *changer) ask(what string, yes bool) (bool, error) {
 	return false, nil
 }
 
-// make makes the changes one by one, and then waits for all objects in parallel. A failed change does not
-// stop the other changes. The returned error joins errs and the new errors.
+// make makes the changes one by one. If the command waits, make then waits for all changed objects in parallel.
+// A failed change does not stop the other changes. The returned error joins errs and the new errors.
 func (c *changer) make(ctx context.Context, all []planned, errs []error) error {
 	var changes []*change
 	for _, p := range all {
@@ -234,8 +234,8 @@ func (c *changer) edit(ctx context.Context, t *observe.Target, plan func(*unstru
 	return edit.Apply(ctx, t.Resource(c.Dynamic), t.Name, t.Object, plan, c.edits())
 }
 
-// edited returns the change that a write made, with the condition to wait for (until). A revert of the change also
-// makes the edits that marks returns, and reports the text undone. marks can be nil.
+// edited returns the change that a write made. until is the condition to wait for. A revert of the change returns the
+// description undone, and also makes the edits that marks returns, unless marks is nil.
 func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Condition, undone string, marks func(context.Context) []fieldpath.Edit) *change {
 	return &change{
 		WaitTarget: observe.WaitTarget{Target: *t, UID: done.Object.GetUID(), Conditions: []observe.Condition{until}, Check: done.Check},
@@ -251,7 +251,7 @@ func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Con
 	}
 }
 
-// readBefore returns a report on a target and its pods before a change, if the command waits for it.
+// readBefore reports on a target and its pods before a change. It returns an empty report if the command does not wait.
 func (c *changer) readBefore(ctx context.Context, t *observe.Target) (status.Report, error) {
 	if !c.waits {
 		return status.Report{}, nil

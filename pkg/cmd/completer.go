@@ -191,7 +191,7 @@ func typesToCreate(_ context.Context, c *cluster, _ *cobra.Command, args []strin
 	return offer{c.types("/"), beginnings}
 }
 
-// types returns the types that may have a count, each with the suffix. Types that share a name get their full names.
+// types offers the types that may have replicas, each with the suffix. Types that share a name get their full names.
 func (c *cluster) types(suffix string) []cobra.Completion {
 	kinds, _ := c.Finder.Kinds() // a partial list is better than none
 	shared := map[string]int{}
@@ -209,7 +209,7 @@ func (c *cluster) types(suffix string) []cobra.Completion {
 	return words
 }
 
-// names returns the names of a type's objects, except those in named, with the prefix, and with states as descriptions.
+// names offers the objects of a type as prefix and name, with the state as description. It omits the words in named.
 func (c *cluster) names(ctx context.Context, kindWord, prefix string, named []string) []cobra.Completion {
 	kind, err := kindNamed(ctx, c.Clients, kindWord)
 	if err != nil {
@@ -242,7 +242,7 @@ func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
 	return fmt.Sprintf("%d/%d ready", o.Ready, o.Desired)
 }
 
-// paths offers the paths of the possible replica fields of the named object. The known field comes first.
+// paths offers the paths of the possible replica fields of the first named object. The known field, if any, is first.
 func paths(ctx context.Context, c *cluster, _ *cobra.Command, args []string, _ string) offer {
 	var words []cobra.Completion
 	targets, _ := (&targetFlags{args: args}).find(ctx, c)

@@ -101,7 +101,7 @@ func (o *completionOptions) complete(args []string) error {
 func (o *completionOptions) run(context.Context) error { return o.do(o.common.streams.Out) }
 
 // install creates the link that kubectl looks for. The link is next to the program, so that both are on PATH.
-// If krew installed the program, the new link points to krew's link, so that an upgrade does not break it.
+// If krew installed the program, the new link points to krew's link, which stays valid after an upgrade.
 func (o *completionOptions) install(out io.Writer) error {
 	plugin, link, err := o.places()
 	if err != nil {
@@ -169,7 +169,7 @@ func (o *completionOptions) places() (plugin, link string, err error) {
 	return plugin, link, nil
 }
 
-// readLink returns the target of the link, or "" if there is none. Anything but a link to this program is an error.
+// readLink returns the target of a link to this program, or "" if the file does not exist. Anything else is an error.
 func readLink(link string) (string, error) {
 	info, err := os.Lstat(link)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -24,7 +24,7 @@ type createOptions struct {
 	path     *fieldpath.Path
 	image    string
 	command  []string
-	// set and setString hold PATH=VALUE. The schema determines the types of the values in set.
+	// set and setString hold PATH=VALUE pairs. The schema determines the types of the values in set.
 	set, setString []string
 
 	// dash returns the number of arguments before --, or -1 if there is no --.
@@ -180,7 +180,7 @@ func (o *createOptions) createFiles(ctx context.Context, c *changer) error {
 			errs = append(errs, err)
 			continue
 		}
-		kind.Resource = info.Mapping.Resource // the file may have another version than the declaration
+		kind.Resource = info.Mapping.Resource // the file may use a version other than the declared one
 		obj, _ := info.Object.(*unstructured.Unstructured)
 		obj.SetResourceVersion("") // like kubectl create
 		all = append(all, o.planned(c, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name}, obj))

@@ -36,7 +36,7 @@ func (c *cluster) scope(allNamespaces bool) string {
 	return c.namespace
 }
 
-// untyped reports whether the flags select objects of all kinds.
+// untyped reports whether a verb searches all kinds, because no type, name, or file is given.
 func (f *targetFlags) untyped() bool {
 	return f.without != noKind && len(f.args) == 0 && !f.fromFiles()
 }
@@ -50,7 +50,7 @@ func (f *targetFlags) replicaKinds(ctx context.Context, c *cluster) ([]kinds.Kin
 	return all, err
 }
 
-// belongs reports whether a verb leaves out t because another object controls it. The kinds in among are searched.
+// belongs reports whether a verb leaves out t because another object controls it. among contains the searched kinds.
 func (f *targetFlags) belongs(t observe.Target, among []kinds.Kind) bool {
 	ref := metav1.GetControllerOfNoCopy(t.Object)
 	return ref != nil && (f.without == toWrite || slices.ContainsFunc(among, func(kind kinds.Kind) bool {
@@ -58,8 +58,8 @@ func (f *targetFlags) belongs(t observe.Target, among []kinds.Kind) bool {
 	}))
 }
 
-// findEveryKind finds the objects of all searched kinds. It warns about kinds that the user is not allowed to list,
-// and returns an error if the user can list none.
+// findEveryKind finds the objects of all searched kinds. It warns about kinds that the user is not allowed to list. If
+// the user is not allowed to list any kind, it returns an error.
 func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.Target, []error) {
 	all, err := f.replicaKinds(ctx, c)
 	if err != nil {
@@ -83,7 +83,7 @@ func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.
 		return nil, []error{context.Cause(ctx)}
 	}
 	if !slices.ContainsFunc(errs, func(err error) bool { return !apierrors.IsForbidden(err) }) {
-		return nil, errs[slices.IndexFunc(all, kinds.Kind.BuiltIn):][:1] // the server has the built-in kinds
+		return nil, errs[slices.IndexFunc(all, kinds.Kind.BuiltIn):][:1] // of a built-in kind, which every server has
 	}
 	var unlisted []string
 	for i, kind := range all {
@@ -97,12 +97,12 @@ func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil || apierrors.IsForbidden(err) })
 	found := slices.Concat(byKind...)
 	if len(found) == 0 && len(errs) > 0 {
-		errs = errs[:1] // the error is the same for all kinds
+		errs = errs[:1] // usually, the error is the same for all kinds
 	}
 	return found, errs
 }
 
-// elsewhere returns the pod and the objects with replicas that have the given name, as TYPE/NAME.
+// elsewhere returns the pod and the objects with replicas that have the given name, each as TYPE/NAME.
 func (c *cluster) elsewhere(ctx context.Context, name string) []string {
 	all, err := c.ReplicaKinds(ctx)
 	if err != nil {

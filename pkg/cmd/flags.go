@@ -149,7 +149,7 @@ func addYesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVar(yes, "yes", false, "Do not ask on a terminal before a change that takes away the pods of objects. Without a terminal, nothing is asked.")
 }
 
-// parseSpecField parses the path of a field in .spec: --template-path or --image-path.
+// parseSpecField parses the value of --template-path or --image-path: the path of a field in .spec.
 func parseSpecField(word string) (fieldpath.Path, error) {
 	path, err := fieldpath.ParseSteps(word)
 	if err != nil {

@@ -33,7 +33,6 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// The length of a reason is limited.
 func TestReasonFlag(t *testing.T) {
 	t.Parallel()
 	cmd, f := &cobra.Command{}, changeFlags{}

@@ -17,10 +17,10 @@ type waitFlags struct {
 	flags *pflag.FlagSet
 }
 
-// failAfter is the default of --fail-after. It allows one retry of a kubelet, which first retries after 10 seconds.
+// failAfter is the default of --fail-after. It allows one retry by the kubelet, which first retries after 10 seconds.
 const failAfter = 20 * time.Second
 
-// addFlags adds the flags except --timeout, because the meaning of zero depends on the verb.
+// addFlags adds the wait flags except --timeout, because the meaning of --timeout=0 depends on the verb.
 func (f *waitFlags) addFlags(cmd *cobra.Command) {
 	f.addFailFlags(cmd)
 	addDuration(cmd.Flags(), &f.Settle, "settle", "How long the objects must stay ready, such as 30s, before the wait is over.")

@@ -90,7 +90,7 @@ func (c *changer) changeStays(made *change, err error) error {
 	return err
 }
 
-// overwritten adds hints to the error of an overwritten count: the writers that may overwrite it again.
+// overwritten adds hints to the error of an overwritten replica count: the writers that may overwrite it again.
 func (c *changer) overwritten(ctx context.Context, t observe.Target, err error) error {
 	if lost, is := errors.AsType[*edit.OverwrittenError](err); is {
 		if _, counts := lost.Wrote.(int64); !counts {
@@ -108,7 +108,7 @@ func (c *changer) overwritten(ctx context.Context, t observe.Target, err error) 
 	return err
 }
 
-// notReady reports whether an object did not become ready, or the user is not allowed to see whether it did.
+// notReady reports whether an error means that an object did not become ready, or that a read was forbidden.
 func notReady(err error) bool {
 	return errors.Is(err, outcome.ErrFailed) || errors.Is(err, outcome.ErrPaused) || errors.Is(err, outcome.ErrTimeout) || apierrors.IsForbidden(err)
 }

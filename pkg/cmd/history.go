@@ -95,8 +95,8 @@ func (o *historyOptions) run(ctx context.Context, c *cluster) error {
 	return outcome.Join(errs)
 }
 
-// show shows the revisions of one object. above is a separator, which precedes YAML and, if named is set, the name of
-// the object and its table.
+// show shows the revisions of one object. above is the separator from the previous object. It precedes YAML and, if
+// named is set, the name of the object and its table.
 func (o *historyOptions) show(ctx context.Context, c *cluster, t *observe.Target, named bool, above string) error {
 	if err := t.Read(ctx, c.Dynamic); err != nil {
 		return err

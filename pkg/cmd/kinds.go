@@ -135,7 +135,7 @@ func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	return list, outcome.Join(errs)
 }
 
-// statusFacts adds the other counts of a kind to its row and, if types were named, the rules for the status of objects.
+// statusFacts adds other replica counts of a kind to its row and, if types are named, the rules for status verdicts.
 func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, count *fieldpath.Path, row *printer.Kind) {
 	if kind.Reconciled() {
 		return // the declaration defines these facts
@@ -155,7 +155,7 @@ func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, count *
 	}{known, known.Rules()}
 }
 
-// row returns the row of one kind, or nil if the kind has no count and was not named.
+// row returns the row of one kind, or nil if the kind has no replica count and was not named.
 func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	byName := len(o.types) > 0
 	kind, wrong := o.cluster.Finder.Declare(ctx, kind)

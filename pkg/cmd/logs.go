@@ -181,7 +181,7 @@ func (o *logsOptions) followTarget(ctx context.Context, from *observe.Follower, 
 			o.sayNone(t, seen.Report, f.Out, " yet")
 		}
 		looked = true
-		f.See(ctx, seen.Report) // the context shown ends before the logs are drained
+		f.See(ctx, seen.Report) // not shown, because it ends before the logs are drained
 		return nil
 	}})
 }

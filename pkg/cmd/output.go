@@ -29,8 +29,8 @@ func newObjectPrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePri
 	return p, nil
 }
 
-// printObject prints an object or, without a format, its name and what was done, such as "scaled". It escapes only
-// lines with names. It buffers each line, because kubectl's name printer ignores errors of its writer.
+// printObject prints an object. If p prints names, it prints a line with the object's name and, except with -o name,
+// the deed, such as "scaled". Only this line is escaped. It is buffered, because a NamePrinter ignores write errors.
 func printObject(w io.Writer, p printers.ResourcePrinter, obj runtime.Object, deed string) error {
 	names, is := p.(*printers.NamePrinter)
 	if !is {
@@ -60,7 +60,7 @@ func onOneLine(p printers.ResourcePrinter) printers.ResourcePrinter {
 	})
 }
 
-// takeTemplate makes --template imply -o go-template, and accepts the formats in any case, as in kubectl.
+// takeTemplate makes --template imply -o go-template, and accepts json, yaml, and name in any case, as in kubectl.
 func takeTemplate(cmd *cobra.Command) error {
 	if format := cmd.Flags().Lookup("output"); format != nil {
 		if word := strings.ToLower(format.Value.String()); slices.Contains([]string{"json", "yaml", "name"}, word) {
@@ -89,7 +89,7 @@ func listFormats(flags *genericclioptions.PrintFlags) []string {
 	return append(flags.AllowedFormats(), "custom-columns", "wide")
 }
 
-// listPrinter returns the printer for a format that is not a table. cli-runtime has none for custom columns.
+// listPrinter returns the printer for a format that is not a table. cli-runtime has no printer for custom columns.
 func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.ResourcePrinter, error) {
 	format := *flags.OutputFormat
 	if name, spec, _ := strings.Cut(format, "="); name == "custom-columns" {

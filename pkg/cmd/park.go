@@ -121,7 +121,8 @@ func (o *parkOptions) run(ctx context.Context, on *cluster) error {
 	return c.make(ctx, all, errs)
 }
 
-// skips reports whether a command without types leaves out an object: without a count (park), or not parked (unpark).
+// skips reports whether a command without types leaves out an object. park skips kinds that have no replica count, and
+// unpark skips objects that are not parked.
 func (o *parkOptions) skips(t observe.Target) bool {
 	if o.back {
 		_, parked := t.Object.GetAnnotations()[apis.AnnotationParked]
@@ -159,7 +160,7 @@ func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (
 	}, nil
 }
 
-// park makes the planned change of an object. It returns nil if the object stays as it is, unless the command waits.
+// park makes the planned change of an object. It returns nil if the object stays unchanged, unless the command waits.
 func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, plan func(*unstructured.Unstructured) (replicas.ParkPlan, error), planned replicas.ParkPlan) (*change, error) {
 	c.loops.begin(t)
 	if planned.Kept == "" {

@@ -82,7 +82,7 @@ func (o *pauseOptions) pause(ctx context.Context, c *changer, t *observe.Target)
 	return made, nil
 }
 
-// turnOn sets the field that pauses an object that another program reconciles. It refuses a pause with an
+// turnOn sets the field that pauses an object reconciled by another controller. It refuses a pause with an
 // end, because nothing would reset the field when the pause ends.
 func (o *pauseOptions) turnOn(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 	path, err := findSwitch(c.Finder, t)
@@ -100,7 +100,7 @@ func (o *pauseOptions) turnOn(ctx context.Context, c *changer, t *observe.Target
 	return setSwitch(ctx, c, t, path, true, pauseEdits("", c.user(), o.change.reason), observe.Paused(), "resume")
 }
 
-// confirmSuspend reports whether to set the field. It asks the user if that suspends an object with pods.
+// confirmSuspend reports whether to set the field. If that suspends an object with pods, it asks the user.
 func (o *pauseOptions) confirmSuspend(ctx context.Context, c *changer, t *observe.Target, field string) (bool, error) {
 	if !strings.HasSuffix(field, ".suspend") || t.Kind.CRD() == kinds.CronJobs {
 		return true, nil
@@ -137,7 +137,7 @@ func resume(ctx context.Context, c *changer, t *observe.Target) (*change, error)
 		path, err := findSwitch(c.Finder, t)
 		switch {
 		case errors.Is(err, errNoSwitch) && c.flags.targets.untyped():
-			return nil, nil // nobody can have paused it
+			return nil, nil // an object without the field cannot be paused
 		case err != nil:
 			return nil, fmt.Errorf("%s cannot be resumed: %w", t, err)
 		}
@@ -191,7 +191,7 @@ func editPause(ctx context.Context, c *changer, t *observe.Target, edits []field
 	return made, nil
 }
 
-// findSwitch returns the path of the field that pauses an object that another program reconciles.
+// findSwitch returns the path of the field that pauses an object reconciled by another controller.
 func findSwitch(finder *discover.Finder, t *observe.Target) ([]string, error) {
 	var schema map[string]any
 	if !t.Kind.BuiltIn() {
@@ -208,7 +208,7 @@ func findSwitch(finder *discover.Finder, t *observe.Target) ([]string, error) {
 
 var errNoSwitch = errors.New("its type has no switch for that: no boolean field .spec.paused, .spec.suspend or .spec.updateStrategy.paused")
 
-// setSwitch sets the field to on and makes the edits in marks, unless neither the value nor the reason is new.
+// setSwitch sets the field to on and makes the edits in marks, but only if the value or the reason changes.
 func setSwitch(ctx context.Context, c *changer, t *observe.Target, path []string, on bool, marks []fieldpath.Edit, until observe.Condition, back ...string) (*change, error) {
 	field := "." + strings.Join(path, ".")
 	reason := t.Object.GetAnnotations()[apis.AnnotationPausedReason]

@@ -109,8 +109,8 @@ func restartField(ctx context.Context, finder *discover.Finder, t *observe.Targe
 	return podtemplate.RestartField(t.Kind, t.Object, schema, facts.Restart)
 }
 
-// restartMarks returns the edits that record who restarts an object and why. It returns nil if path is not
-// the restart annotation, because other restart fields create no new revision.
+// restartMarks returns the edits that record who restarts an object and why. If path is not the restart
+// annotation, it returns nil, because a change of another restart field creates no revision.
 func restartMarks(c *changer, path []string, cause string) []fieldpath.Edit {
 	if path[len(path)-1] != apis.AnnotationRestartedAt {
 		return nil

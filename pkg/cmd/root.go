@@ -1,4 +1,4 @@
-// Package cmd contains the verbs of the program. Flags set the options of a verb, whose methods run it without cobra.
+// Package cmd contains the verbs of the program. Flags fill a verb's options, whose methods run the verb without cobra.
 package cmd
 
 import (

@@ -160,7 +160,7 @@ func (o *scaleOptions) run(ctx context.Context, on *cluster) error {
 	return c.make(ctx, all, errs)
 }
 
-// counts returns the counts of objects before and after the change, if they are known.
+// counts returns the replica counts of objects before and after the change, if they are known.
 func (o *scaleOptions) counts(found []*located) []printer.CountChange {
 	var changes []printer.CountChange
 	for _, l := range found {

@@ -23,12 +23,12 @@ import (
 type located struct {
 	target *observe.Target
 	field  discover.Field
-	// began is the count before a scale in steps. It is nil until the first step begins.
+	// began is the replica count before the first step. inSteps sets it.
 	began *int32
 }
 
 // locate finds the replica field of an object. It also reads the object for a change through /scale, a client-side
-// dry run, or an undo. If that read is forbidden, only an undo fails, because some users can only set the count.
+// dry run, or an undo. If that read is forbidden, only an undo fails, because some users can only write to /scale.
 func (o *scaleOptions) locate(ctx context.Context, c *changer, t *observe.Target) (*located, error) {
 	err := o.count.Check(*t)
 	if err != nil {
@@ -68,7 +68,7 @@ func (o *scaleOptions) field(ctx context.Context, c *changer, t *observe.Target)
 	return field, c.chooseField(err, "scale", t, o.countFlags()...)
 }
 
-// groupPath reads the target and returns the path of the count that --group selects.
+// groupPath reads the target and returns the path of the replica field that --group selects.
 func (o *scaleOptions) groupPath(ctx context.Context, c *changer, t *observe.Target) (*fieldpath.Path, error) {
 	if err := t.Read(ctx, c.Dynamic); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func perNode(ctx context.Context, c *changer, t *observe.Target) error {
 	return fmt.Errorf("%s cannot be scaled: it runs one pod per node%s", t, now)
 }
 
-// otherCounts describes the counts of an object except the count in field, or returns "" if none is known.
+// otherCounts describes the replica counts of an object except the count in field, or returns "" if none is known.
 func otherCounts(ctx context.Context, c *changer, t *observe.Target, field discover.Field) string {
 	if t.Object == nil {
 		return ""
@@ -178,7 +178,7 @@ func (o *scaleOptions) set(ctx context.Context, c *changer, l *located, request 
 	}
 	if request.LookOnly && !request.Undo {
 		if field.Path == nil {
-			return replicas.Result{Replicas: request.Replicas}, nil // the field behind /scale is unknown
+			return replicas.Result{Replicas: request.Replicas}, nil // the field that /scale sets is unknown
 		}
 		field.Scale = false
 	}
@@ -190,7 +190,7 @@ func (o *scaleOptions) set(ctx context.Context, c *changer, l *located, request 
 	return done, err
 }
 
-// result returns the object to print. It returns only a name if that is enough, except in a client-side dry run.
+// result returns the object to print, or only its name if the output needs no more, except in a client-side dry run.
 func (o *scaleOptions) result(ctx context.Context, c *changer, l *located, done replicas.Result) (*unstructured.Unstructured, error) {
 	t := l.target
 	if format := *o.change.print.OutputFormat; (format == "" || format == "name") && !o.change.dryRun.client() {

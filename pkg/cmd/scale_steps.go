@@ -47,7 +47,7 @@ func (f *stepFlags) flags() []string {
 	return words
 }
 
-// scaleInSteps changes the counts of objects in steps. Without --parallel, an error leaves the other objects unchanged.
+// scaleInSteps changes replica counts in steps. Without --parallel, an error leaves the remaining objects unchanged.
 func (o *scaleOptions) scaleInSteps(ctx context.Context, c *changer, all []*located) []error {
 	errs := make([]error, len(all))
 	inSteps := func(i int) {
@@ -72,8 +72,8 @@ func (o *scaleOptions) scaleInSteps(ctx context.Context, c *changer, all []*loca
 	return errs
 }
 
-// inSteps changes the count of one object in steps. Each step begins when the pods of the previous step are
-// ready. A step fails if someone else has changed the count.
+// inSteps changes the replica count of one object in steps. Each step begins when the previous step is
+// complete (see awaitStep). A step fails if someone else has changed the count.
 func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) error {
 	t := l.target
 	now, err := replicas.Count(ctx, t.Resource(c.Dynamic), *t, l.field)
@@ -190,7 +190,7 @@ func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located,
 	case errors.Is(err, outcome.ErrOverwritten):
 		return c.overwritten(ctx, *l.target, err)
 	case errors.Is(err, outcome.ErrGone):
-		return err // the object is gone, so there is nothing to continue with
+		return err // no hint, because the object is gone
 	case !notReady(err) || o.change.wait.onFailure != revertOnFailure:
 		o.printStopped(c, l, at, to, before)
 		return err

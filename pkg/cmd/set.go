@@ -37,7 +37,7 @@ ImoocPod or of any other resource that has one, as "kubectl set" does for its ki
 	return cmd
 }
 
-// setFlags are the flags of a subcommand of set, with its name (what) and its settings (words).
+// setFlags are the flags of a subcommand of set, with its name in what and its settings in words.
 type setFlags struct {
 	what   string
 	words  []string
@@ -53,7 +53,7 @@ func (f *setFlags) addFlags(cmd *cobra.Command) {
 	cmd.Flags().Var(optional(&f.template, parseSpecField, "path"), "template-path", "JSONPath of the pod template, for types that have several.")
 }
 
-// command makes cmd change the template of each target, and returns cmd. want returns nil if nothing changes.
+// command makes cmd apply the result of want to each target, and returns cmd. want returns nil if nothing changes.
 func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, want func(*changer, *observe.Target) (template.Wanted, error)) *cobra.Command {
 	return f.change.command(cmd, complete, func(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 		wanted, err := want(c, t)

@@ -49,7 +49,7 @@ func (o *setImageOptions) complete(args []string) error {
 	}
 	args, o.set.words = args[:at], args[at:]
 	for _, arg := range args {
-		if strings.Contains(arg, ":") { // no name of an object contains a colon
+		if strings.Contains(arg, ":") { // no name of an object with pods contains a colon
 			return usageErrorf("%q is not an object; with several images, each must be CONTAINER=IMAGE", arg)
 		}
 	}

@@ -126,7 +126,7 @@ func (o *statusOptions) complete(args []string) (err error) {
 	return o.limits.validate(o.wait)
 }
 
-// notInNames reports whether a character is in types, such as "Deployment" or "pods,nodes", but not in names.
+// notInNames reports whether a character can be in a type, such as "Deployment" or "pods,nodes", but not in a name.
 func notInNames(r rune) bool { return r == ',' || unicode.IsUpper(r) }
 
 func (o *statusOptions) run(ctx context.Context, c *cluster) error {
@@ -155,7 +155,7 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 	})
 }
 
-// printText prints a single object in full, on a terminal as in a watch, and several objects as a table.
+// printText prints a table or, without --no-headers, one named object in full (on a terminal, as in a watch).
 func (o *statusOptions) printText(w io.Writer, reports []status.Report) error {
 	if !o.one() || o.noHeaders || len(reports) != 1 {
 		return o.table.Print(w, reports, time.Now())
@@ -196,12 +196,12 @@ func (o *statusOptions) wanted(reports []status.Report) []status.Report {
 	return slices.DeleteFunc(reports, func(r status.Report) bool { return !o.only.Wants(r) })
 }
 
-// reports returns the reports on the objects that can be read, and the errors of the others. Equal errors are returned once.
+// reports returns a report or an error for each target. It returns equal Forbidden errors only once.
 func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) ([]status.Report, []error) {
 	all, errs := make([]status.Report, len(targets)), make([]error, len(targets))
 	reader := observe.NewReader(ctx, o.cluster.Clients, len(targets) > maxParallel)
 	defer reader.Stop()
-	// ParallelizeUntil skips the remaining items when its context ends, but each object must have a report or an error.
+	// ParallelizeUntil skips the remaining items when its context ends, but each target needs a report or an error.
 	workqueue.ParallelizeUntil(context.WithoutCancel(ctx), maxParallel, len(targets), func(i int) {
 		all[i], errs[i] = o.report(ctx, reader, targets[i])
 		errs[i] = kube.Explain(targets[i].Kind, errs[i])

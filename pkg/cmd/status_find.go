@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// one reports whether a single object is shown in full: it is named or in a file, and not selected or watched.
+// one reports whether a single object is shown in full: an object that is named or in a file, and is not watched.
 func (o *statusOptions) one() bool {
 	named := len(o.targets.args) == 1 || len(o.targets.args) == 2 && !strings.Contains(o.targets.args[0], "/")
 	return !o.watch && (o.targets.fromFiles() || named && !o.targets.given())
@@ -25,8 +25,8 @@ func (o *statusOptions) selects() bool {
 	return o.targets.untyped() || len(o.targets.args) > 0 && o.targets.given()
 }
 
-// find returns the targets, and replaces each pod with its owner. It returns an error for each argument that
-// names an object without replicas and pods. Files may contain such objects, too.
+// find returns the targets, and replaces each pod with its owner. It returns an error for each object whose
+// kind has neither replicas nor pods, unless the object is in a file.
 func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	targets, errs := o.targets.find(ctx, o.cluster)
 	if o.targets.untyped() {

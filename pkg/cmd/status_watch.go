@@ -100,7 +100,7 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	}
 	running.Wait()
 	if errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil }); o.targets.untyped() {
-		errs = errs[:min(1, len(errs))] // the error is the same for all kinds
+		errs = errs[:min(1, len(errs))] // usually, the error is the same for all kinds
 	}
 	return outcome.Join(errs)
 }
@@ -169,8 +169,8 @@ func (w *statusWatch) follow(ctx context.Context, f *observe.Follower, source ob
 	}
 }
 
-// noteListed records that a source was listed, and whether it had objects or was forbidden. If all sources
-// are empty, it prints that nothing was found. If all lists were forbidden, it returns an error.
+// noteListed records that a source was listed, and whether it had objects or was forbidden. If all sources are
+// empty, it prints that nothing was found. If all lists were forbidden, it returns one of their errors.
 func (w *statusWatch) noteListed(ctx context.Context, found bool, refused error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

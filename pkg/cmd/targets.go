@@ -68,7 +68,7 @@ func (f *targetFlags) fromFiles() bool {
 }
 
 func (f *targetFlags) complete(args []string) error {
-	f.args, f.selector = args, strings.TrimSpace(f.selector) // a blank selector selects nothing
+	f.args, f.selector = args, strings.TrimSpace(f.selector) // a blank selector counts as no selector
 	if word, name := os.Getenv(typeVariable), f.bareName(); word != "" && name != "" {
 		args = []string{word + "/" + name}
 		f.args = args
@@ -156,7 +156,7 @@ func (f *targetFlags) onlyImoocPods() bool {
 	return len(named) > 0 && !slices.ContainsFunc(named, another)
 }
 
-// checkNames returns an error if no object can have one of the names.
+// checkNames returns a usage error for the first invalid name of an object.
 func (f *targetFlags) checkNames() error {
 	for _, pair := range f.named() {
 		if problem := apis.NameProblem(pair[1]); problem != "" {
@@ -191,7 +191,7 @@ func kindNamed(ctx context.Context, c *kube.Clients, word string) (kinds.Kind, e
 	return c.KindNamed(ctx, word)
 }
 
-// name resolves names to targets without reading the objects. It returns nothing if flags select them.
+// name converts the arguments to targets without reading the objects. It returns nothing if flags select the objects.
 func (f *targetFlags) name(ctx context.Context, c *cluster) (found []observe.Target, errs []error) {
 	for _, pair := range f.named() {
 		kind, err := kindNamed(ctx, c.Clients, pair[0])
@@ -240,7 +240,7 @@ func (f *targetFlags) match(ctx context.Context, c *cluster) ([]observe.Target, 
 	return found, errs
 }
 
-// infos uses kubectl's builder. With a namespace flag, it rejects files with objects of other namespaces.
+// infos returns the objects that kubectl's builder finds. With -n, it rejects files with objects of other namespaces.
 func (f *targetFlags) infos(c *cluster) ([]*resource.Info, error) {
 	return resource.NewBuilder(c.Flags).
 		Unstructured().

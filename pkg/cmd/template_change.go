@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// changeTemplate changes the fields that define the pods of a target. The change cause ends with the note and reason.
+// changeTemplate changes the fields that define the pods of a target. The change cause ends with the note and --reason.
 func (c *changer) changeTemplate(
 	ctx context.Context, t *observe.Target, want template.Wanted, note string,
 ) (*change, error) {

@@ -155,7 +155,7 @@ func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceI
 }
 
 // clear makes sure that the CRDs have no objects. With --delete-objects, it deletes the objects after their pods.
-// Otherwise, objects are an error. If a CRD were deleted first, the garbage collector could miss their deletion.
+// Otherwise, objects are an error. The garbage collector could miss the deletion of objects whose CRD is deleted first.
 func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) error {
 	found := make([][]*unstructured.Unstructured, len(kinds.Shipped()))
 	var refusals []error

@@ -62,7 +62,7 @@ func (o *commonOptions) line(cmd commandline.Command) string {
 	return o.factory.CommandContext().Line(cmd)
 }
 
-// commandOn returns the command that runs a verb on a target, to print in a hint. words are the flags.
+// commandOn returns the command that runs a verb on a target, to print in a hint. words contains its flags.
 func commandOn(verb string, t *observe.Target, words ...string) commandline.Command {
 	return commandline.Plugin(verb, argumentOf(t)).With(words...).In(t.Namespace)
 }

@@ -17,7 +17,7 @@ type versionOptions struct {
 	output *output
 }
 
-// versions is the output of "version -o json".
+// versions is the output of "version" as JSON or YAML.
 type versions struct {
 	ClientVersion string              `json:"clientVersion"`
 	ServerVersion *version.Info       `json:"serverVersion,omitempty"`
@@ -74,7 +74,7 @@ func (o *versionOptions) print(v versions) error {
 	return printLines(o.common.streams.Out, lines)
 }
 
-// askServer adds the versions of the server and of the controllers. On error, it adds those that it has read.
+// askServer adds the versions of the server and of the controllers. After an error, v contains what it has read so far.
 func (o *versionOptions) askServer(ctx context.Context, v *versions) error {
 	c, err := o.common.connect()
 	if err != nil {

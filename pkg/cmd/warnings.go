@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// warnPaused warns that a change takes effect only when the pause of its object ends, if the object was read.
+// warnPaused warns if a target that was read is paused, because a change takes effect only after the pause.
 func (o *commonOptions) warnPaused(t *observe.Target) {
 	if t.Object == nil || !t.Kind.Reconciled() {
 		return
@@ -35,8 +35,8 @@ func (o *commonOptions) warnPaused(t *observe.Target) {
 	}
 }
 
-// warnOfCompetitors warns about other writers (such as autoscalers), bounds, and budgets before the count changes to
-// the result of after. It does not warn if the read fails, or if after fails, because then the change fails, too.
+// warnOfCompetitors warns about other writers (such as autoscalers), bounds, and budgets before a replica count changes
+// to the result of after. It does not warn if a read fails. If after fails, it leaves the error to the change.
 func (c *cluster) warnOfCompetitors(ctx context.Context, t *observe.Target, after func(now int64) (int32, error)) {
 	snapshot, _, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Competitors: true})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 //go:embed crds rbac controller
 var files embed.FS
 
-// CRDs returns the custom resource definitions of the shipped kinds, sorted by file name.
+// CRDs returns the custom resource definitions of the shipped kinds, in the order of crds/kustomization.yaml.
 func CRDs() []*unstructured.Unstructured {
 	return slices.DeleteFunc(resources("crds"), func(obj *unstructured.Unstructured) bool {
 		return obj.GetKind() != "CustomResourceDefinition"

@@ -40,7 +40,7 @@ func TestRightsOfVerbs(t *testing.T) {
 	)
 	optional := []string{"list leases", "watch leases", "list horizontalpodautoscalers", "list poddisruptionbudgets", events, "list pods"}
 	for verb, test := range map[string]struct {
-		// commands run in order. Each must exit with code.
+		// commands run in order. Each must exit with the code in the field code.
 		commands []string
 		rights   []string
 		// more lists permissions that the verb tries to use, but does not need.

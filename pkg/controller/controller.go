@@ -36,7 +36,7 @@ import (
 
 // Options configures a Controller.
 type Options struct {
-	// Dynamic is for custom resources, CRDs, Deployments, and revisions. Core is for pods, nodes, and events.
+	// Core is the client for nodes, events, and most requests for pods. Dynamic is the client for everything else.
 	Dynamic dynamic.Interface
 	Core    corev1client.CoreV1Interface
 	// Kinds lists the kinds to reconcile from the start. Declared selects CRDs that declare more kinds.
@@ -117,7 +117,7 @@ func (c *Controller) ownersOf(kind kinds.Kind) *owners {
 	return o
 }
 
-// Synced reports whether all caches are filled. It ignores kinds that are not installed or are refused.
+// Synced reports whether pods, CRDs (with Declared), and objects are cached. It ignores missing or refused kinds.
 func (c *Controller) Synced() bool {
 	for _, o := range c.kinds.list() {
 		if !o.state.Load().hasSynced() {
@@ -223,8 +223,7 @@ type State struct {
 // Changed returns a channel that receives a value after the result of States has changed.
 func (c *Controller) Changed() <-chan struct{} { return c.memory.Changed() }
 
-// Refused returns the reason for each kind (plural.group) that is not reconciled: a missing
-// permission, or a missing or invalid declaration.
+// Refused maps each refused kind (plural.group) to its error: no permission, or a missing or invalid declaration.
 func (c *Controller) Refused() map[string]error {
 	refused := map[string]error{}
 	for _, o := range c.kinds.list() {

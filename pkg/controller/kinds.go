@@ -74,8 +74,8 @@ func (k *kindSet) controllerOf(obj metav1.Object) (*owners, memory.Key) {
 	return nil, memory.Key{}
 }
 
-// readersOf returns the keys of the objects whose plans read obj. If obj is namespaced, only its
-// controller reads it. Otherwise, all objects with the given strategy do.
+// readersOf returns the keys of the objects that an event about obj requeues: the controller of obj if obj is
+// namespaced, or else all objects with the given strategy.
 func (k *kindSet) readersOf(name kinds.Strategy, obj any) (keys []memory.Key) {
 	input, ok := obj.(metav1.Object)
 	if !ok {
@@ -108,7 +108,7 @@ type owners struct {
 }
 
 type ownerState struct {
-	// objects is nil while the objects are not cached.
+	// objects is nil until the objects are watched, and after the CRD is removed.
 	objects *informer.Informer
 	// missing means that the CRD is not installed. refused is the reason that Refused returns.
 	missing bool

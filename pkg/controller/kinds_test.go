@@ -36,7 +36,7 @@ func TestKindOfOwnerReference(t *testing.T) {
 	}
 }
 
-// A missing CRD is logged only once, even if the input of its kind, the Deployments, cannot be listed.
+// A missing CRD is logged only once, even if the Deployments that its kind needs cannot be listed.
 func TestMissingCRDIsLoggedOnce(t *testing.T) {
 	inWorld(t, []kinds.Kind{kinds.AppService()}, func(w *world) {
 		w.Forbid(apiserver.On("list|watch", "deployments"))
@@ -50,7 +50,7 @@ func TestMissingCRDIsLoggedOnce(t *testing.T) {
 	})
 }
 
-// A named kind whose CRD declares nothing stays refused when another part of the CRD changes.
+// A named kind whose CRD declares nothing stays refused after the CRD is changed or recreated.
 func TestUndeclaredKindStaysRefused(t *testing.T) {
 	crd, kind := declaredKind{plan: kinds.StrategyPods}.worker(t)
 	crd.SetAnnotations(nil)

@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// maxCached is the maximum size in bytes of an object that is cached completely. The cache holds
-// only an outline of a larger object, and each reconcile reads that object from the server.
+// maxCached is the maximum size in bytes of an object to cache, without the fields that trimOwner drops. The cache
+// holds only an outline of a larger object, and each reconcile reads that object from the server.
 const maxCached = 32 << 10
 
 // isOutline reports whether an object is an outline. Only an outline has no creation time.
@@ -18,8 +18,8 @@ func isOutline(obj *unstructured.Unstructured) bool {
 	return created.IsZero()
 }
 
-// trimOwner returns a function that drops managed fields and annotations that no plan reads,
-// and replaces a large object with its outline. This limits the memory for each object.
+// trimOwner returns a function that drops the managed fields, drops the annotations that no plan reads, and replaces a
+// large object with its outline. This limits the memory for each object.
 func trimOwner(kind kinds.Kind) func(*unstructured.Unstructured) any {
 	return func(u *unstructured.Unstructured) any {
 		if isOutline(u) {

@@ -52,8 +52,7 @@ func (w *world) relabelCRD(label string) {
 	w.passes(time.Second)
 }
 
-// The selector of a Deployment is immutable, so it does not contain the name label, which can
-// change.
+// The selector of a Deployment is immutable, so it does not contain the name label, which can change.
 func TestNewNameLabelDoesNotChangeTheSelector(t *testing.T) {
 	inWorkers(t, declaredKind{plan: kinds.StrategyDeployment, nameLabel: "name"}, func(w *world, kind kinds.Kind) {
 		foo := w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
@@ -152,8 +151,8 @@ func (w *world) deployment(kind kinds.Kind, owner *unstructured.Unstructured, na
 	return w.Create(d)
 }
 
-// Creates that are rejected at the same time count as one refusal, which is retried after a second
-// and reported once. So is the retry.
+// Creates that are rejected at the same time count as one refusal, which is reported once. After a second, the loop
+// retries, and the second refusal is also reported once.
 func TestParallelRefusalsAreReportedOnce(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		const quota = 40

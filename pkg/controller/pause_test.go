@@ -190,8 +190,7 @@ func TestPauseIsReplacedAndLifted(t *testing.T) {
 	})
 }
 
-// A pause with an invalid end does not pause the object. The status and a single event report the
-// error.
+// A pause with an invalid end does not pause the object. The status and a single event report the error.
 func TestPauseWithInvalidEnd(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()

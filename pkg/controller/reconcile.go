@@ -24,10 +24,10 @@ import (
 const (
 	// liveReadInterval is how often the loop reads an object from the server while it writes the object's children.
 	liveReadInterval = time.Second
-	// cacheTimeout is the delay until the next reconcile if a cache is behind, unless an event comes first.
+	// cacheTimeout is the delay until the next reconcile if a cache lacks a write, unless an event comes first.
 	cacheTimeout = time.Second
-	// troubleAfter is the number of consecutive failures after which an event reports them. Failed
-	// creates are also reported in a condition. The back-off reaches this number within a few seconds.
+	// troubleAfter is the number of consecutive failures after which an event reports the next one. Failed creates are
+	// also reported in a condition. The back-off reaches this number within a few seconds.
 	troubleAfter = 5
 )
 
@@ -130,7 +130,7 @@ func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err er
 	}
 	r.makePlan()
 	r.memory.Saw(r.key, len(r.view.Pods)+len(r.view.Nodes))
-	// The cached object may be out of date. Before anything is written, read the object from the server and plan again.
+	// The cached object may be out of date, so before a child is written, read the object from the server and plan again.
 	if r.plan.Writes() && !r.live {
 		if there, err := r.readLive(ctx); !there {
 			return 0, err
@@ -211,7 +211,7 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 	}
 	r.mem.Plan = a.Memory
 	during, applied := context.WithCancel(ctx)
-	defer applied() // also after a panic
+	defer applied() // in case of a panic
 	status := statusWriter{reconciliation: *r, written: a}
 	statusDone := make(chan error, 1)
 	go func() { statusDone <- strategy.Recover(ctx, func() error { return status.writeUntilApplied(during) }) }()
@@ -249,8 +249,8 @@ func (r *reconciliation) logFailures() {
 	}
 }
 
-// isCurrent returns a function that reports whether the plan still matches the object. It checks the cache and, at most
-// once per liveReadInterval, the server, because the cache may be behind. It is not safe for concurrent use.
+// isCurrent returns a function that reports whether the plan still matches the object. The function checks the cache
+// and, at most once per liveReadInterval, the server, because the cache may be old. It is not safe for concurrent use.
 func (r *reconciliation) isCurrent(ctx context.Context) func() bool {
 	kind, planned, read := r.owners.kind, r.object, r.view.Now
 	return func() bool {

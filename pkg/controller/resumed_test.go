@@ -61,8 +61,8 @@ func TestResumedLoopWaitsOutFailures(t *testing.T) {
 	}
 }
 
-// If the loop has no permission to list the objects of a kind, Refused returns the kind, and the
-// other kinds are reconciled.
+// If the loop has no permission to list the objects of a kind, Refused includes the kind, and the other kinds are
+// reconciled.
 func TestForbiddenKindIsSkipped(t *testing.T) {
 	forbidden := kinds.HelloWorld()
 	inWorld(t, []kinds.Kind{kinds.ImoocPod(), forbidden}, func(w *world) {

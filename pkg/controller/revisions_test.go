@@ -113,7 +113,7 @@ func revisionWrite(r apiserver.Request) bool {
 	return apiserver.Writes(r) && r.Resource == "controllerrevisions"
 }
 
-// eachStrategy runs a test in a world for each strategy, and for a declared kind whose Deployments have a template.
+// eachStrategy runs a test in a world for each strategy, and for a declared kind with a pod template and a Deployment.
 // The function image sets the image of the object foo.
 func eachStrategy(t *testing.T, do func(t *testing.T, w *world, kind kinds.Kind, image func(string))) {
 	t.Helper()
@@ -225,9 +225,9 @@ func TestChangeCauseIsKept(t *testing.T) {
 	})
 }
 
-// If revisions cannot be listed, as with the role of an earlier version, or cannot be written, objects still
-// converge. The loop logs this once. When it gets the permission to list revisions, it writes a revision of
-// the current template. It retries a rejected write only when the object changes.
+// If revisions cannot be listed, as with the role of an earlier version, or cannot be written, objects still converge.
+// The loop logs this once. When it gets the permission to list revisions, it writes a revision of the current template.
+// It retries a rejected write only when the object changes. Repeated server errors count as a rejection.
 func TestRefusedRevisionDoesNotBlockPods(t *testing.T) {
 	unreadable := apiserver.On("list|watch", "controllerrevisions")
 	for name, test := range map[string]struct {
@@ -339,7 +339,7 @@ func TestHistoryOfALargeObject(t *testing.T) {
 	})
 }
 
-// Two concurrent loops write one history, even if their caches are behind.
+// Two concurrent loops write one history, even if their caches are out of date.
 func TestTwoLoopsKeepOneHistory(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		w.check = func(is request) { // checkRequest can check the writes of pods only if one loop runs

@@ -128,7 +128,7 @@ func TestServerErrorIsReported(t *testing.T) {
 	})
 }
 
-// A pod outside the slots stays if the server would refuse the pod in its place.
+// A pod in an unwanted slot stays if the server would refuse its replacement.
 func TestRefusedMove(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()

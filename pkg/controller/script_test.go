@@ -121,7 +121,7 @@ func drawScript(t *rapid.T) script {
 		}
 		s.owners = append(s.owners, o)
 	}
-	// how maps each kind of step that has a field how to the generator of that field.
+	// how maps each kind of step that uses the field how to a generator for this field.
 	how := map[string]*rapid.Generator[string]{
 		"scale": counts, "slots": removed, "template": templates, "status": statuses, "add": rapid.SampledFrom(scriptedPods),
 		"refuse": rapid.SampledFrom([]string{"", "create", "patch", "apply", "delete"}),
@@ -462,9 +462,8 @@ func denied(why string) *apierrors.StatusError {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "children"}, "a", errors.New(why))
 }
 
-// mustReportMismatch fails the test if an object has not converged and its status does not report why. It
-// ignores objects while the server rejects writes, and objects with a pod that has yet to terminate
-// or to become ready.
+// mustReportMismatch fails the test if an object has not converged and its status does not report why. It ignores all
+// objects while the server rejects writes, and objects with a terminating, finished, or unready pod.
 func (w *world) mustReportMismatch(kind kinds.Kind, obj *unstructured.Unstructured) {
 	namespace, name := obj.GetNamespace(), obj.GetName()
 	mismatch := w.mismatch(kind, namespace, name)

@@ -38,7 +38,7 @@ func (c *Controller) makeCaches() {
 	c.revisions.Informer = c.newCache(revisions, readersOf("")) // revisions are namespaced
 }
 
-// newCache returns a cache whose events requeue objects. keys returns the keys of the objects whose plans read obj.
+// newCache returns a cache whose events requeue objects. keys returns the keys of the objects to requeue.
 func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key) *informer.Informer {
 	return c.health.New(s, c.handler(s, keys))
 }
@@ -134,8 +134,8 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 		c.memory.Notify()
 	})
 	c.health.Forget(crd)
-	if ctx.Err() == nil {
-		o.state.Store(&ownerState{}) // after the loop ends, States still needs the objects
+	if ctx.Err() == nil { // after the loop ends, States still needs the objects
+		o.state.Store(&ownerState{})
 	}
 }
 

@@ -22,8 +22,8 @@ type statusWriter struct {
 	written plan.Actions
 }
 
-// writeUntilApplied writes the status of the plan, and updates it every plan.StatusInterval until
-// the context ends. No other goroutine changes the memory of the object during this time.
+// writeUntilApplied writes the status of the plan. Every plan.StatusInterval until the context ends, it plans again and
+// writes a changed status. No other goroutine changes the memory of the object during this time.
 func (w *statusWriter) writeUntilApplied(ctx context.Context) error {
 	for {
 		if w.plan.WriteStatus && !w.owners.withdrawn.Load() {

@@ -45,8 +45,8 @@ const patience = 15 * time.Minute
 // flight at the same time.
 const writeTakes = time.Millisecond
 
-// world is an in-memory API server and the real loop, in a synctest bubble with a fake clock. It checks
-// every write of the loop against the invariants.
+// world is an in-memory API server and the real loop, in a synctest bubble with a fake clock. It checks every write of
+// the loop against the invariants in docs/reliability.md.
 type world struct {
 	testing.TB
 	*apiserver.Server
@@ -567,7 +567,7 @@ func (w *world) everWanted(owner *unstructured.Unstructured, slot slots.Slot) bo
 	return slices.ContainsFunc(w.inForce(owner.GetUID()), func(want want) bool { return want.ok && want.wants(slot) })
 }
 
-// slotOf returns the slot of a pod by its name, because users can change its labels.
+// slotOf returns the slot in the name of a pod, because users can change its labels.
 func slotOf(pod, owner *unstructured.Unstructured) slots.Slot {
 	replaces := types.UID(pod.GetLabels()[apis.LabelReplaces])
 	if slot := slots.FromName(pod.GetName(), owner.GetName(), owner.GetUID(), replaces); slot != slots.None {
@@ -924,9 +924,8 @@ func (w *world) unstick() {
 // declaredKind is a kind that a CRD declares.
 type declaredKind struct {
 	plan kinds.Strategy
-	// nameLabel is the label with the object's name. required means that the schema requires
-	// .status.phase, which the loop does not write. noConditions means that the status has no
-	// conditions.
+	// nameLabel is the label with the object's name. required means that the schema requires .status.phase, which the
+	// loop does not write. noConditions means that the status has no conditions.
 	nameLabel              string
 	required, noConditions bool
 }

@@ -60,7 +60,7 @@ func deploymentSource(c Clients) informer.Source {
 	return childSource(c, DeploymentResource(), "deployment", deploymentOf, deploymentsEqual)
 }
 
-// deploymentOf returns the part of a Deployment that plans read: for someone else's, only the identity and the owner.
+// deploymentOf returns the part of a Deployment that plans read, without fields and status if it is someone else's.
 func deploymentOf(u *unstructured.Unstructured) plan.Deployment {
 	ref := metav1.GetControllerOfNoCopy(u)
 	d := plan.Deployment{
@@ -147,7 +147,7 @@ func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32
 	}, nil
 }
 
-// readDeployments adds to a view the Deployments that the object controls, and any other with the wanted name.
+// readDeployments adds to a view the Deployments created for the object, and any other with the wanted name.
 func readDeployments(v *plan.View, object *unstructured.Unstructured, store cache.Indexer) {
 	for _, d := range childrenOf[plan.Deployment](object, store, ByOwner) {
 		if d.Controller == object.GetUID() {

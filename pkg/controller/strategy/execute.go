@@ -98,7 +98,7 @@ func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
 	return o, done, errors.Join(o.failures...)
 }
 
-// batch returns how many operations at the start of the list run in parallel: those with the same verb and kind.
+// batch returns how many operations at the start of the list run in parallel, because they have the same verb and kind.
 func batch(operations []plan.Operation) int {
 	n := 1
 	for n < len(operations) && operations[n].Verb == operations[0].Verb && operations[n].Kind == operations[0].Kind {
@@ -171,8 +171,8 @@ func preconditions(op plan.Operation) *metav1.Preconditions {
 	return p
 }
 
-// meetHolder handles a create whose name is taken. If the owner already controls that child, the child counts as
-// written, although the cache lacks it. If not, the child is not touched, and the create counts as refused.
+// meetHolder handles a create whose name another child has. If the owner controls that child, it counts as written,
+// although the cache lacks it. Otherwise, the create counts as refused, and meetHolder does not touch the child.
 func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) error {
 	holder, err := w.client(op.Kind).Get(ctx, op.Name, metav1.GetOptions{})
 	switch {
@@ -258,7 +258,7 @@ func Finish(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // maxBatch is the maximum number of parallel writes. On a busy server, it determines the controller's share of the
-// requests, relative to the scheduler and kubelets. The ReplicaSet controller sends up to 250 in parallel. An HTTP/2
+// requests, relative to the scheduler and kubelets. The ReplicaSet controller deletes up to 500 pods at once. An HTTP/2
 // connection allows 100, so 128 writes need two connections. Higher values used more resources without being faster.
 const maxBatch = 128
 

@@ -27,8 +27,8 @@ func nodes() *Strategy {
 	}
 }
 
-// badAffinity returns the error in the required node affinity of a template, or "". Plans would read such
-// an affinity as one that no node meets. The server rejects it in a DaemonSet.
+// badAffinity returns the error in the required node affinity of a template, or "". With an invalid affinity, plans
+// would find no eligible node. The server rejects it in a DaemonSet.
 func badAffinity(template *corev1.PodTemplateSpec) string {
 	affinity := ptr.Deref(ptr.Deref(template, corev1.PodTemplateSpec{}).Spec.Affinity, corev1.Affinity{})
 	required := ptr.Deref(affinity.NodeAffinity, corev1.NodeAffinity{}).RequiredDuringSchedulingIgnoredDuringExecution

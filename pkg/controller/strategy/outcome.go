@@ -15,7 +15,7 @@ import (
 // Outcome is the result of executing a plan.
 type Outcome struct {
 	mu sync.Mutex
-	// Created and Deleted are numbers of pods. Notes contains the events about other children.
+	// Created and Deleted are numbers of pods. Notes contains the events about Deployments.
 	Created, Deleted int
 	Notes            []Note
 	// Written holds the highest resourceVersion of the written children, by resource.

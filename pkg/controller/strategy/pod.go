@@ -22,7 +22,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// PodSource returns a source that watches all pods, because a pod may have lost its identity labels.
+// PodSource returns a source that watches all pods, because a pod may have lost its labels.
 func PodSource(c Clients) informer.Source {
 	s := informer.SourceOf("pods", c.Core.Pods(c.Namespace), &corev1.Pod{}, trimPod, podsEqual)
 	s.Singular = "pod"
@@ -30,8 +30,8 @@ func PodSource(c Clients) informer.Source {
 	return s
 }
 
-// trimPod returns the part of a pod to cache: a record if the pod might belong to an owner, which is about a
-// tenth of the pod's size, or else only a *metav1.ObjectMeta.
+// trimPod returns the cached part of a pod. If the pod might belong to an owner, this is a record of about a tenth of
+// the pod's size. Otherwise, it is a stub: only a *metav1.ObjectMeta.
 func trimPod(pod *corev1.Pod) any {
 	meta := trimMeta(pod)
 	if !mayBeOurs(pod) {
@@ -59,8 +59,8 @@ func trimPod(pod *corev1.Pod) any {
 	return &Record[plan.Pod]{meta, p}
 }
 
-// mayBeOurs reports whether the pod has the identity label or is controlled by a custom resource. It
-// accepts custom resources of any kind, because their CRD might declare the kind later.
+// mayBeOurs reports whether the pod has the owner label or is controlled by a custom resource. It accepts custom
+// resources of any kind, because their CRD might declare the kind later.
 func mayBeOurs(pod *corev1.Pod) bool {
 	if _, labeled := pod.Labels[apis.LabelOwner]; labeled {
 		return true
@@ -93,7 +93,7 @@ func indexByLabel(obj any) ([]string, error) {
 	return []string{string(r.Child.Label)}, nil
 }
 
-// newPod returns a pod to create from the owner's template. The identity labels override the template's labels.
+// newPod returns a new pod from the owner's template. The controller's labels override the labels of the template.
 func (w *Work) newPod(op plan.Operation) *corev1.Pod {
 	template := w.Of.Template
 	labels := map[string]string{}

@@ -55,7 +55,7 @@ func TestPodsEqual(t *testing.T) {
 	}
 }
 
-// The cache keeps only a stub of a pod that has no identity label and no custom resource as controller.
+// The cache keeps only a stub of a pod that has no owner label and no custom resource as controller.
 func TestStubsOfForeignPods(t *testing.T) {
 	for name, test := range map[string]struct {
 		change         func(*corev1.Pod)

@@ -33,7 +33,7 @@ func RefusalReason(err error) (reason string, refused bool) {
 	return "", false
 }
 
-// serverFailed reports whether the server failed, such as a broken webhook. A lasting failure is treated as a refusal.
+// serverFailed reports whether the code is 5xx, as for a broken webhook. A lasting failure is treated as a refusal.
 func serverFailed(err error) bool { return statusOf(err).Code >= http.StatusInternalServerError }
 
 // answered reports whether the server rejected a write. After any other error, the write might have succeeded.
@@ -46,7 +46,7 @@ func namespaceEnds(err error) bool {
 		apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces"
 }
 
-// serverWords returns the server's message without the client's prefix, or else the text of the error.
+// serverWords returns the message in the server's response, or else the text of the error.
 func serverWords(err error) string { return cmp.Or(statusOf(err).Message, err.Error()) }
 
 // statusOf returns the status in the server's response, or an empty status for other errors.

@@ -18,7 +18,7 @@ func RevisionResource() schema.GroupVersionResource {
 	return appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
 }
 
-// RevisionSource returns a source that watches the revisions with the identity label.
+// RevisionSource returns a source that watches the revisions with the owner label.
 func RevisionSource(c Clients) informer.Source {
 	s := childSource(c, RevisionResource(), "revision", revisionOf, revisionsEqual)
 	s.Selector = apis.LabelOwner

@@ -49,7 +49,7 @@ func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Sta
 	return s
 }
 
-// storedConditions returns all stored conditions of an object, also those that other programs wrote, without a copy.
+// storedConditions returns all stored conditions of an object without copying them, even if another program wrote them.
 func storedConditions(at kinds.StatusPaths, obj *unstructured.Unstructured) []any {
 	stored, _, _ := unstructured.NestedFieldNoCopy(obj.Object, at.Conditions...)
 	list, _ := stored.([]any)

@@ -28,12 +28,12 @@ type Strategy struct {
 	Plan func(plan.View) plan.Actions
 	// PodIndex is the name of the index that maps the UID of an object to its pods.
 	PodIndex string
-	// Input returns a source of the objects that plans need in addition to pods and revisions. It is nil
-	// if they need none. A change to a cluster-scoped object triggers the plans of all owners. A change
-	// to a namespaced object triggers only the plan of the owner that controls it.
+	// Input returns a source of the objects that plans need in addition to pods and revisions. It is nil if plans need
+	// none. A change to a cluster-scoped object triggers the plans of all owners with this strategy. A change to a
+	// namespaced object triggers only the plan of the owner that controls it.
 	Input func(Clients) informer.Source
 
-	// read adds the objects of Input to the view of an owner.
+	// read adds to the view of an owner the objects of Input that its plan needs.
 	read func(v *plan.View, obj *unstructured.Unstructured, store cache.Indexer)
 	// complete sets the fields of an owner that only this strategy needs. template is nil if the owner has a Problem.
 	complete func(owner *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any)
@@ -63,7 +63,7 @@ func children() map[plan.Kind]child {
 	}
 }
 
-// Read adds an object's pods and the objects of Input to a view. It reads them from the caches.
+// Read adds to a view an object's pods, and the objects of Input that its plan needs. It reads them from the caches.
 func (s *Strategy) Read(v *plan.View, obj *unstructured.Unstructured, pods, input cache.Indexer) {
 	if s.Input != nil {
 		s.read(v, obj, input)
@@ -76,13 +76,13 @@ func (s *Strategy) Pods(obj *unstructured.Unstructured, pods cache.Indexer) []pl
 	return childrenOf[plan.Pod](obj, pods, s.PodIndex)
 }
 
-// Record is the part of a pod, a Deployment, or a revision to cache.
+// Record is the cached part of a pod, a Deployment, or a revision.
 type Record[T any] struct {
 	metav1.ObjectMeta
 	Child T
 }
 
-// childrenOf returns the children of an object by UID. It ignores other namespaces, where anyone can write that UID.
+// childrenOf returns an object's children. It ignores other namespaces, where anyone can write the object's UID.
 func childrenOf[T any](obj *unstructured.Unstructured, store cache.Indexer, index string) []T {
 	found, _ := store.ByIndex(index, string(obj.GetUID())) // cannot fail, because the index exists
 	children := make([]T, 0, len(found))
@@ -109,8 +109,8 @@ func childSource[T any](
 	return s
 }
 
-// ByOwner and ByLabel are the names of indexes for children. ByOwner finds children by the UID of their
-// controller. ByLabel finds the pods of Deployments by the UID in the identity label.
+// ByOwner and ByLabel are the names of indexes for children. ByOwner finds children by the UID of their controller.
+// ByLabel finds the pods of Deployments by the UID in the owner label.
 const (
 	ByOwner = "owner"
 	ByLabel = "label"
@@ -131,7 +131,7 @@ func ownerUID(obj metav1.Object) types.UID {
 	return ptr.Deref(metav1.GetControllerOfNoCopy(obj), metav1.OwnerReference{}).UID
 }
 
-// trimMeta returns the metadata of a child to cache: the key, the version, and the controller reference.
+// trimMeta returns the cached part of a child's metadata: the key, the version, and the controller reference.
 func trimMeta(obj metav1.Object) metav1.ObjectMeta {
 	meta := metav1.ObjectMeta{Name: obj.GetName(), Namespace: obj.GetNamespace(), ResourceVersion: obj.GetResourceVersion()}
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {

@@ -30,7 +30,7 @@ type Object struct {
 	// Created and Deleted count the created and deleted pods that no event has reported yet.
 	Created, Deleted int
 	// Failing counts the plans with strategy.Outcome.Failing since the last successful create, apply, or write of a
-	// revision, or the last plan without operations.
+	// revision, or the last plan with neither operations nor refusals.
 	Failing int
 	// NameTaken is the last message about a foreign object that has the name of a wanted child.
 	NameTaken string
@@ -181,9 +181,9 @@ const (
 
 // reconciles describes the last reconcile of an object and the next one.
 type reconciles struct {
-	number  int64    // of the last reconcile
+	number  int64    // the sequence number of the last reconcile
 	reasons []string // for the next reconcile
-	later   bool     // every call of Because for it had later set
+	later   bool     // whether every call of Because for the next reconcile had later set
 	// running means that the last reconcile has not ended. began is when the last reconcile started.
 	// items is the number of pods and nodes that it read.
 	running bool
@@ -202,7 +202,7 @@ func (m *Memory) Because(k Key, later bool, why string) {
 	}
 }
 
-// Later reports whether the next reconcile of an object has reasons that were all recorded with later set.
+// Later reports whether the next reconcile of an object has reasons, all of them recorded with later set.
 func (m *Memory) Later(k Key) (later bool) {
 	m.update(k, func(e *entry) { later = e.later })
 	return later

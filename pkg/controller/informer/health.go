@@ -82,7 +82,7 @@ func (h *Health) refuses(resource string) bool {
 	return h.refused[resource]
 }
 
-// outage reports whether an error means that the connection or the whole server has failed.
+// outage reports whether an error means that the server is unreachable, down, or overloaded.
 func outage(err error) bool {
 	return err != nil && (follow.Transient(err) || !errors.As(err, new(apierrors.APIStatus)))
 }

@@ -66,7 +66,7 @@ func SourceOf[L runtime.Object, O, P any](
 		Equal: func(before, after any) bool {
 			a, ok := before.(P)
 			b, ok2 := after.(P)
-			return ok && ok2 && equal(a, b) // a stub is never equal
+			return ok && ok2 && equal(a, b) // other types, such as stubs of pods, are never equal
 		},
 	}
 }
@@ -169,14 +169,14 @@ func Object(obj any) any {
 	return obj
 }
 
-// Behind reports whether the cache lacks a write. written is the resourceVersion in the response to
-// the write; KEP-5504 makes resourceVersions comparable. Behind returns false if the comparison
-// fails or the server rejects the watch, because a plan from an old cache is safe.
+// Behind reports whether the cache lacks a write. written is the resourceVersion in the response to the write; KEP-5504
+// makes resourceVersions comparable. Behind returns false if the comparison fails or the server rejects lists or
+// watches, because a plan from an old cache is safe.
 func (i *Informer) Behind(written string) bool {
 	return Older(i.GetStore().LastStoreSyncResourceVersion(), written) && !i.health.refuses(i.Resource)
 }
 
-// Later returns the higher of two resourceVersions. "" is lower than any other.
+// Later returns the higher of two resourceVersions, or a if the comparison fails. "" is lower than any other.
 func Later(a, b string) string {
 	if a == "" || Older(a, b) {
 		return b

@@ -13,12 +13,12 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Metrics holds the metrics of all loops in this process. Those of client-go are named as in Kubernetes components.
+// Metrics holds the metrics of all loops in this process. Metrics of client-go have the same names as in Kubernetes.
 type Metrics struct {
 	*prometheus.Registry
 
-	// Created and Deleted count pods. Refusals counts refused creates. CacheWaits counts the reconciles
-	// that were postponed because a cache was behind. All are labeled by kind, and Refusals also by reason.
+	// Created and Deleted count pods. Refusals counts refused creates and applies. CacheWaits counts the reconciles
+	// that were postponed because a cache lacked a write. All are labeled by kind, and Refusals also by reason.
 	Created, Deleted, Refusals, CacheWaits *prometheus.CounterVec
 	// Convergence observes how long objects take to converge, by kind.
 	Convergence *prometheus.HistogramVec
@@ -102,7 +102,7 @@ func (m *Metrics) Lead(lease string, held bool) {
 	m.leading.WithLabelValues(lease).Set(value)
 }
 
-// Count returns a RoundTripper that counts requests, and measures the time until a response header arrives.
+// Count returns a RoundTripper that counts requests, and measures the time until the response headers arrive.
 func (m *Metrics) Count(next http.RoundTripper) http.RoundTripper {
 	return promhttp.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		start := time.Now()

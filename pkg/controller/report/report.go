@@ -40,7 +40,7 @@ type Reporter struct {
 	Events    record.EventRecorder // set when the loop starts
 }
 
-// Logf logs a line about the loop itself. A Reporter escapes all lines and events: they may contain text from others.
+// Logf logs a line about the loop itself. A Reporter escapes all lines and events, which may quote other programs.
 func (r *Reporter) Logf(format string, args ...any) {
 	r.Log(Line{Text: escape.Line(fmt.Sprintf(format, args...)), Namespace: r.Namespace})
 }
@@ -55,8 +55,8 @@ func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 	return !repeated
 }
 
-// Plan logs the operations of a plan, such as "1 → 3 pods: creating 2", and clears rec.Logged. The
-// line names children other than pods. Plan ignores writes of revisions and labels, and retries.
+// Plan logs the operations of a plan, such as "1 → 3 pods: creating 2", except for retries, dry runs, and writes of
+// revisions and labels. If operations remain, it clears rec.Logged. The line names children other than pods.
 func (r *Reporter) Plan(k memory.Key, v plan.View, a plan.Actions, rec *memory.Object) {
 	var deeds []string
 	pods := map[plan.Reason]int{}
@@ -141,7 +141,7 @@ func (r *Reporter) Event(on runtime.Object, kind, reason, format string, args ..
 // notPaused is the prefix of the message about a pause annotation with an invalid time.
 const notPaused = "not paused: "
 
-// pauseMessage returns a message about an active pause, one with the prefix notPaused about an invalid pause, or "".
+// pauseMessage returns a message about an active pause or, with the prefix notPaused, an invalid pause, or else "".
 func pauseMessage(s plan.Status) string {
 	switch c := meta.FindStatusCondition(s.Conditions, apis.ConditionPaused); {
 	case c == nil:

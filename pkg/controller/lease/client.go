@@ -147,7 +147,7 @@ func (c *client) write(ctx context.Context, object *coordinationv1.Lease, send f
 	return written, nil
 }
 
-// failed handles the error of a request. At the start, an error ends the election. Later, the
+// failed handles the error of a request. At the start, an error other than a conflict ends the election. Later, the
 // election retries. A loop that waits for the lease logs only the first of consecutive errors.
 func (c *client) failed(ctx context.Context, err error) {
 	switch {

@@ -106,7 +106,7 @@ func TestLeaseIsTakenOverInTime(t *testing.T) {
 // The clock of the other machine does not matter.
 func TestExitIfHeld(t *testing.T) {
 	for name, test := range map[string]struct {
-		clock  time.Duration // of the other machine
+		clock  time.Duration // how far the other machine's clock is ahead
 		renews bool
 	}{
 		"running":               {0, true},

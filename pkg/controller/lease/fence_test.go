@@ -14,13 +14,13 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// The loop writes nothing when another loop may hold the lease, regardless of the clocks.
+// The loop writes nothing when another loop may hold the lease. Reads always pass.
 func TestFence(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	for name, test := range map[string]struct {
 		method string
-		since  time.Duration // after the last renewal
+		since  time.Duration // the time since the last renewal
 		never  bool          // the lease was never renewed
 		passes bool
 	}{
@@ -80,7 +80,7 @@ func TestLeaseExpiresByEitherClock(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	for name, test := range map[string]struct {
-		wall, monotonic time.Duration // since the last renewal
+		wall, monotonic time.Duration // the time since the last renewal, by each clock
 		held            bool
 	}{
 		"both clocks just before the deadline":      {writesFor - 1, writesFor - 1, true},

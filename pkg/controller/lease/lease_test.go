@@ -57,7 +57,7 @@ func leaseOf(holder string, seconds, transitions int32) *coordinationv1.Lease {
 	}}
 }
 
-// If the lease cannot be read, Hold immediately returns an error that suggests a flag.
+// Without permission to read the lease, Hold immediately returns an error that suggests a flag.
 func TestHoldWithoutPermissionToRead(t *testing.T) {
 	t.Parallel()
 	s, l := leaseIn(t, nil)
@@ -106,8 +106,8 @@ func holderOf(lease *unstructured.Unstructured) string {
 	return name
 }
 
-// A stopped loop renews its lease until its work is done. Then it releases the lease. A loop that did not have
-// to wait for the lease does not resume.
+// A stopped loop renews its lease until its work is done. Then it releases the lease. If the loop did not have to wait
+// for the lease, resumed is false.
 func TestLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s, l := leaseIn(t, leaseOf("", 1, 0))
@@ -172,7 +172,7 @@ func TestRelease(t *testing.T) {
 	t.Parallel()
 	conflict := apierrors.NewConflict(coordinationv1.Resource("leases"), "a", errors.New("it has changed"))
 	for name, test := range map[string]struct {
-		stored string // the holder
+		stored string // the holder at the start
 		first  error  // the error of the first write
 		then   string // the holder after the failed first write
 		writes int

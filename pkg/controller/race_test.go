@@ -2,5 +2,4 @@
 
 package controller
 
-// raceDetector means that the race detector is on.
 const raceDetector = true

@@ -183,7 +183,6 @@ func TestReconcileCounts(t *testing.T) {
 				restart := append(slices.Clone(kind.Mapping.TemplatePath), "metadata", "annotations", apis.AnnotationRestartedAt)
 				w.set(kind, "default", "foo", "noon", restart...)
 				count("restart", 16, 8)
-				// Irrelevant changes cause no reconcile.
 				w.set(kind, "default", "foo", "b", "metadata", "annotations", "a")
 				w.set(kind, "default", "foo", "d", "metadata", "labels", "c")
 				w.Update("pods", "default", w.List("pods", "default")[0].GetName(), func(pod *unstructured.Unstructured) {

@@ -35,9 +35,9 @@ type Operation struct {
 	// exist in the view. ResourceVersion is also empty if later changes to the child do not matter.
 	UID             types.UID
 	ResourceVersion string
-	// Slot is the slot of a pod.
+	// Slot is the slot of a pod, or 0 for other children.
 	Slot slots.Slot
-	// Replaces is the UID of the stuck pod to replace, or "". Node is the node of a new pod in the slot of a node.
+	// Replaces is the UID of the stuck pod that this pod replaces, or "". Node is the node of a new pod, or "".
 	Replaces types.UID
 	Node     string
 	// Optional means that later operations are executed even if this operation fails.
@@ -58,7 +58,7 @@ type Verb string
 // The verbs of operations.
 const (
 	Create Verb = "create"
-	// Try is a dry run of a create. If the server refuses it, the operations after it are skipped.
+	// Try is a dry run of a create. If it fails for a reason other than a quota, later operations are skipped.
 	Try    Verb = "try"
 	Delete Verb = "delete"
 	Patch  Verb = "patch"
@@ -83,9 +83,9 @@ type Reason string
 const (
 	// Surplus pods exceed the number that the owner wants, or are on a node that must not run them.
 	Surplus Reason = "surplus"
-	// Finished pods do not run again. Those in wanted slots are replaced.
+	// Finished pods do not run again. They are replaced if their slot is wanted.
 	Finished Reason = "finished"
-	// Outdated pods have an older template or fill no wanted slot. They are replaced.
+	// Outdated pods do not have the current template, or fill no wanted slot. They are replaced.
 	Outdated Reason = "outdated"
 )
 
@@ -100,7 +100,7 @@ func (o Operation) String() string {
 // Writes reports whether the plan writes anything except the status.
 func (a Actions) Writes() bool { return len(a.Operations) > 0 }
 
-// Ready reports whether the owner has its desired state and nothing is left to do. An owner that is
+// Ready reports whether the owner has its desired state and no operations are left. An owner that is
 // being deleted counts as ready, because the controller does nothing for it.
 func (a Actions) Ready(v View) bool {
 	return v.Owner.Deleting || meta.IsStatusConditionTrue(a.Status.Conditions, apis.ConditionReady) && !a.Writes()

@@ -65,7 +65,7 @@ func (m Memory) drifted(d *Deployment, wanted Wanted) bool {
 }
 
 // Deployments returns the plan for an owner whose pods belong to one Deployment. The owner's Deployments
-// with other names are deleted when the wanted one is available.
+// with other names are deleted when the wanted Deployment is available.
 func Deployments(v View) Actions {
 	live, foreign, others := v.deployments()
 	if v.Owner.Invalid != "" {

@@ -21,8 +21,7 @@ func wantedFields(replicas int64, image string) map[string]any {
 	}
 }
 
-// liveFields returns the fields of wantedFields as stored by the server, with defaults and fields that
-// others set.
+// liveFields returns the fields of wantedFields as stored by the server, with defaults and fields that others set.
 func liveFields(replicas int64, image string) map[string]any {
 	return map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"owner": "foo", "other": "x"}, "annotations": map[string]any{"revision": "1"}},

@@ -10,7 +10,7 @@ import (
 
 // DryRun describes what the controller would do for an object.
 type DryRun struct {
-	// Pods is the number of active pods, and Desired is the number that the object wants.
+	// Pods is the number of active pods. Desired is the number that the object wants, or Pods if the object is invalid.
 	Pods    int   `json:"pods"`
 	Desired int32 `json:"desired"`
 	// Create lists the pods to create, and Label lists the pods whose labels are restored.

@@ -25,7 +25,7 @@ type Memory struct {
 }
 
 // Termination is the time at which this controller first saw a pod terminating with a grace period. If a
-// second delete shortens the grace period, the time starts again.
+// second delete shortens the grace period, Since is reset.
 type Termination struct {
 	Since time.Time
 	Grace time.Duration
@@ -38,12 +38,12 @@ type Refusal struct {
 	Reason, Message string
 	// Generation is the owner's generation at the refusal. If the owner changes, the write is retried immediately.
 	Generation int64
-	// At is the time of the last refusal, and Count is the number of refusals in a row.
+	// At is the time of the last refusal. Count is the number of refusals in a row while Generation stays the same.
 	At    time.Time
 	Count int
 }
 
-// Unrecorded is the hash of a template whose revision the server refused, and the generation of the owner at that time.
+// Unrecorded is the owner's template hash and generation when the server last refused a write of a revision.
 type Unrecorded struct {
 	Template   string
 	Generation int64
@@ -87,7 +87,7 @@ func (m Memory) refusals(slot slots.Slot, v View) (all []Refusal) {
 	return all
 }
 
-// LowestRefusal returns the refusal of all slots, or else of the lowest slot. It returns false if there is no refusal.
+// LowestRefusal returns the refusal for all slots, or else for the lowest slot. It returns false if refusals is empty.
 func LowestRefusal(refusals map[slots.Slot]Refusal) (Refusal, bool) {
 	if len(refusals) == 0 {
 		return Refusal{}, false
@@ -116,13 +116,13 @@ type Failure struct {
 	// Count is how many pods of the slot finished in a row. Template is the template hash of these pods.
 	Count    int
 	Template string
-	// ReadyAt is when this controller first saw the slot's running pod ready, or zero if it is not. ReadySince is when
-	// the pod became ready by the node's clock. If ReadySince changes, the pod was not ready in between.
+	// ReadyAt is when this controller first saw the slot's running pod ready, or zero if it is not ready. ReadySince
+	// is when the pod became ready by the node's clock. If ReadySince changes, the pod was not ready in between.
 	ReadyAt, ReadySince time.Time
 }
 
-// seen returns the back-off, updated with the state of the slot's pod. Each finished pod counts once. A
-// pod that was ready for long enough resets the count.
+// seen returns the back-off, updated with the state of the slot's pod. Each finished pod counts once. A pod that was
+// ready for steadyAfter resets the count, and so does a finished pod with another template.
 func (f Failure) seen(pod Pod, now time.Time) Failure {
 	if !f.ReadyAt.IsZero() && now.Sub(f.ReadyAt) >= steadyAfter {
 		f = Failure{}

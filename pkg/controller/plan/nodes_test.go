@@ -13,8 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// node returns a node for a text such as "a", "a zone=x" (a label), or "a !gpu:NoSchedule" (a
-// taint).
+// node returns a node for a text such as "a", "a zone=x" (a label), or "a !gpu:NoSchedule" (a taint).
 func node(words string) *corev1.Node {
 	fields := strings.Fields(words)
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fields[0], Labels: map[string]string{}}}

@@ -33,10 +33,10 @@ type planRow struct {
 	Memory    Memory
 	// Refused maps slots to a reason and a message, such as "QuotaExceeded, no".
 	Refused map[slots.Slot]string
-	// After is the time since an earlier plan.
+	// After is the time since an earlier plan, or zero if the plan is the first.
 	After metav1.Duration
 
-	// Plan is the output of the function deeds, sorted for nodes, or of history for revisions.
+	// Plan is the output of the function history for revisions, or else of deeds. For nodes, its words are sorted.
 	Plan    string
 	Recheck metav1.Duration
 	// Failure is the condition ReplicaFailure, or "" if it is not true.
@@ -46,8 +46,7 @@ type planRow struct {
 	Counts, Ready, Progressing, Paused, Remembers string
 }
 
-// UnmarshalJSON reads a row. Fields that the row omits get the values of the owner that view returns, but with 3 desired
-// pods.
+// UnmarshalJSON reads a row. The defaults come from the owner of the function view, with Desired 3 and HistoryLimit 10.
 func (row *planRow) UnmarshalJSON(data []byte) error {
 	type plain planRow
 	*row = planRow{Owner: view(0, "").Owner}

@@ -143,8 +143,8 @@ func stuckPods(v View) map[slots.Slot]types.UID {
 	return stuck
 }
 
-// remember returns the memory with new failures counted. It drops the failures of unwanted slots and of
-// slots whose pod is steady, and the refusals of slots that are not empty.
+// remember returns the memory with new failures counted. It drops the failures of unwanted slots and of slots whose pod
+// is steady, the refusals for slots that are not empty, and, if no slot is empty, the refusal for all slots.
 func remember(v View, pods []Pod, empty []Operation, s slotSet) Memory {
 	m := v.Memory
 	m.Failures = map[slots.Slot]Failure{} // deleting entries from a map would not free its memory
@@ -171,14 +171,14 @@ func remember(v View, pods []Pod, empty []Operation, s slotSet) Memory {
 	return m
 }
 
-// deletions returns the operations that delete pods. recheck is the shortest delay until a finished pod
-// can be deleted or a terminating pod counts as stuck, or zero if there is no such pod.
+// deletions returns the operations that delete pods, and the dry run from move. recheck is the shortest delay until a
+// finished pod can be deleted, a terminating pod counts as stuck, or move can retry a refused create. Zero means none.
 func deletions(v View, pods []Pod, empty []Operation, m Memory, s slotSet) (list []Operation, recheck time.Duration) {
 	var misplaced []Pod
 	filling := make([]Pod, 0, len(pods))
 	filled := fillers(pods, s)
 	moving, ready := false, true
-	held := 0 // terminating or finished pods that occupy the name of a wanted slot
+	held := 0 // terminating or finished pods in wanted slots that no active pod fills
 	for _, pod := range pods {
 		if _, taken := filled[pod.Slot]; !taken && s.wants(pod.Slot) {
 			held++
@@ -227,8 +227,8 @@ func deletions(v View, pods []Pod, empty []Operation, m Memory, s slotSet) (list
 	return list, recheck
 }
 
-// move returns the operations that replace one misplaced pod, after a dry run of the create in its place. It replaces a
-// ready pod only if all pods in wanted slots are ready, including the replacement of the pod that was deleted before.
+// move returns the operations that replace one misplaced pod: a dry run of the create, then the delete. A later plan
+// creates the pod. Ready pods are replaced only if all pods in wanted slots are ready, including the last replacement.
 func (v View) move(misplaced []Pod, ready bool, create Operation) []Operation {
 	i := slices.IndexFunc(misplaced, func(p Pod) bool { return !p.Ready })
 	if i < 0 && !ready {
@@ -268,8 +268,8 @@ func highestFirst(a, b Pod) int {
 	return cmp.Or(cmp.Compare(b.Slot, a.Slot), cmp.Compare(a.Name, b.Name))
 }
 
-// maxUnavailable is the divisor for the number of pods that may be unavailable during a rolling update: a
-// quarter of them, but at least one. A quarter is also the default of a Deployment.
+// maxUnavailable is a divisor: during a rolling update, a quarter of the pods, but at least one, may be unavailable. A
+// quarter is also the default of a Deployment.
 const maxUnavailable = 4
 
 // outdated reports whether the pod's template differs from the owner's current template. Pods from the first version of

@@ -81,7 +81,7 @@ func view(desired int32, words string) View {
 	return v
 }
 
-// deeds returns the operations of a plan as text, such as "+0 -1:surplus label:2", "+a", or
+// deeds returns the operations of a plan, except Try, as text, such as "+0 -1:surplus label:2", "+a", or
 // "apply:d7 remove:old". In "apply:d7", d is the UID and 7 is the resource version of the Deployment.
 func deeds(a Actions) string {
 	var words []string
@@ -244,8 +244,7 @@ func TestSteadyPodResetsFailures(t *testing.T) {
 	}
 }
 
-// A new period of readiness begins if the pod was unready between two reconciles, or if the clock
-// was set back.
+// A new period of readiness begins if the pod was unready between two reconciles, or if the clock was set back.
 func TestInterruptedReadinessStartsANewPeriod(t *testing.T) {
 	f := Failure{UID: "earlier", Count: 7, ReadyAt: noon, ReadySince: noon}
 	pod := pods("0")[0]
@@ -294,7 +293,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// Refusals no longer count after the owner changes or a create succeeds.
+// The count of refusals restarts after the owner changes or a create succeeds.
 func TestRefusalCountResets(t *testing.T) {
 	r := Refusal{Reason: "QuotaExceeded", Generation: 1, At: noon}
 	m := Memory{}.Refused(slots.None, r).Refused(slots.None, r).Refused(slots.None, r)

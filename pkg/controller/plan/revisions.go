@@ -42,8 +42,8 @@ func RevisionTemplate(revision, owner string, uid types.UID) string {
 }
 
 // Revisions returns the writes that maintain the history of an owner's templates. If an older revision has the current
-// template, it gets the next number, as in a StatefulSet. If the server rejects a write, nothing is written until the
-// owner changes. Revisions that someone else created are not touched, but their numbers count.
+// template, it gets the next number, as in a StatefulSet. If the server rejects a write, no revision is written until
+// the owner changes. Revisions that someone else created are not touched, but their numbers count.
 func Revisions(v View) []Operation {
 	o := v.Owner
 	if !v.HistoryKnown || v.Paused() || o.Invalid != "" || o.Problem != "" || o.TemplateHash == "" ||

@@ -73,8 +73,7 @@ func TestHistoryConverges(t *testing.T) {
 		letter := func() string { return templateOf(rapid.SampledFrom(letters).Draw(t, "template")) }
 		v.Owner.TemplateHash = letter()
 		writes := 0
-		// write executes either the deletes of a plan or all its other operations, if their
-		// preconditions hold.
+		// write executes either the deletes of a plan or all its other operations, if their preconditions hold.
 		write := func(list []Operation, template string, deletes bool) {
 			for _, o := range list {
 				if deletes != (o.Verb == Delete) {

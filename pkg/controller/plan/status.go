@@ -22,10 +22,10 @@ type Status struct {
 	ObservedGeneration int64
 	// Selector is the label selector of the pods, as text.
 	Selector string
-	// Desired is the wanted number of pods. Current counts active pods. Updated counts pods with the current template.
+	// Desired is the wanted number of pods. Current counts active pods. Updated counts up-to-date active pods.
 	// Available is the count in the status of the owner's Deployment, if any, and otherwise equal to Ready.
 	Desired, Current, Updated, Ready, Available int32
-	// PodNames are the sorted names of the active pods, if the kind has a field for them.
+	// PodNames are the sorted names of the active pods. Plans may omit them if the kind has no field for them.
 	PodNames []string
 	// Conditions are the conditions that plans write. Conditions from other programs are not included.
 	Conditions []metav1.Condition
@@ -55,14 +55,14 @@ func mask[T any](value *T, path []string) {
 // generation, the start or end of a pause, or that the owner has converged or cannot make progress.
 const StatusInterval = time.Second
 
-// maxEarly is the maximum number of writes in a row that do not wait for StatusInterval. A few
+// maxEarly is the maximum number of writes that do not wait for StatusInterval (see Written.Early). A few
 // changes are written immediately, but a status that keeps changing is written once per interval.
 const maxEarly = 4
 
-// Written is the last status, as sent by the controller and as stored by the server.
+// Written is the last written status, as sent by the controller and as stored by the server.
 type Written struct {
 	At time.Time
-	// Status is the status that was sent. Stored may lack fields, because the server drops those without a schema.
+	// Status is the status that was sent. Stored may lack fields, because the server drops fields without a schema.
 	Status, Stored Status
 	// Early counts writes less than StatusInterval after the previous write. A gap of two StatusIntervals resets Early.
 	Early int
@@ -80,7 +80,7 @@ func (w Written) Next(at time.Time, sent, stored Status) Written {
 	return next
 }
 
-// Refused returns the record after a write failed with a conflict. The failed write counts, too.
+// Refused returns the record after a write failed with a conflict. This write counts, too, unless it was the first.
 func (w Written) Refused(at time.Time) Written {
 	if w.At.IsZero() {
 		return w
@@ -97,7 +97,7 @@ func (v View) lastWrittenStatus() Status {
 	return v.Owner.Status
 }
 
-// decideStatus sets Status to found with the conditions added, and decides whether and when to write it.
+// decideStatus completes found with the conditions, sets Status to it, and decides whether and when to write it.
 func (a *Actions) decideStatus(v View, found Status, conditions ...metav1.Condition) {
 	stored := v.lastWrittenStatus()
 	found.ObservedGeneration = v.Owner.Generation
@@ -262,13 +262,13 @@ func (a *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition
 	return stopped("Converged", "all pods are up to date")
 }
 
-// isNew reports whether the plan has an operation with this verb that is no retry, because a condition
-// that changes with each retry would be written twice per retry.
+// isNew reports whether the plan has an operation with this verb that is not a retry. A condition that changed for each
+// retry would be written twice per retry.
 func (a *Actions) isNew(verb Verb, v View) bool {
 	return slices.ContainsFunc(a.Operations, func(o Operation) bool { return o.Verb == verb && !a.Retries(o, v) })
 }
 
-// Retries reports whether the last write of an operation was refused.
+// Retries reports whether an operation retries a write that was refused for its slot or for all slots.
 func (a *Actions) Retries(o Operation, v View) bool { return len(a.Memory.refusals(o.Slot, v)) > 0 }
 
 func failureCondition(m Memory, invalidTemplate string) metav1.Condition {
@@ -282,7 +282,7 @@ func failureCondition(m Memory, invalidTemplate string) metav1.Condition {
 	return condition(apis.ConditionReplicaFailure, metav1.ConditionFalse, "NoFailure", "no errors while creating pods")
 }
 
-// Paused reports whether the owner is paused, so that only its status may be written. The pause ends
+// Paused reports whether the owner is paused. If so, only its status may be written. The pause ends
 // according to the controller's own clock. An owner that is being deleted is not paused.
 func (v View) Paused() bool { return !v.Owner.Deleting && v.Owner.Pause.Active(v.Now) }
 

@@ -99,8 +99,7 @@ func TestStatusOfAFlappingCount(t *testing.T) {
 	}
 }
 
-// Writes that come less than a second after the previous write are counted until there is a gap of two
-// seconds.
+// Writes less than a second after the previous write are counted until there is a gap of two seconds.
 func TestEarlyWritesAreCounted(t *testing.T) {
 	for since, want := range map[time.Duration]int{
 		StatusInterval - 1: 4, StatusInterval: 3, 2*StatusInterval - 1: 3, 2 * StatusInterval: 0,
@@ -111,7 +110,7 @@ func TestEarlyWritesAreCounted(t *testing.T) {
 	}
 }
 
-// A status write that failed with a conflict still counts as a write.
+// A status write that failed with a conflict still counts as a write, unless it was the first.
 func TestConflictingStatusWriteCounts(t *testing.T) {
 	v := view(1, "0")
 	first := Pods(v)

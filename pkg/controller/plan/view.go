@@ -14,10 +14,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// View is the input of a plan: one owner, its children, the memory of earlier plans, and the time.
+// View is the input of a plan: one owner, its children, the nodes, the memory of earlier plans, and the time.
 type View struct {
 	Owner Owner
-	// Pods lists the pods that the owner controls or, if it wants a Deployment, the pods with the owner's label.
+	// Pods lists the pods that the owner controls or, if it wants a Deployment, Deployment pods with the owner's label.
 	Pods []Pod
 	// Deployments lists the Deployments that this program created for the owner, and any other with the wanted name.
 	Deployments []Deployment
@@ -44,14 +44,14 @@ type Owner struct {
 	Desired int32
 	// Removed lists the numbered slots that the user has removed.
 	Removed slots.Removed
-	// Invalid is why the object cannot be reconciled, such as an invalid count, or "". Its pods are not touched.
+	// Invalid is why the object cannot be reconciled, such as an invalid count, or "". Pods of an invalid object stay.
 	Invalid string
 	// Template is the pod template, or nil if it is invalid. Problem is the reason why no pod can be created, or "".
 	Template *corev1.PodTemplateSpec
 	Problem  string
 	// TemplateHash identifies the template. If it is empty, pods are never outdated.
 	TemplateHash string
-	// HistoryLimit is the number of revisions to keep in addition to those whose template is in use.
+	// HistoryLimit is the maximum number of revisions to keep whose template is not in use.
 	HistoryLimit int
 	// Wanted is the Deployment that the object wants, if its strategy uses one.
 	Wanted Wanted
@@ -84,12 +84,12 @@ type Pod struct {
 	Unlabeled bool
 	// Deployment is the name of the Deployment that the pod belongs to, or "".
 	Deployment string
-	// Failure and FailureCode are why the pod will not become ready by itself, or "". Plans do not read them.
+	// Failure and FailureCode explain why the pod will not become ready by itself, or are "". Plans do not read them.
 	Failure     string
 	FailureCode problem.Code
 }
 
-// live reports whether the pod counts as a replica. A terminating pod still counts.
+// live reports whether the pod has not finished, even if it is terminating.
 func (p Pod) live() bool { return !p.Finished }
 
 // Active reports whether the pod is live and not terminating.
@@ -111,7 +111,7 @@ func Active(pods []Pod) int {
 const stuckTerminatingAfter = 5 * time.Minute
 
 // stuckTerminating reports whether the pod is stuck. If its slot is numbered, a pod with another name then
-// fills the slot, so that a lost node does not block the owner forever. The time starts when this controller
+// fills the slot, so that a lost node does not block the owner forever. The period starts when this controller
 // first sees the pod terminating. The deletion timestamp is not used, because the server's clock may differ.
 func (v View) stuckTerminating(p Pod) bool {
 	return p.Terminating && v.stuckTerminatingIn(p) == 0

@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// world is a simple server with one owner, to check the invariants.
+// world simulates a server with one owner, and checks the invariants of plans.
 type world struct {
 	t     *rapid.T
 	owner Owner
@@ -24,7 +24,7 @@ type world struct {
 	now   time.Time
 	made  int
 	lost  map[types.UID]bool // pods that never end, because their nodes do not respond
-	// prunes means that the CRD has no fields for most of the status.
+	// prunes means that the server drops some fields of the status, because the CRD has no schema for them.
 	prunes bool
 }
 
@@ -73,8 +73,7 @@ func (w *world) remove(given ...slots.Slot) {
 	w.owner.Removed = removed
 }
 
-// setTemplate sets the template hash of the owner. If it is "", the template is invalid, so no pod
-// can be created.
+// setTemplate sets the template hash of the owner. If it is "", the template is invalid, so no pod can be created.
 func (w *world) setTemplate(hash string) {
 	w.owner.TemplateHash, w.owner.Problem, w.owner.Generation = hash, "", w.owner.Generation+1
 	if hash == "" {
@@ -203,7 +202,7 @@ func (w *world) execute(a Actions, upTo int) {
 	}
 }
 
-// settle lets time pass. Pods become ready, and terminating pods disappear unless they are lost.
+// settle lets time pass. Unfinished pods become ready, and terminating pods disappear. Lost pods do not change.
 func (w *world) settle() {
 	for name, p := range w.pods {
 		switch {
@@ -298,8 +297,7 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 	})
 }
 
-// planDeletesOnly executes a plan for an owner with more pods than slots. The plan must not create
-// any pod.
+// planDeletesOnly executes a plan for an owner with more pods than slots. The plan must not create any pod.
 func (w *world) planDeletesOnly() {
 	a := w.plan()
 	if creates := operations(a, Create); len(creates) > 0 {

@@ -117,7 +117,7 @@ func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, c
 	return named, crds, nil
 }
 
-// listed returns the CRDs of the kinds to reconcile, or nil with Declared, or without --kinds and --kind-file.
+// listed returns the CRDs of the kinds to reconcile. It returns nil with Declared, or if Words and Files are empty.
 func (k *Kinds) listed() []string {
 	if len(k.Words)+len(k.Files) == 0 || k.Declared {
 		return nil

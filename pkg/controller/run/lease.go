@@ -23,7 +23,7 @@ type Lease struct {
 	IfHeld string
 }
 
-// runWithLease runs the loop of a namespace while it holds the lease. Without the lease, the loop
+// runWithLease runs the loop of a namespace while this process holds the lease. Without the lease, the loop
 // cannot write. If another loop holds the lease and IfHeld is "exit", the error is ErrPrecondition.
 func (o *Options) runWithLease(ctx context.Context, config *rest.Config, namespace string) error {
 	client, err := coordinationv1client.NewForConfig(kube.WithProtobuf(config))
@@ -39,7 +39,7 @@ func (o *Options) runWithLease(ctx context.Context, config *rest.Config, namespa
 	waits := true
 	err = l.Hold(ctx, func(ctx context.Context, resumed bool) error {
 		err := o.runLoop(ctx, fenced, namespace, resumed)
-		waits = err == nil && ctx.Err() != nil // again, if the lease was lost
+		waits = err == nil && ctx.Err() != nil // the loop was canceled, for example because the lease was lost
 		return err
 	})
 	var held *lease.HeldError

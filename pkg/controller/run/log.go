@@ -92,7 +92,7 @@ func (l *Log) handler(records io.Writer, verbosity int) slog.Handler {
 					harmless[i] = escape.Text(v[i])
 				}
 				a.Value = slog.AnyValue(harmless)
-				if l.Format == "text" { // separate the elements
+				if l.Format == "text" {
 					a.Value = slog.StringValue(strings.Join(harmless, "; "))
 				}
 			}

@@ -108,8 +108,7 @@ func (c *cluster) ready(namespace, name string) int64 {
 	return n
 }
 
-// run runs a controller in comma-separated namespaces until the context is canceled or the run ends.
-// It returns the output.
+// run runs a controller in comma-separated namespaces until ctx is canceled or the run ends, and returns the output.
 func (c *cluster) run(ctx context.Context, namespaces string, change func(*Options)) (printed string, err error) {
 	c.Helper()
 	var out lines
@@ -140,7 +139,7 @@ func TestOnce(t *testing.T) {
 		limits  observe.Limits
 		// namespaces lists the namespaces of the run, separated by commas. "" means default.
 		namespaces string
-		// err is an error that the run must return. If err is nil, a run that does not converge returns any error.
+		// err is an error that the run must return. If err is nil, a run that does not converge may return any error.
 		err   error
 		text  string
 		ready int64
@@ -241,8 +240,7 @@ spec:
 	})
 }
 
-// start starts a controller that runs until the test ends or stop is called. stop returns the error
-// of the run.
+// start starts a controller that runs until the test ends or stop is called. stop returns the error of the run.
 func (c *cluster) start(namespaces string, change func(*Options)) (stop func() error) {
 	ctx, cancel := context.WithCancel(c.Context())
 	ended := make(chan error, 1)

@@ -175,7 +175,7 @@ type RateLimit struct {
 	Burst int
 }
 
-// apply returns a config whose clients share the rate limit.
+// apply returns a config whose clients share the rate limit, or the same config if Qps is 0.
 func (r *RateLimit) apply(config *rest.Config) *rest.Config {
 	if r.Qps == 0 {
 		return config

@@ -52,7 +52,7 @@ func TestServingIsBounded(t *testing.T) {
 	}
 	served := make(chan int)
 	go func() { served <- read(waiting) }()
-	for i, conn := range open { // gives the server time to serve the waiting connection, too
+	for i, conn := range open { // a server without a limit would serve the waiting connection meanwhile
 		if _, err := fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: h\r\n\r\n"); err != nil || read(conn) != http.StatusNotFound {
 			t.Fatalf("connection %d is not served again with a 404; error: %v", i, err)
 		}

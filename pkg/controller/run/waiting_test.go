@@ -47,7 +47,7 @@ func (c *cluster) holdLease(namespace string, seconds int32) {
 	})
 }
 
-// If one namespace has converged and the lease of another is held, --once names the other.
+// If one namespace has converged and another waits for its lease, the error of --once names the waiting namespace.
 func TestOnceWithoutTheLease(t *testing.T) {
 	inCluster(t, func(c *cluster) {
 		c.holdLease("team-b", 3600)

@@ -55,8 +55,8 @@ func PodName(owner string, uid, replaces types.UID, slot Slot) string {
 	return ChildName(owner, uid+replaces, slot.String(), longest)
 }
 
-// ChildName returns the name of a child: the owner's name, a hash of the owner's UID, and a suffix. longest
-// is the maximum length of the suffix. The owner's name is truncated to leave room for it.
+// ChildName returns the name of a child: the owner's name, a hash of uid, and a suffix. The owner's name is truncated
+// to leave room for a suffix of at most longest bytes.
 func ChildName(owner string, uid types.UID, suffix string, longest int) string {
 	if room := maxName - len("-01234567-") - longest; len(owner) > room {
 		owner = strings.TrimRight(owner[:room], "-.")

@@ -10,17 +10,17 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// Part is a part of a pod's containers.
+// Part is a setting of a pod's containers, as messages name it.
 type Part string
 
-// The parts that can be set. A kind without a pod template can have a field for a part.
+// The parts that can be set. A kind without a pod template can have a field for Image or Env.
 const (
 	Image     Part = "an image"
 	Env       Part = "environment variables"
 	Resources Part = "resources"
 )
 
-// Place is the field that defines a part of an object's pods.
+// Place is the field of an object that defines a Part.
 type Place struct {
 	Path fieldpath.Path
 	// InTemplate means that the field is a pod template. Otherwise, the field is the part itself.
@@ -59,8 +59,8 @@ func FindPlace(f *discover.Finder, t observe.Target, part Part) (Place, error) {
 	}
 	what := "image"
 	all := podtemplate.Candidates(schema, t.Object.Object)
-	// If there is also an image field, a template is ambiguous, because the operator might generate its own
-	// template and only merge this one into it. So choose among all candidates, even if only templates count.
+	// If there is also an image field, a template is ambiguous: the operator might only merge the template into a
+	// generated one. So choose among all candidates, even if only templates count.
 	chosen, is := podtemplate.Choose(all)
 	if part != Image {
 		what = "pod template"

@@ -31,9 +31,9 @@ func (r Result) Changed() (before, after []revision.Field) {
 	return before, after
 }
 
-// RolledOut returns the condition to wait for after a change. For built-in kinds, kinds that this program reconciles,
-// and in-place updates, the status or labels show whether all pods are updated. For other kinds, and for a restart time
-// in the object's own annotations, all pods in before must be gone, except pods that already match the change.
+// RolledOut returns the condition to wait for after a change. It is Ready for built-in kinds, kinds that this program
+// reconciles, and in-place updates: the status or labels show whether all pods are updated. For other kinds, and for a
+// restart time in the object's own annotations, all pods in before that do not match the change must also be gone.
 func RolledOut(ctx context.Context, client dynamic.Interface, t observe.Target, before []problem.Pod, done Result) observe.Condition {
 	if done.Change == "" || podtemplate.InPlace(t.Object) {
 		return observe.Ready()
@@ -56,7 +56,7 @@ func RolledOut(ctx context.Context, client dynamic.Interface, t observe.Target, 
 }
 
 // restartedBy returns a function that reports whether a pod has the new restart time. It returns nil
-// unless the change only sets a restart time in the object's own annotations, which its pods inherit.
+// if the change modified any field but the restart time in the object's own annotations, which its pods inherit.
 func restartedBy(done Result) func(*corev1.Pod) bool {
 	at := ""
 	_, changed := done.Changed()
@@ -69,7 +69,7 @@ func restartedBy(done Result) func(*corev1.Pod) bool {
 	return func(pod *corev1.Pod) bool { return pod.Annotations[apis.AnnotationRestartedAt] == at }
 }
 
-// MarkFailed returns the edit that marks the revision of a failed change, if its number is known.
+// MarkFailed returns the edit that marks the revision of a failed change, or nil if the revision is unknown.
 func MarkFailed(ctx context.Context, client dynamic.Interface, t observe.Target, done Result) []fieldpath.Edit {
 	failed, known := revisionOf(ctx, client, t, done)
 	if !known {
@@ -94,7 +94,7 @@ func revisionOf(ctx context.Context, client dynamic.Interface, t observe.Target,
 // made reports, by UID, which pods in a namespace already match the change in done, such as pods from an
 // earlier rollout. The controller does not have to replace these pods.
 func made(ctx context.Context, client dynamic.Interface, namespace string, done Result) map[types.UID]bool {
-	// On an error, all old pods must go.
+	// If the list fails, made reports no pods.
 	pods, _ := follow.List(ctx, client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(namespace), metav1.ListOptions{})
 	have := map[types.UID]bool{}
 	for _, pod := range pods {
@@ -115,7 +115,7 @@ func has(pod map[string]any, done Result) bool {
 	return len(after) > 0
 }
 
-// inPod returns the value in a pod that corresponds to the template field f. known is false if there is no such value.
+// inPod returns a pod's value of the field f, or nil if the pod lacks it. known is false if f has no path in a pod.
 func inPod(pod map[string]any, f revision.Field) (value any, known bool) {
 	content, _ := f.Value.(map[string]any)
 	if fieldpath.Object(content, "spec")["containers"] != nil {

@@ -103,8 +103,8 @@ func TestWriteRefuses(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what   string
-		fields string // fields of the object that differ from the read object
-		fails  string // the request that fails; without a failing get, the object was read before
+		fields string // fields to replace in the object that was read before
+		fails  string // the verb of the request that fails; with get, the object was not read before
 		want   error
 		err    string
 	}{

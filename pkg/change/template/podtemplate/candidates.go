@@ -38,7 +38,7 @@ type Candidate struct {
 	Fields []string
 }
 
-// Candidates returns the pod templates and images under .spec, shallow paths first. It omits images
+// Candidates returns at most maxCandidates pod templates and images under .spec, shallow paths first. It omits images
 // in pod templates, in lists of containers, and in volumes. See candidates.Walk for the arguments.
 func Candidates(schema, obj map[string]any) []Candidate {
 	var all []Candidate
@@ -63,7 +63,7 @@ func Candidates(schema, obj map[string]any) []Candidate {
 			fields := sets.KeySet(fieldpath.Object(n.Schema, "properties")).Union(sets.KeySet(value))
 			c.Form, c.Fields = Parts, sets.List(fields)
 		default:
-			return false // a number or a boolean
+			return false // a list, a number, or a boolean
 		}
 		all = append(all, c)
 		return false
@@ -101,14 +101,14 @@ func isTemplate(n candidates.Node) bool {
 	})
 }
 
-// holds reports whether the schema of a node has this type or, if it has none, whether the value is a T.
+// holds reports whether the schema of a node has the type kind or, if it has no type, whether the value is a T.
 func holds[T any](n candidates.Node, kind string) bool {
 	_, is := n.Value.(T)
 	return n.Schema["type"] == kind || n.Schema["type"] == nil && is
 }
 
-// namesImage reports whether a field name such as image, applicationImage, imageName, imageTag, or
-// images can refer to an image. A pull policy or a pull secret is not an image.
+// namesImage reports whether a field name can refer to an image, such as applicationImage, imageTag, or images. Names
+// with "pull" or "download", such as imagePullPolicy, cannot.
 func namesImage(name string) bool {
 	name = strings.ToLower(name)
 	return strings.Contains(name, "image") && !strings.Contains(name, "pull") && !strings.Contains(name, "download")
@@ -120,7 +120,7 @@ func partial(name string) bool {
 	return slices.Contains([]string{"tag", "version", "digest", "repository", "registry"}, words[len(words)-1])
 }
 
-// apart reports whether to skip a field with this name. Its images do not belong to the kind's own containers.
+// apart reports whether to skip a field with this name, because images in it are not the main image of the pods.
 func apart(name string) bool {
 	switch name = strings.ToLower(name); name {
 	case "containers", "initcontainers", "ephemeralcontainers", "sidecars", "extracontainers", "additionalcontainers",

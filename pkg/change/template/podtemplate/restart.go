@@ -41,7 +41,7 @@ func RestartField(kind kinds.Kind, obj *unstructured.Unstructured, schema map[st
 	case InPlace(obj):
 		return nil, errInPlace
 	case kind.Reconciled():
-		// If there is no template, the pods get this annotation from the object.
+		// If the kind has no template, the pods get the annotation from the object.
 		template = kind.Mapping.TemplatePath
 	case kind.BuiltIn():
 		err = mayRollOut(kind, obj)

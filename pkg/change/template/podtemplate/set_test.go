@@ -84,7 +84,7 @@ func TestCheckImage(t *testing.T) {
 	}
 }
 
-// Every parsed image, variable, or quantity can be set in a pod template.
+// A parsed image, variable, or quantity can be set in a pod template with a matching container.
 func FuzzSettings(f *testing.F) {
 	for _, word := range []string{"", "nginx:1.30", "web=nginx", "*=nginx@sha256:0", "=nginx", "KEY=VALUE", "KEY=", "KEY-", "-", "cpu=200m,memory=512Mi", "cpu=", "cpu=1,cpu=2"} {
 		f.Add(word)

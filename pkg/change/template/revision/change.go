@@ -168,7 +168,7 @@ func changeOfEnv(prefix string, from, to any) []string {
 	return all
 }
 
-// envValue returns the value of a variable, unless it has another source. Servers omit an empty value.
+// envValue returns the value of a variable. plain is false if it has another source. Servers omit an empty value.
 func envValue(v map[string]any) (value string, plain bool) {
 	value, plain = v["value"].(string)
 	return value, plain || len(v) == 1

@@ -97,7 +97,7 @@ func withoutNulls(value any) any {
 }
 
 // Edits returns the edits that change the current fields into the wanted fields, which have the same paths.
-// It omits unchanged fields. Unlike Same, it also changes the form of a value, such as 1 to 1000m.
+// It omits unchanged fields. An edit may change only the form of a value, such as 1 to 1000m, which Same ignores.
 func Edits(now, want []Field) []fieldpath.Edit {
 	var edits []fieldpath.Edit
 	for i, f := range want {

@@ -89,7 +89,7 @@ func (h History) before(i int) *Revision {
 	return nil
 }
 
-// Pick returns the revision with a number. For number 0, it returns the newest revision that is not current.
+// Pick returns the revision with the given number. For number 0, it returns the newest revision that is not current.
 func (h History) Pick(number int64) (Revision, error) {
 	known := make([]string, 0, len(h.Revisions))
 	for _, r := range h.Revisions {
@@ -104,7 +104,7 @@ func (h History) Pick(number int64) (Revision, error) {
 	return Revision{}, fmt.Errorf("unable to find revision %d in its history: it has %s", number, strings.Join(known, ", "))
 }
 
-// lacks reports whether a revision does not contain a field.
+// lacks reports whether a revision has no field with the path and the value of f.
 func (r Revision) lacks(f Field) bool {
 	return !slices.ContainsFunc(r.Fields, func(own Field) bool { return Same([]Field{f}, []Field{own}) })
 }

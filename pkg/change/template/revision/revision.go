@@ -121,7 +121,7 @@ func readControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Pa
 	return r, nil
 }
 
-// isTemplate reports whether a field is a pod template according to its path and its value.
+// isTemplate reports whether a field is a pod template: .spec.template, or an object below .spec with spec.containers.
 func isTemplate(names []string, value map[string]any) bool {
 	containers, _ := fieldpath.Object(value, "spec")["containers"].([]any)
 	return slices.Equal(names, []string{"spec", "template"}) || names[0] == "spec" && len(names) > 1 && len(containers) > 0

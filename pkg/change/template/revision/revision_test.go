@@ -147,7 +147,7 @@ func TestHistory(t *testing.T) {
 		now, by, cause string   // of the object
 		want           []string // the author and the change of each revision
 		current        int
-		before         int64 // the number of the revision before the current one, or 0
+		before         int64 // the number of the newest revision that is not current, or 0
 	}{
 		{"the object returned to revision 1, which has a new number and its old annotations",
 			[]Revision{image(4, "a", "ann", "first"), image(2, "b", "bob", ""), image(3, "c", "bob", "why not")}, "a", "eve", "undo of 3",

@@ -54,7 +54,7 @@ func Retry(ctx context.Context, change func() error) error {
 
 // isConflict reports whether a write failed because its object has changed since it was read. The server
 // applies a JSON patch before it compares the resource versions. If a field that the patch removes no longer
-// exists, the error is Invalid, and names no kind and no cause. An unknown field is a cause.
+// exists, the error is Invalid, and names no kind and no cause. An error about an unknown field names a cause.
 func isConflict(err error) bool {
 	if apierrors.IsConflict(err) {
 		return true
@@ -120,8 +120,8 @@ func send(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructu
 }
 
 // record adds the edited fields to w, with their values before and after the write. It returns an error if
-// w.Object is another object, if a field that the write changes still has its old value, or if a count
-// has another value. Any other value is not an error, because a webhook may complete a pod template.
+// w.Object is another object, if a field that the write changes still has its old value, or if an integer
+// differs from the written value. Other values may differ, because a webhook may complete a pod template.
 func (w *Written) record(before *unstructured.Unstructured, edits []fieldpath.Edit) error {
 	if before.GetUID() != w.Object.GetUID() {
 		return fmt.Errorf("%w: the server answered the change of %s with another object", outcome.ErrUnknown, before.GetName())

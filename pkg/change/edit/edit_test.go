@@ -31,7 +31,7 @@ func serve(t *testing.T) (*apiserver.Server, dynamic.ResourceInterface) {
 	return s, client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments")).Namespace("ns")
 }
 
-// scale plans to set the replicas, with a mark.
+// scale plans to set 5 replicas, and an annotation as a mark.
 func scale(*unstructured.Unstructured) (Plan, error) {
 	return Plan{
 		Edits: []fieldpath.Edit{{Path: fieldpath.Fields("spec", "replicas"), Value: int64(5)}},

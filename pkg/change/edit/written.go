@@ -219,7 +219,7 @@ func nameOf(element any) string {
 }
 
 // parts returns the fields of an object, or the elements of a list by name if all elements have unique
-// names. keyed means that value is such a list. For any other value, ok is false.
+// names. keyed means that value is such a list. For any other value, such as an empty list, ok is false.
 func parts(value any) (all map[string]any, keyed, ok bool) {
 	if fields, is := value.(map[string]any); is {
 		return fields, false, true
@@ -242,7 +242,7 @@ func parts(value any) (all map[string]any, keyed, ok bool) {
 // same reports whether two values are equal. A null field equals an absent field, because both are nil.
 func same(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
-// writer returns the user or the manager that last wrote a field. managedFields do not record who removed a field.
+// writer describes who last wrote a field. It returns "someone else" if managedFields lack it, as after a removal.
 func writer(obj *unstructured.Unstructured, at fieldpath.Path) string {
 	manager, _ := at.Manager(obj)
 	switch by := obj.GetAnnotations()[apis.AnnotationChangedBy]; {

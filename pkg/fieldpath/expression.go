@@ -35,8 +35,8 @@ func ParseExpression(word string) (Expression, error) {
 	return e, nil
 }
 
-// Plain reports whether the cost of the expression is linear in the size of the object. Each recursive descent,
-// wildcard, or union can multiply the results.
+// Plain reports whether the expression contains no recursive descent, wildcard, or union. Each of these can multiply
+// the results. Without them, the cost is linear in the size of the object.
 func (e Expression) Plain() bool {
 	unquoted := regexp.MustCompile(`'[^']*'|"[^"]*"`).ReplaceAllString(e.Path, "")
 	return !strings.Contains(unquoted, "..") && !strings.ContainsAny(unquoted, "*,")

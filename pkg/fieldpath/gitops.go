@@ -10,18 +10,18 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// GitOps is a tool that keeps objects in the state that a repository or a chart declares.
+// GitOps is a tool that keeps objects in the state declared in a repository or a chart.
 type GitOps struct {
 	Tool string
-	// Kind is the kind of the tool's own objects. Place is the part of such an object that users edit to
-	// change a managed object. Both are empty for Helm, which acts only when a user runs it.
+	// Kind is the kind of the tool's own objects. Place is what users edit to change a managed object: the "source"
+	// or the "values" of the tool's object. Kind and Place are empty for Helm, which acts only when a user runs it.
 	Kind, Place string
 	// Object names the tool's own object, with its namespace if known. For Helm, it is "Helm".
 	Object string
 
-	// managers lists patterns of the tool's field managers.
+	// managers lists patterns for the names of the tool's field managers.
 	managers []string
-	// object returns Object, or "" if the tool does not mark obj. recorded means that the tool is a field manager.
+	// object returns Object from the labels or annotations of obj, or "". recorded means that the tool manages a field.
 	object func(obj *unstructured.Unstructured, recorded bool) string
 }
 
@@ -34,9 +34,9 @@ func gitOpsTools() []GitOps {
 	}
 }
 
-// GitOpsOf returns the tool that sets one of the fields of an object, or nil. A tool sets a field if it manages the
-// field, or if it marks the object and the last client-side apply set the field. A tool whose manifests omit the field,
-// for example because an autoscaler sets it, does not count.
+// GitOpsOf returns the first tool that sets one of the fields of an object, or nil. A tool sets a field if it manages
+// the field, or if its labels or annotations are on the object and the last client-side apply set the field. A tool
+// whose manifests omit the field, for example because an autoscaler sets it, does not count.
 func GitOpsOf(obj *unstructured.Unstructured, fields ...Path) *GitOps {
 	for _, g := range gitOpsTools() {
 		recorded, sets := false, false

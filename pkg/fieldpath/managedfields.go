@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Manager returns the field manager that last set the field, and the time, or "" if managedFields lacks the field.
+// Manager returns the field manager that last set the field, and when, or "" if managedFields lacks the field.
 // Entries with the field itself outrank entries with only an enclosing object, in which other managers may set fields.
 func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.Time) {
 	closest := 0
@@ -32,14 +32,14 @@ func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.T
 	return manager, at
 }
 
-// ManagedBy reports whether an entry of managedFields contains the field in obj, or an entire enclosing list or object.
+// ManagedBy reports whether an entry of managedFields contains the field, a field in it, or all of an enclosing field.
 func (p Path) ManagedBy(entry metav1.ManagedFieldsEntry, obj map[string]any) bool {
 	spots, _, err := p.locate(obj)
 	return err == nil && p.managedAt(entry, spots) > 0
 }
 
-// managedAt returns the number of steps of the path that an entry of managedFields records, or zero if the entry does
-// not contain the field. spots lists the fields and elements on the way, as returned by locate.
+// managedAt returns how many steps of the path an entry of managedFields records, or zero if ManagedBy is false for
+// the entry. spots is the result of locate.
 func (p Path) managedAt(entry metav1.ManagedFieldsEntry, spots []spot) int {
 	depth := 0
 	Recorded(entry).Iterate(func(recorded fieldpath.Path) {

@@ -52,7 +52,7 @@ func TestManager(t *testing.T) {
 		".spec.odd":                               {"odd", -1},
 		`.spec.twins[?(@.name=="twin")].size`:     {"", -1},      // matches two elements
 		".spec.tags[0]":                           {"", -1},      // recorded by its value, not by its index
-		".spec.limits.cpu":                        {"filler", 6}, // the maker set only the enclosing object
+		".spec.limits.cpu":                        {"filler", 6}, // maker set only the enclosing object
 		".spec.nobody":                            {"", -1},
 		".spec.absent":                            {"", -1},
 		`.spec.sets[?(@.name=="lukewarm")].count`: {"", -1},

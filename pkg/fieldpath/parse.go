@@ -12,8 +12,8 @@ import (
 // Names with special characters are written as ['a.b'], ["a.b"] or a\.b. List elements are selected by [0] or
 // [?(@.name=="hot")], with && between several keys. In quotes, a backslash escapes the next character.
 //
-// ParsePath rejects paths with wildcards, slices, unions, recursive descent, and filters that do not
-// compare keys with ==, because such paths may match several places.
+// ParsePath rejects paths that end with a filter. It also rejects wildcards, slices, unions, recursive descent, and
+// filters that do not compare keys with ==, because such paths may match several places.
 func ParsePath(s string) (Path, error) {
 	p, err := parsePath(s)
 	if err != nil {
@@ -171,7 +171,7 @@ func (r *reader) while(ok func(rune) bool) string {
 	return taken
 }
 
-// name parses an unquoted name, like kubectl's JSONPath, up to the first special character without a backslash.
+// name parses an unquoted name like kubectl's JSONPath: up to the first special character without a backslash.
 func (r *reader) name() (string, error) {
 	var b strings.Builder
 	for {
@@ -279,7 +279,7 @@ func (r *reader) literal() (any, error) {
 	return n, nil
 }
 
-// FieldNames returns the names of the fields in a path, or an error if the path goes through a list.
+// FieldNames returns the names of the fields in a path, or an error if the path is invalid or goes through a list.
 func FieldNames(word string) ([]string, error) {
 	path, err := ParseSteps(word)
 	if err != nil {

@@ -31,9 +31,9 @@ func Annotate(key, value string) Edit {
 	return e
 }
 
-// Patch returns a JSON patch that makes the edits one after another. If the object has changed, list indexes in the
-// patch might be wrong. Therefore, the patch also sets the resourceVersion of obj, so that the server returns a
-// conflict. For a failed test operation, the server would return another error.
+// Patch returns a JSON patch that makes the edits one after another. If the object on the server has changed since obj
+// was read, list indexes in the patch might be wrong. Therefore, the patch also sets the resourceVersion to that in
+// obj, so that the server returns a conflict. For a failed test operation, the server would return another error.
 //
 // The patch adds absent fields and their enclosing objects, but no list elements. obj must have a resourceVersion.
 func Patch(obj map[string]any, edits ...Edit) ([]byte, error) {
@@ -83,7 +83,7 @@ func (e Edit) operation(obj map[string]any) (*operation, error) {
 			return nil, fmt.Errorf("%s does not exist: elements of a list are changed, never added", Path{e.Path.Steps[:len(at)+i+1]})
 		}
 	}
-	change := &operation{Op: "replace"} // replaces the null
+	change := &operation{Op: "replace"} // replaces the null at the last spot
 	if found != nil {
 		change.Op, at, rest = "add", append(at, spot{key: rest[0].Name}), rest[1:]
 	}
@@ -104,7 +104,7 @@ func (e Edit) Apply(obj map[string]any) error {
 	return err
 }
 
-// pointer returns the JSON pointer (RFC 6901) to the last of the spots on the way from the root.
+// pointer returns the JSON pointer (RFC 6901) that leads from the root through the spots.
 func pointer(at []spot) string {
 	var b strings.Builder
 	for _, s := range at {

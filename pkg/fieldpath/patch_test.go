@@ -74,7 +74,7 @@ func TestPatchRefuses(t *testing.T) {
 	}
 }
 
-// Edits are made one after another, so an edit can use fields that an earlier edit added.
+// Patch makes edits one after another, so an edit can use fields that an earlier edit added.
 func TestPatchOfEdits(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -128,7 +128,7 @@ func TestPatchOfEdits(t *testing.T) {
 	}
 }
 
-// apply applies a patch like the server.
+// apply applies a patch as the API server does.
 func apply(patch []byte, obj map[string]any) (map[string]any, error) {
 	before, err := json.Marshal(obj)
 	if err != nil {
@@ -146,8 +146,7 @@ func apply(patch []byte, obj map[string]any) (map[string]any, error) {
 	return got, utiljson.Unmarshal(after, &got)
 }
 
-// descend appends random steps to a path. The steps follow existing fields and elements of the given value, and end at
-// an integer or at something absent. descend can modify value.
+// descend appends random steps that lead from value to an integer or an absent field or element. It may modify value.
 func descend(t *rapid.T, value any, steps []Step) []Step {
 	more := func() bool { return len(steps) < 2 || rapid.Bool().Draw(t, "more") }
 	switch v := value.(type) {
@@ -203,7 +202,7 @@ func container(value any) bool {
 	return false
 }
 
-// A patch changes only the value at its path, like Apply. Formatting and parsing do not change a path.
+// A patch and Apply change only the value at the path. Formatting and parsing do not change the path.
 func TestPatchChangesOnlyItsValue(t *testing.T) {
 	t.Parallel()
 	patched := 0

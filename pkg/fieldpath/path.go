@@ -42,7 +42,7 @@ type Comparison struct {
 	Value any
 }
 
-// spot is a field of an object or an element of a list. The key is its name (string) or its index (int).
+// spot is a field of an object or an element of a list. key is the field name (string) or the list index (int).
 type spot struct{ key, value any }
 
 // Fields returns the path from the root of an object through these fields.
@@ -57,7 +57,7 @@ func Fields(names ...string) Path {
 // Annotation returns the path of an annotation.
 func Annotation(key string) Path { return Fields("metadata", "annotations", key) }
 
-// String formats the path for ParsePath, with special names in double quotes, so that users can single-quote the path.
+// String formats the path for ParseSteps. It double-quotes special names, so that users can single-quote the path.
 func (p Path) String() string {
 	var b strings.Builder
 	for _, s := range p.Steps {
@@ -77,7 +77,7 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// String formats the comparison for ParsePath.
+// String formats the comparison for ParseSteps, as part of a filter.
 func (c Comparison) String() string {
 	value := fmt.Sprint(c.Value)
 	if text, is := c.Value.(string); is {
@@ -103,8 +103,8 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// locate follows the path into an object, up to the first step without a match. It returns a spot for each matched
-// step, and the last value, or an error if a step matches several spots or a value has the wrong type for its step.
+// locate follows the path into obj until a step has no match. It returns a spot for each matched step, and the value at
+// the last one. It returns an error if a step matches several spots, or if a value has the wrong type for its step.
 func (p Path) locate(obj map[string]any) (at []spot, value any, err error) {
 	value = obj
 	for i, s := range p.Steps {
@@ -125,7 +125,7 @@ func (p Path) locate(obj map[string]any) (at []spot, value any, err error) {
 	return at, value, nil
 }
 
-// find returns the spots that the step matches in the value at a path. A value of the wrong type is an error.
+// find returns the spots that the step matches in value, which is at this path. A value of the wrong type is an error.
 func (s Step) find(value any, at Path) (found []spot, err error) {
 	fields, isObject := value.(map[string]any)
 	list, isList := value.([]any)
@@ -175,7 +175,7 @@ func (p Path) Last() Step { return p.Steps[len(p.Steps)-1] }
 func (p Path) Parent() Path { return Path{p.Steps[:len(p.Steps)-1]} }
 
 // Value returns the value at the path, or nil if there is none. Value returns an error if
-// a step matches several fields, or if a value has the wrong type for its step.
+// a step matches several elements, or if a value has the wrong type for its step.
 func (p Path) Value(obj map[string]any) (any, error) {
 	at, value, err := p.locate(obj)
 	if err != nil || len(at) < len(p.Steps) {

@@ -183,7 +183,7 @@ func TestGet(t *testing.T) {
 		".spec.sets[2].count":                         {7, true, ""},
 		`.spec.sets[?(@.name=="hot")].count`:          {3, true, ""},
 		`.spec.sets[?(@.zone==2)].count`:              {7, true, ""},
-		`.spec.sets[?(@.zone==3)].count`:              {8, true, ""}, // the object contains 3.0
+		`.spec.sets[?(@.zone==3)].count`:              {8, true, ""}, // the element has zone 3.0
 		`.spec.sets[?(@.enabled==true)].count`:        {7, true, ""},
 		`.spec.sets[?(@.at.host=="h")].count`:         {7, true, ""},
 		`.spec.sets[?(@.zone==1 && @.name=="hot")].n`: {0, false, ""},

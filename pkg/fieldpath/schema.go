@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// partsKey is the key at which SchemaOf stores all schemas of a document, for Resolve.
+// partsKey is the key under which SchemaOf stores all schemas of a document, for Resolve.
 const partsKey = "components"
 
-// Resolve returns the schema to which a reference refers. It returns any other schema unchanged. The API
-// server wraps a reference with a default in allOf.
+// Resolve returns the schema to which a reference refers, or nil if root lacks it. A schema that is not a
+// reference is returned unchanged. The API server wraps a reference that has a default in allOf.
 func Resolve(root, schema map[string]any) map[string]any {
 	ref, _ := schema["$ref"].(string)
 	if all, _ := schema["allOf"].([]any); len(all) == 1 {

@@ -31,7 +31,7 @@ func TestSchemaOf(t *testing.T) {
 	}
 }
 
-// Typed follows references to other schemas, even if the reference is wrapped in allOf.
+// Typed follows references to other schemas, even references in allOf.
 func TestTypedThroughReferences(t *testing.T) {
 	t.Parallel()
 	const document = `{"components":{"schemas":{

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Set sets the value at the path. It creates missing objects, and list elements with the keys in the path.
+// Set sets the value at the path. It creates missing objects, and adds missing list elements with the keys in the path.
 func (p Path) Set(obj map[string]any, value any) error {
 	_, err := set(obj, p.Steps, value)
 	if err != nil {
@@ -18,7 +18,7 @@ func (p Path) Set(obj map[string]any, value any) error {
 	return nil
 }
 
-// set returns the container with the value in it. The result may be a new object or a longer list.
+// set sets a value in the container, and returns the container, which may be a new object or a longer list.
 func set(container any, steps []Step, value any) (any, error) {
 	if len(steps) == 0 {
 		return value, nil
@@ -48,7 +48,7 @@ func set(container any, steps []Step, value any) (any, error) {
 	return list, err
 }
 
-// place returns the index of the element that a step selects, and the list, to which it appends a missing element.
+// place returns the index of the element that the step selects, and the list. It appends a missing element to the list.
 func (s Step) place(list []any) (int, []any, error) {
 	if s.Kind == Element {
 		switch {

@@ -12,7 +12,7 @@ type Write struct {
 	Time      metav1.Time `json:"time,omitzero"`
 }
 
-// LastWrites returns the last write to the spec and the last to the status, or nil if no write with a time is recorded.
+// LastWrites returns the latest writes to the spec and to the status. Each is nil if no such write has a time.
 func LastWrites(managers []metav1.ManagedFieldsEntry) (spec, status *Write) {
 	for _, m := range managers {
 		if m.Time == nil {
@@ -30,8 +30,8 @@ func LastWrites(managers []metav1.ManagedFieldsEntry) (spec, status *Write) {
 	return spec, status
 }
 
-// Writes reports whether an entry of managedFields records a write to the spec or to the status. Metadata
-// and subresources except status and scale count as neither. Other fields and invalid entries count as spec.
+// Writes reports whether an entry of managedFields records a write to the spec or to the status. Metadata, apiVersion,
+// kind, and subresources except status and scale count as neither. Other fields and invalid entries count as spec.
 func Writes(m metav1.ManagedFieldsEntry) (spec, status bool) {
 	switch m.Subresource {
 	case "status":

@@ -45,8 +45,8 @@ func (t *text) content(field string, value any, indent string) {
 	}
 }
 
-// label derives a label from the name of a field: "readyReplicas" becomes "Ready Replicas", and
-// "clusterIP" becomes "Cluster IP". A name with other characters is returned unchanged.
+// label derives a label from the name of a field: "readyReplicas" becomes "Ready Replicas", and "clusterIP"
+// becomes "Cluster IP". It does not change a name with characters other than letters and digits.
 func label(field string) string {
 	if strings.ContainsFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		return field

@@ -23,7 +23,7 @@ import (
 type Description struct {
 	Report status.Report
 	Object *unstructured.Unstructured
-	// Template is the pod template for the strategy "pods". It is shown instead of the spec and the status.
+	// Template is the pod template for the strategy "pods", or nil. It replaces the spec and the status in the output.
 	Template *corev1.PodTemplateSpec
 }
 
@@ -130,7 +130,7 @@ func listed[T any](title string, items []T, line func(T) string) [][]string {
 	return rows
 }
 
-// pairs returns a row with key=value for each entry of a map, sorted as in kubectl describe.
+// pairs returns a row with key=value for each entry of a map, sorted as in kubectl describe, or a row with <none>.
 func pairs(title string, m map[string]string) [][]string {
 	var rows [][]string
 	for k, v := range m {
@@ -147,7 +147,7 @@ func pairs(title string, m map[string]string) [][]string {
 	return rows
 }
 
-// phases formats the number of pods in each phase like kubectl describe.
+// phases formats the number of pods in each phase as kubectl describe does.
 func phases(pods []problem.Pod) string {
 	count := map[corev1.PodPhase]int{}
 	for _, pod := range pods {
@@ -177,7 +177,7 @@ func (t *text) template(template *corev1.PodTemplateSpec) {
 	}
 }
 
-// section writes a title and an indented table. If the table has only headers, it writes <none>.
+// section writes a title and an indented table, or <none> if the table has only headers.
 func (t *text) section(title string, rows [][]string) {
 	if len(rows) < 2 {
 		t.line("%s  <none>", title)
@@ -210,7 +210,7 @@ func (t *text) nodes(nodes []status.Node, indent string) {
 	}
 }
 
-// eventRows returns the events of pods with the pod names or, if ofPods is false, all other events.
+// eventRows returns a header and the events of pods with the pod names or, if ofPods is false, all other events.
 func eventRows(events []problem.Event, ofPods bool, now time.Time) [][]string {
 	rows := [][]string{{"Pod", "Type", "Reason", "Age", "From", "Message"}}
 	for _, e := range events {

@@ -170,7 +170,7 @@ func TestAllOutputIsEscaped(t *testing.T) {
 	}
 }
 
-// Printers truncate messages that are so long that they would make the output unreadable.
+// Printers truncate very long messages, which would make the output unreadable.
 func TestLongTextsAreCut(t *testing.T) {
 	t.Parallel()
 	r := ready()

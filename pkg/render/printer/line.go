@@ -28,7 +28,7 @@ func (l line) add(color, text string) line { return append(l, piece{color, text}
 
 func (l line) pad(width int) line { return l.add("", strings.Repeat(" ", max(0, width-l.width()))) }
 
-// columns appends cells to a line that is two columns wide. Two spaces follow each cell. It omits cells of width zero.
+// columns appends cells to a line that is two columns wide, each followed by two spaces. A zero in widths omits a cell.
 func (l line) columns(cells []piece, widths []int, style Style) line {
 	end := 2
 	for i, cell := range cells {
@@ -69,7 +69,7 @@ func (l line) render(width int, style Style) string {
 }
 
 // wrapped wraps text between words, or within a word that is longer than a line. It does not break words at hyphens,
-// because text contains commands to paste. most limits the number of lines. The last line may be too wide.
+// because text contains commands to paste. most limits the number of lines, so the last line may be too wide.
 func wrapped(text string, width, most int) []string {
 	width = max(width, 8)
 	lines := []string{""}

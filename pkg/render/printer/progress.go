@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// patience is the time from the start of a wait to its first line of progress.
+	// patience is the minimum time from the start of a wait to its first line of progress.
 	patience = time.Second
 	// pace is the minimum time between two lines of progress.
 	pace = 3 * time.Second
@@ -131,8 +131,8 @@ func (p *Progress) Summary(now time.Time) string {
 	return escape.Line(fmt.Sprintf("%s, took %s", text, duration.HumanDuration(now.Sub(p.begun))))
 }
 
-// Frame returns the progress as lines for a terminal, each at most width wide. The lines contain the
-// time since the wait began, the progress and, for a stuck object, the reason and a hint.
+// Frame returns the progress as lines for a terminal, each at most width wide. The lines contain the time since the
+// wait began or the connection was lost, and the progress or, for a stuck object, the reason and a hint.
 func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 	worst := p.worst()
 	r := p.objects[worst]
@@ -165,7 +165,7 @@ func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 }
 
 // worst returns the unfinished object with the worst verdict. Among several such objects, it prefers the
-// object in the last call to See, and then the first object by name.
+// object in the last call to See, and then the first object by namespace and name.
 func (p *Progress) worst() types.NamespacedName {
 	rank := func(key types.NamespacedName) int {
 		if p.objects[key].done {

@@ -68,13 +68,13 @@ func TestProgress(t *testing.T) {
 	frame(&alone, 75, 80)
 	frame(&alone, 75, 40)
 
-	// During a scale-down, the line has the number of existing pods.
+	// During a scale-down, the frame shows the number of existing pods.
 	down := Progress{Goal: "ready"}
 	down.See(status.NewReport(seen(1, 4, 1)), false, time.Time{}, at(0))
 	down.See(status.NewReport(seen(1, 3, 1)), false, time.Time{}, at(2))
 	frame(&down, 2, 80)
 
-	// Objects with the same name in two namespaces are distinguished.
+	// The line distinguishes objects with the same name in two namespaces.
 	both := Progress{Goal: "ready"}
 	both.See(status.NewReport(seen(1, 1, 1)), true, time.Time{}, at(0))
 	other := seen(1, 1, 0)
@@ -214,7 +214,7 @@ func TestWorst(t *testing.T) {
 		"the last is done: the first of the others": {[]status.Verdict{status.Progressing, status.Progressing, status.Ready}, "0"},
 		"the first is done: the last of the others": {[]status.Verdict{status.Ready, status.Progressing, status.Progressing}, "2"},
 	} {
-		for range 20 { // the order of a map is random
+		for range 20 { // because the order of a map is random
 			p := Progress{Goal: "ready"}
 			for i, verdict := range test.verdicts {
 				p.See(status.Report{Metadata: status.Metadata{Name: fmt.Sprint(i)}, Verdict: verdict}, verdict == status.Ready, time.Time{}, now)

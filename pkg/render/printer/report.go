@@ -30,7 +30,7 @@ func Report(w io.Writer, r status.Report, now time.Time) error {
 	t.line("%s", counts(r.Replicas))
 	tables := [][][]string{problemRows(r, now), podRows(r.Pods, now), conditionRows(r.Conditions, now)}
 	if len(r.Problems) == 1 && r.ReasonCode == r.Problems[0].Code {
-		tables[0] = nil // already printed
+		tables[0] = nil // the first line already contains the problem
 	}
 	for _, rows := range tables {
 		if len(rows) > 1 {
@@ -51,7 +51,7 @@ func lastLogLine(r status.Report) string {
 	return ""
 }
 
-// unread returns a note about types of objects that could not be read, if this may hide a reason.
+// unread returns a note about the types of objects that the user may not read, unless the verdict is settled.
 func unread(r status.Report) []string {
 	if len(r.Unread) == 0 || r.Verdict.Settled() {
 		return nil

@@ -16,7 +16,7 @@ type rollout struct {
 	// begun is when the change was made, or zero if no change was seen. ended is when the object became
 	// ready, or zero if it is not ready.
 	begun, ended time.Time
-	// seen is when the change was first seen. ready is the number of ready pods then, and now is the latest number.
+	// seen is when the change was first seen. ready is the number of ready pods at that time, and now is the latest one.
 	seen       time.Time
 	ready, now int32
 	generation int64 // of the object
@@ -38,7 +38,7 @@ func (r rollout) see(report status.Report, now time.Time) rollout {
 }
 
 // changed returns the time of the last change of an object that is not ready. This is the last write of the spec or the
-// last transition to Ready=False, whichever is later. If it is unknown or in the future, changed returns now.
+// last transition to Ready=False, whichever is later. If this time is unknown or in the future, changed returns now.
 func changed(r status.Report, now time.Time) time.Time {
 	last := time.Time{}
 	if spec := r.Reconciler.Spec; spec != nil {

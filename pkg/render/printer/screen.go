@@ -17,9 +17,9 @@ import (
 // Screen is the content of a terminal: one object in detail, or a table of several objects. It has no
 // clock and no terminal; callers pass the time and the size.
 type Screen struct {
-	// Reports lists the objects in the order of the screen.
+	// Reports lists the objects. A table sorts them by urgency.
 	Reports []status.Report
-	// AllPods means that pods with the same status are not grouped.
+	// AllPods means that each pod has its own line. Several objects are then shown in detail if they fit.
 	AllPods bool
 	// Only selects the objects to show, by their states.
 	Only status.Only
@@ -107,7 +107,7 @@ type frame struct {
 	now   time.Time
 }
 
-// fit returns the lines with the highest level of detail that fits.
+// fit returns the most detailed lines that fit. Several objects become a table, unless AllPods is set and they fit.
 func (f frame) fit(height int) []line {
 	if len(f.Reports) == 0 {
 		return []line{{{dim, "nothing to show yet"}}}

@@ -49,7 +49,7 @@ func (f frame) table(height int) []line {
 
 // readyShown returns the number of ready objects that get their own rows.
 func (f frame) readyShown(notReady, ready, height int) int {
-	room := height - notReady - 1 // without the header
+	room := height - notReady - 1 // one line is the header
 	switch {
 	case height <= 0 && ready <= few, height > 0 && ready <= room:
 		return ready

@@ -224,7 +224,7 @@ func TestScreenColumns(t *testing.T) {
 	}
 }
 
-// For any terminal size, the lines from Frame fit.
+// Frame returns lines that fit a terminal of any size.
 func FuzzScreen(f *testing.F) {
 	f.Add(40, 10, "web", "配置\x1b[31m\t\n")
 	f.Add(1, 1, "", "")

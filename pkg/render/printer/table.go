@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Table writes a row for each object. If Print is called again, it writes no headers, and keeps the column widths.
+// Table writes a row for each object. Later calls of Print write no headers, and never make a column narrower.
 type Table struct {
 	// Namespaces adds the column NAMESPACE.
 	Namespaces bool
@@ -17,7 +17,7 @@ type Table struct {
 	Wide bool
 	// NoHeaders omits the header row.
 	NoHeaders bool
-	// Types adds the type to each name. Print sets Types as soon as an object has another type than Type.
+	// Types adds the type to each name. Print sets Types as soon as an object has a type other than Type.
 	Types bool
 	// Type is the type that the names omit if Types is false. The default is the type of the first object.
 	Type string

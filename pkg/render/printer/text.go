@@ -37,7 +37,7 @@ func oneLine(s string) string { return escape.Line(trimmed(s)) }
 
 func trimmed(s string) string { return strings.TrimRight(s, " \t\r\n") }
 
-// columns aligns rows. It keeps the widths of the columns between flushes.
+// columns aligns rows. It keeps the widths of the columns between calls of print.
 type columns struct {
 	tabs interface {
 		io.Writer

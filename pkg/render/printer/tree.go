@@ -54,7 +54,7 @@ type podTree struct {
 	frame
 	detail detail
 	pods   map[types.UID]*problem.Pod
-	// fatal contains the names of pods with a fatal problem.
+	// fatal is true for the names of pods with a fatal problem.
 	fatal map[string]bool
 }
 
@@ -78,7 +78,7 @@ func (t podTree) branches(of status.Node, depth int) []branch {
 	return append(all, t.podBranches(pods, depth)...)
 }
 
-// kindOfPod identifies pods with the same status. Groups are sorted by rank, from fatal problems to ready pods.
+// kindOfPod identifies a group of pods with the same status. Groups are sorted by rank, from fatal problems to ready.
 type kindOfPod struct {
 	rank   int
 	status string
@@ -147,7 +147,7 @@ func (t podTree) byThemselves(k kindOfPod, n int) int {
 	case t.AllPods || n <= most || n == 1 && k.rank < 3:
 		return n
 	case k.rank == 3:
-		return 0 // ready pods of a large group are not shown individually
+		return 0 // only count the ready pods
 	}
 	return min(most, 3)
 }
@@ -170,8 +170,8 @@ func (t podTree) podWidths(pods []*problem.Pod, depth int) (widths []int, left i
 	left = t.width - 2 - 3*depth - 2
 	widths[0] = min(widths[0], max(8, left/2))
 	left -= widths[0]
-	widths[1] = min(widths[1], max(0, left-2))    // truncated instead of omitted
-	for _, column := range []int{1, 2, 4, 3, 5} { // by importance
+	widths[1] = min(widths[1], max(0, left-2))    // truncate the status instead of omitting it
+	for _, column := range []int{1, 2, 4, 3, 5} { // the most important first
 		if widths[column]+2 > left {
 			widths[column] = 0
 		}

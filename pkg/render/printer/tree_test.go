@@ -47,8 +47,8 @@ func TestKindsOfPodsAreRanked(t *testing.T) {
 	}
 }
 
-// The branch of an object between an owner and its pods has counts only if both counts are known. An object
-// of another kind with the UID of a pod is not shown as a pod.
+// A branch has counts only if the desired count and the ready count are known. An object of another kind with
+// the UID of a pod is not shown as a pod.
 func TestBranches(t *testing.T) {
 	t.Parallel()
 	count := int32(3)

@@ -14,8 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// Progress shows the progress of a wait. On a terminal, it redraws a few lines. Otherwise, it prints a line for
-// each change, at most one every few seconds. Unlike Screen, it does not hide earlier output of the command.
+// Progress shows the progress of a wait. On a terminal, it redraws a few lines. Otherwise, it prints a line after
+// a change, but at most one line every few seconds. Unlike Screen, it does not hide earlier output of the command.
 type Progress struct {
 	w     io.Writer
 	style printer.Style
@@ -45,7 +45,7 @@ func (p *Progress) Show(o observe.Observation) {
 	p.update()
 }
 
-// SetLost records and shows when the connection was lost. If since is zero, it shows that the connection is back.
+// SetLost records and shows that the connection was lost at since or, if since is zero, that it is back.
 func (p *Progress) SetLost(since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,7 +81,7 @@ func (p *Progress) End() {
 }
 
 // update draws the progress. On a terminal, it schedules the next call, which updates the clock.
-// Otherwise, it schedules a call only if the rate limit delays a line.
+// Otherwise, it schedules a call only if a line is pending.
 func (p *Progress) update() {
 	if p.over || !p.seen {
 		return
@@ -122,8 +122,8 @@ func (p *Progress) clear() {
 	}
 }
 
-// erase returns the sequence that clears the terminal from the first drawn line. If the terminal has
-// become narrower, parts of wrapped lines may remain. Earlier output is not erased.
+// erase returns the escape sequence that clears the terminal from the first drawn line to the bottom. If the
+// terminal has become narrower, parts of wrapped lines may remain, but no earlier output is erased.
 func (p *Progress) erase() string {
 	text := "\r"
 	if len(p.drawn) > 1 {

@@ -12,8 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// Without a terminal, Progress prints a line for each change, at most one every three seconds, and a
-// summary at the end.
+// Without a terminal, Progress prints a line about an object at most every three seconds, and a summary at the end.
 func TestProgressWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -26,9 +26,9 @@ type Screen struct {
 
 	mu     sync.Mutex
 	screen printer.Screen
-	// drawn is the key of the last frame; zero forces a redraw.
+	// drawn is the key of the last frame; the zero key forces a redraw.
 	drawn frameKey
-	// stop is closed to end the drawing, and stopped when it has ended. Both are nil until the drawing begins.
+	// Closing stop ends the drawing goroutine, which then closes stopped. Both are nil until the drawing begins.
 	stop, stopped chan struct{}
 	over          bool
 	ending        sync.Once
@@ -41,7 +41,7 @@ type frameKey struct {
 	second        int64
 }
 
-// Of returns the terminal of out, or nil if no screen can be drawn on it.
+// Of returns out as a file, or nil if out is not a terminal on which a screen can be drawn.
 func Of(out io.Writer) *os.File {
 	file, is := out.(*os.File)
 	if !is || !Is(file) || os.Getenv("TERM") == "dumb" {
@@ -118,14 +118,14 @@ func (s *Screen) Forget(r status.Report) {
 	s.screen.Forget(r)
 }
 
-// SetLost sets the time at which the connection was lost, or zero if it is back.
+// SetLost sets when the connection was lost. A zero time means that the connection is back.
 func (s *Screen) SetLost(since time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drawn, s.screen.Lost = frameKey{}, since
 }
 
-// draw draws the screen if it may have changed. It overwrites line by line to avoid flicker.
+// draw draws the screen if the frame may have changed. To avoid flicker, it overwrites lines instead of clearing them.
 func (s *Screen) draw(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +179,7 @@ func (s *Screen) End() {
 // write ignores errors, which mean that the terminal is gone.
 func (s *Screen) write(text string) { _, _ = io.WriteString(s.terminal, text) }
 
-// Size returns the size of a terminal in columns and rows, or a default if it is unknown.
+// Size returns the size of a terminal in columns and rows, or 80 and 24 if the size is unknown.
 func Size(terminal *os.File) (width, height int) {
 	size, err := term.GetWinsize(terminal.Fd())
 	if err != nil || size.Width == 0 || size.Height == 0 {

@@ -33,7 +33,7 @@ func suspensions() (stops <-chan os.Signal, stop func()) {
 	return signals, func() { signal.Stop(signals) }
 }
 
-// suspend stops this process until it is continued.
+// suspend stops this process until it receives SIGCONT.
 func suspend() {
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)

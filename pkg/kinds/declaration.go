@@ -21,12 +21,12 @@ import (
 // The annotations of a CRD that declare how its kind is reconciled. A path lists the fields from the root of an object,
 // such as .spec.size. Paths in the definition of /scale, and status fields with common names, need not be declared.
 const (
-	// AnnotationPlan is the strategy. A CRD without this annotation declares nothing.
+	// AnnotationPlan is the strategy. Without this annotation, "run-controller" does not reconcile the kind.
 	AnnotationPlan = declares + "plan"
 	// AnnotationReplicasPath is the path of the replica field. It also works on CRDs without a plan and without /scale.
 	AnnotationReplicasPath = declares + "replicas-path"
 	annotationTemplatePath = declares + "template-path"
-	// The next four are for the only container of kinds without a template. annotationImage is the default image.
+	// The next four configure the only container of kinds without a template. annotationImage is the default image.
 	annotationImagePath   = declares + "image-path"
 	annotationCommandPath = declares + "command-path"
 	annotationEnvPath     = declares + "env-path"
@@ -141,7 +141,7 @@ func (d *declaration) read(kind *Kind) {
 		names, _ := fieldpath.FieldNames(path) // nil if the path is not valid
 		return names
 	}
-	if rules.counted { // if false, the annotation is reported as unknown below
+	if rules.counted { // otherwise, the loop below reports the annotation as unknown
 		kind.ReplicasPath = d.path("spec", AnnotationReplicasPath, "integer", scaled("specReplicasPath"), []string{"spec", "replicas"})
 		if kind.ReplicasPath == nil && len(d.problems) == 0 {
 			d.problem("%s is missing: it names the field of the replica count", AnnotationReplicasPath)
@@ -169,7 +169,7 @@ func (d *declaration) readPods(m *Mapping) {
 		if _, missing := d.at(slices.Concat(m.TemplatePath, []string{"spec", "containers"})); missing != "" && m.TemplatePath != nil {
 			d.problem("%s does not name a pod template: %s is not in the schema of version %s", annotationTemplatePath, missing, d.version["name"])
 		}
-		return // the annotations for kinds without a template are reported as unknown
+		return // read reports the annotations for kinds without a template as unknown
 	}
 	before := len(d.problems)
 	m.ImagePath = d.path("spec", annotationImagePath, "string")
@@ -206,7 +206,7 @@ func (d *declaration) readStatus(usual StatusPaths, selector, count []string) St
 	return at
 }
 
-// checkOverlaps reports a status field to which two values would be written.
+// checkOverlaps reports status fields to which the controller would write two values.
 func (d *declaration) checkOverlaps(at StatusPaths) {
 	paths := slices.DeleteFunc(at.paths(), func(path []string) bool { return len(path) == 0 })
 	for i, path := range paths {
@@ -224,7 +224,7 @@ func overlapsAny(path []string, others [][]string) bool {
 	})
 }
 
-// emptyValues returns an empty value for each status field that the schema requires and that has no path.
+// emptyValues returns empty values for required status fields without a path. It reports fields that cannot be empty.
 func (d *declaration) emptyValues(at StatusPaths) map[string]any {
 	empty := map[string]any{}
 	status := fieldpath.Object(d.schema, "properties", "status")
@@ -243,7 +243,7 @@ func (d *declaration) emptyValues(at StatusPaths) map[string]any {
 	return empty
 }
 
-// emptyValue returns the empty value of a schema's type, and whether the schema accepts it.
+// emptyValue returns the empty value of a schema's type, and whether the schema is known to accept this value.
 func emptyValue(schema map[string]any) (value any, may bool) {
 	for _, bound := range []string{"enum", "minLength", "pattern", "format", "minItems", "minProperties", "required", "x-kubernetes-validations"} {
 		if _, bounded := schema[bound]; bounded && (bound != "format" || schema["type"] == "string") {
@@ -311,7 +311,7 @@ func (d *declaration) path(root, key, kind string, usual ...[]string) []string {
 	return names
 }
 
-// usual returns the first path with this type in the schema that does not overlap a taken path, or nil.
+// usual returns the first path that has this type in the schema and does not overlap a taken path, or nil.
 func (d *declaration) usual(kind string, paths ...[]string) []string {
 	for _, path := range paths {
 		if at, _ := d.at(path); at["type"] == kind && !overlapsAny(path, d.taken) {

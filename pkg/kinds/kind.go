@@ -22,10 +22,10 @@ const FieldManager = "kubectl-imoocpod"
 type Kind struct {
 	Resource     schema.GroupVersionResource // the group, the version, and the plural
 	Kind         string                      // the kind in manifests and owner references
-	Singular     string                      // the name of one object in messages
+	Singular     string                      // the singular name of the resource, for messages
 	Clusterwide  bool                        // the objects are cluster-scoped
 	ReplicasPath []string                    // the path of the desired count; empty if unknown or if there is none
-	Mapping      Mapping                     // how "run-controller" reconciles the kind; empty for other kinds
+	Mapping      Mapping                     // how "run-controller" reconciles the kind; zero if it does not
 }
 
 // KindOf returns the kind of a resource. A shipped kind includes its replica field and its mapping.
@@ -50,7 +50,7 @@ func (k Kind) BuiltIn() bool {
 		slices.Contains([]string{"apiextensions.k8s.io", "apiregistration.k8s.io"}, k.Resource.Group)
 }
 
-// GroupVersionKind returns the kind as in manifests.
+// GroupVersionKind returns the group, the version, and the kind, as in manifests.
 func (k Kind) GroupVersionKind() schema.GroupVersionKind {
 	return k.Resource.GroupVersion().WithKind(k.Kind)
 }
@@ -71,7 +71,7 @@ func (k Kind) Path() *fieldpath.Path {
 	return new(fieldpath.Fields(k.ReplicasPath...))
 }
 
-// CRD returns the name of the kind's CustomResourceDefinition.
+// CRD returns plural.group, which is the name of the kind's CustomResourceDefinition, if any.
 func (k Kind) CRD() string {
 	return k.Resource.GroupResource().String()
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 )
 
-// RevisionData returns only the fields that define the pods, so the template hash does not change.
+// RevisionData keeps the fields that define the pods, so the result and the object have the same template hash.
 func TestRevisionData(t *testing.T) {
 	t.Parallel()
 	whole := Kind{Mapping: Mapping{ImagePath: []string{"spec", "run", "image"}, CommandPath: []string{"spec", "run", "command"}, EnvPath: []string{"spec", "env"}}}

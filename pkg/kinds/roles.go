@@ -40,7 +40,7 @@ func (k Kind) Roles() (namespaced, clusterwide rbacv1.ClusterRole) {
 	return namespaced, clusterwide
 }
 
-// leases returns the lease names of controllers for only this kind or all declared kinds, in one or all namespaces.
+// leases returns the lease names of controllers for only this kind or for all declared kinds, in one or all namespaces.
 func (k Kind) leases() []string {
 	var names []string
 	for _, namespace := range []string{"one", metav1.NamespaceAll} {

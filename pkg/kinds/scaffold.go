@@ -129,7 +129,7 @@ func (s Scaffold) countFields() ([]string, error) {
 		return nil, err
 	}
 	for _, name := range names {
-		// A CRD allows only plain names, separated by dots, in the paths of /scale.
+		// A CRD allows only names without special characters, separated by dots, in the paths of /scale.
 		if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`).MatchString(name) {
 			return nil, fmt.Errorf("%s has the field %q: in a path behind /scale there are only letters, digits, _ and -, and no digit or - at the start", s.ReplicasPath, name)
 		}

@@ -33,7 +33,7 @@ func (k Kind) PutSpec(obj *unstructured.Unstructured, replicas int32, image stri
 	return err
 }
 
-// putTemplate sets the pod template. A command without an image is set in a copy of the default template.
+// putTemplate sets the pod template if there is an image or a command. Without an image, it uses the default template.
 func (k Kind) putTemplate(obj *unstructured.Unstructured, image string, command []string) error {
 	template := k.Mapping.Template.DeepCopy()
 	switch {

@@ -18,7 +18,7 @@ import (
 // ContainerName is the name of the only container of kinds without a pod template.
 const ContainerName = "app"
 
-// Template returns the pod template of an object. A kind without a template gets one with a single container.
+// Template returns the pod template of an object. If the kind has no template, Template makes one with one container.
 func Template(kind Kind, obj *unstructured.Unstructured) (*corev1.PodTemplateSpec, error) {
 	fields, err := TemplateFields(kind, obj)
 	if err != nil {
@@ -36,7 +36,7 @@ func DecodeTemplate(fields map[string]any) (*corev1.PodTemplateSpec, error) {
 	return template, nil
 }
 
-// TemplateFields is like Template, but returns only fields that the object has. Callers may modify the result.
+// TemplateFields is like Template, but does not decode the template. Callers may modify the result.
 func TemplateFields(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
 	fields, found, err := storedTemplate(kind, obj)
 	switch {
@@ -88,7 +88,7 @@ func storedTemplate(kind Kind, obj *unstructured.Unstructured) (fields map[strin
 	return unstructured.NestedMap(obj.Object, kind.Mapping.TemplatePath...)
 }
 
-// containerLists returns the existing command and environment of an object whose kind has no template.
+// containerLists returns the command and the environment, if set, of an object whose kind has no template.
 func containerLists(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
 	lists := map[string]any{}
 	for name, path := range map[string][]string{"command": kind.Mapping.CommandPath, "env": kind.Mapping.EnvPath} {
@@ -106,7 +106,7 @@ func containerLists(kind Kind, obj *unstructured.Unstructured) (map[string]any, 
 	return lists, nil
 }
 
-// image returns the image of an object whose kind has no template.
+// image returns the image, or the default image, of an object whose kind has no template.
 func image(kind Kind, obj *unstructured.Unstructured) (string, error) {
 	image := ""
 	if path := kind.Mapping.ImagePath; len(path) > 0 {
@@ -136,9 +136,9 @@ func TemplateHash(kind Kind, obj *unstructured.Unstructured) string {
 	stored, _, err := storedTemplate(kind, obj)
 	said := map[string]any{"template": stored}
 	if len(kind.Mapping.TemplatePath) == 0 {
-		image, _ := image(kind, obj) // without an image, no pod is created
+		image, _ := image(kind, obj) // without an image, the controller creates no pods
 		said = map[string]any{"image": image, "restartedAt": RestartedAt(kind, obj)}
-		lists, _ := containerLists(kind, obj) // if invalid, no pod is created
+		lists, _ := containerLists(kind, obj) // if they are invalid, the controller creates no pods
 		maps.Copy(said, lists)
 	}
 	// The name label of a shipped kind never changes, so the hash omits it.

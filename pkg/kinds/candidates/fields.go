@@ -18,7 +18,7 @@ const maxFields = 200
 // names may be misleading: the .spec.replicas of a KafkaTopic is not a number of pods.
 type Field struct {
 	Path             fieldpath.Path
-	Pattern          bool   // like Node.Pattern
+	Pattern          bool   // see Node.Pattern
 	Description      string // the first sentence of the description in the schema
 	Value            *int64 // the value in the object, or nil if it is missing or not an integer
 	Minimum, Maximum *int64 // the bounds in the schema, or nil

@@ -44,7 +44,7 @@ func groupsOf(path fieldpath.Path) []string {
 	for i, s := range path.Steps[1 : len(path.Steps)-1] {
 		switch s.Kind {
 		case fieldpath.Field:
-			// The key of the element is the name of the group. The name of the list is not.
+			// The key of a list element, not the name of the list, is the name of a group.
 			if next := path.Steps[i+2]; next.Kind == fieldpath.Field {
 				words = append(words, s.Name)
 			}

@@ -50,7 +50,7 @@ func endsInUnit(words []string) bool {
 	return unit(last)
 }
 
-// unit reports whether a word, in singular or plural, names something with replicas.
+// unit reports whether a word, in singular or plural, is a name for replicas, such as "workers".
 func unit(word string) bool {
 	switch strings.TrimSuffix(word, "s") {
 	case "replica", "instance", "member", "node", "server", "worker", "pod", "shard", "broker", "machine", "host",
@@ -97,8 +97,8 @@ func unrelated(name string) bool {
 	return strings.HasSuffix(name, "probe") || strings.HasSuffix(name, "securitycontext") || strings.HasSuffix(name, "affinity")
 }
 
-// rank returns the order of a name among fields at the same depth. "replicas" is first. Names with
-// "shard" are last, because a shard has several replicas.
+// rank returns the order of a name among fields at the same depth: "replicas", other names with "replica",
+// other names, and names with "shard", because a shard has several replicas.
 func rank(name string) int {
 	name = strings.ToLower(name)
 	switch {

@@ -20,13 +20,13 @@ const (
 // Unknown is a placeholder for a key in a pattern. No object has such a key.
 const Unknown = "<NAME>"
 
-// Node is a field or an element of an object. Its schema or its value may be nil.
+// Node is a field or a list element in an object or its schema. The schema or the value may be nil.
 type Node struct {
 	Schema map[string]any
 	Value  any
 	Path   fieldpath.Path
 	Depth  int // the number of fields in the path below .spec
-	// Pattern means that the object has no such element. The path selects an element with Unknown as its key.
+	// Pattern means that the object has no such element or map entry. In the path, Unknown replaces the key, if any.
 	Pattern bool
 }
 
@@ -49,7 +49,8 @@ func (n Node) child(s fieldpath.Step, schema map[string]any, value any) Node {
 }
 
 // Walk visits all nodes under .spec, shallow nodes first, so that the limits exclude deep nodes. If visit returns true,
-// Walk visits the children. Paths select list elements by their keys. For an empty list or map, Walk visits a pattern.
+// Walk visits the children of the node. Paths select list elements by their keys, if possible. If the schema describes
+// the elements of an empty list or map, Walk visits a pattern.
 //
 // The schema is the OpenAPI v3 schema of a kind, from a CRD or from the server. Walk does not follow references. If the
 // schema of a node is nil or open, Walk visits the fields that obj has there. obj may be nil.
@@ -94,7 +95,7 @@ func (n Node) children(yield func(Node) bool) {
 	}
 }
 
-// elements yields the elements of a list, or a pattern if the list is empty.
+// elements yields the elements of a list, or a pattern if the list is empty and the schema describes its elements.
 func (n Node) elements(list []any, yield func(Node) bool) {
 	items := fieldpath.Object(n.Schema, "items")
 	keys := fieldpath.Strings(n.Schema["x-kubernetes-list-map-keys"])
@@ -119,7 +120,7 @@ func (n Node) elements(list []any, yield func(Node) bool) {
 }
 
 // usualKeys returns the fields that can identify the elements of a list without declared keys, the most common first:
-// name, key, id, and names such as groupName. The name of an image does not identify an element.
+// name, key, id, and names such as groupName. Names such as imageName do not identify an element.
 func usualKeys[T any](fields map[string]T) []string {
 	others := []string{"image", "secret", "class", "host", "node", "volume", "service", "cluster"}
 	rank := func(key string) int {
@@ -133,7 +134,7 @@ func usualKeys[T any](fields map[string]T) []string {
 }
 
 // selectors returns a step to each list element: by the keys in the schema, by a common key with a unique
-// value, or by the index. Because the schema may be wrong, it ignores keys whose values are not unique.
+// value, or by the index. Because the schema may be wrong, selectors ignores keys whose values are not unique.
 func selectors(list []any, mapKeys []string) []fieldpath.Step {
 	steps := make([]fieldpath.Step, len(list))
 	for i := range list {

@@ -18,7 +18,7 @@ import (
 )
 
 // Kinds returns the kinds that can be patched and may have pods: kinds with /scale, custom kinds, and DaemonSets, in
-// their preferred versions and sorted by group. If a group does not respond, Kinds returns the others and an error.
+// their preferred versions and sorted by group. If a group does not respond, Kinds omits it and also returns an error.
 func (f *Finder) Kinds() ([]kinds.Kind, error) {
 	lists, err := f.Discovery.ServerPreferredResources()
 	if err != nil && len(lists) == 0 {

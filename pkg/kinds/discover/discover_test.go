@@ -50,7 +50,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// The resource list of a version is read only once, because the CRDs of a user may add many types to the version.
+// A finder reads the resource list of a version only once, because CRDs may add many types to the version.
 func TestCostOfKinds(t *testing.T) {
 	t.Parallel()
 	const size = 10

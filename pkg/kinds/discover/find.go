@@ -24,7 +24,7 @@ import (
 // Field is the replica field of a kind.
 type Field struct {
 	Scale bool // the count is set through the /scale subresource
-	// Path is the field in the object. For a custom kind with /scale, it is nil if the user cannot read the CRD.
+	// Path is the field in the object, or nil if only /scale is known, as without permission to read the CRD.
 	Path  *fieldpath.Path
 	Found string // describes how the field was found
 }
@@ -88,7 +88,7 @@ func once[T any](f *Finder, kind schema.GroupVersionKind, part string, ask func(
 }
 
 // Find returns the replica field of a kind from the first source that has it. obj and given may be nil. Find returns an
-// UnknownFieldError if no source has the field, or an ErrPerNode if the kind has no count.
+// UnknownFieldError if no source has the field, or ErrPerNode if each object runs a pod on every node.
 func (f *Finder) Find(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured, given *fieldpath.Path) (Field, error) {
 	q := query{kind, obj, given}
 	for _, find := range sources() {
@@ -168,7 +168,7 @@ func (f *Finder) crd(ctx context.Context, kind kinds.Kind) (*unstructured.Unstru
 	})
 }
 
-// Unread reports whether the user is not allowed to read the CRD of a kind.
+// Unread reports whether the server has rejected a read of the kind's CRD, because the user lacks permission.
 func (f *Finder) Unread(kind kinds.Kind) bool {
 	_, refused := f.unread.Load(kind.CRD())
 	return refused

@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// /scale can be read and patched. resourceVersion is an optional precondition.
+// GetScale reads /scale, and SetScale patches it. resourceVersion is an optional precondition.
 func TestScale(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crd("{}", "{status: {}, scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.replicas}}"))

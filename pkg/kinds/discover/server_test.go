@@ -22,7 +22,7 @@ type server struct {
 	discovery.DiscoveryInterface
 
 	dynamic dynamic.Interface
-	// more and partial are returned with the preferred resources, as if an aggregated API did not respond.
+	// ServerPreferredResources also returns more and partial, as if an aggregated API did not respond.
 	more    []*metav1.APIResourceList
 	partial error
 }

@@ -33,7 +33,7 @@ func givenPath(_ context.Context, _ *Finder, q query) (*Field, error) {
 	return &Field{Path: q.given, Found: "--replicas-path"}, nil
 }
 
-// nodes returns an ErrPerNode for a kind that runs a pod on every node.
+// nodes returns ErrPerNode for a kind that runs a pod on every node.
 func nodes(_ context.Context, _ *Finder, q query) (*Field, error) {
 	if q.kind.Mapping.Strategy.WithoutReplicas() {
 		return nil, fmt.Errorf("%s has no replica count: %w", q.kind.CRD(), ErrPerNode)
@@ -87,7 +87,7 @@ func annotation(ctx context.Context, f *Finder, q query) (*Field, error) {
 	return &Field{Path: &path, Found: "annotation of the CRD"}, nil
 }
 
-// guess returns an UnknownFieldError with candidates from the schema.
+// guess returns an UnknownFieldError with candidates from the schema and the object.
 func guess(_ context.Context, f *Finder, q query) (*Field, error) {
 	fields, err := f.Schema(q.kind)
 	if err != nil {

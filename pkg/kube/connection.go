@@ -12,7 +12,7 @@ import (
 )
 
 // maxPages is the maximum number of pages after the first page of a list. The pages can contain half
-// a million objects, three times the number of pods for which Kubernetes is designed.
+// a million objects, over three times the number of pods for which Kubernetes is designed.
 const maxPages = 1000
 
 // connection is the state of the server as a command observes it. It limits the time and memory that a broken server
@@ -24,13 +24,13 @@ type connection struct {
 	used    atomic.Bool  // the first request was sent
 	held    atomic.Int64 // the total size in bytes of the responses in memory
 	lists   atomic.Int64 // the number of paged lists
-	paged   atomic.Int64 // the total size in bytes of their pages
+	paged   atomic.Int64 // the total size in bytes of their pages, as counted by addPage
 
 	mu sync.Mutex
 	// broken maps an API group to the reason why it gets no more requests. The key "" means all groups.
 	broken    map[string]error
 	silent    int       // the number of API groups that have timed out since the last response
-	responded bool      // there was a complete response
+	responded bool      // there was a valid response
 	busySince time.Time // when the current series of responses with Retry-After began, or zero
 }
 
@@ -79,7 +79,7 @@ func (c *connection) noteFailure(group string, err error) {
 	c.broken[group] = err
 }
 
-// noteResponse records a complete response. client-go retries up to ten times, each time after the delay in
+// noteResponse records a valid response. client-go retries up to ten times, each time after the delay in
 // Retry-After. When the delays would exceed the timeout, noteResponse deletes this header to end the retries.
 func (c *connection) noteResponse(group string, resp *http.Response, timeout time.Duration) {
 	c.mu.Lock()

@@ -17,8 +17,8 @@ type jsonBounds struct {
 	quoted, escaped bool
 }
 
-// exceeded processes more text, and returns a description of the exceeded limit, or "". Values are
-// counted per line, because an event of a watch is a line.
+// exceeded processes more text, and returns a description of the exceeded limit, or "". The count of values
+// restarts after a line break outside of objects and lists, because each event of a watch is a line.
 func (b *jsonBounds) exceeded(text []byte) string {
 	for _, c := range text {
 		switch {

@@ -51,7 +51,7 @@ func ExplainType(err error) error {
 	return missingType(details.Kind+"."+details.Group, err)
 }
 
-// missingType returns err for a type that the server lacks, as a NotServedError if the type ships with this program.
+// missingType returns err, wrapped in a NotServedError if the missing type ships with this program.
 func missingType(word string, err error) error {
 	for _, kind := range kinds.Shipped() {
 		if slices.Contains(TypeNames(kind), word) {

@@ -37,7 +37,7 @@ type BadResponseError struct {
 	Problem string
 
 	tooLong bool
-	// unusable means that the Content-Type is JSON, but the body is not JSON or is another object.
+	// unusable means that the Content-Type is JSON, but the body is not JSON or not the requested object.
 	unusable bool
 }
 
@@ -95,13 +95,13 @@ func (t *boundedTransport) exchange(req *http.Request, group string) (*http.Resp
 			t.noteResponse(group, resp, t.timeout)
 			return resp, nil
 		}
-		_ = body.Close() // the other error is reported
+		_ = body.Close() // the caller gets err instead
 	}
 	if none, is := errors.AsType[*noResponseError](context.Cause(ctx)); is {
 		err = none
 	}
 	end()
-	if req.Context().Err() == nil { // the caller has not limited or canceled the request
+	if req.Context().Err() == nil { // the caller's context did not end the request
 		t.noteFailure(group, err)
 	}
 	return nil, err
@@ -150,7 +150,7 @@ type boundedBody struct {
 	lines    bool
 	json     bool
 	bounds   jsonBounds
-	passedOn bool   // the body is a log: its bytes do not count, because callers do not keep the bytes
+	passedOn bool   // the body is a log: its bytes do not count, because callers do not keep them
 	partRead func() // if set, called after each partBytes of the body
 	end      func() // stops the timeout and cancels the request
 }
@@ -251,8 +251,8 @@ func checkObject(resp *http.Response, data []byte) error {
 	return &BadResponseError{Server: req.URL.Host, Problem: fmt.Sprintf("answered %s %s with another object", req.Method, req.URL.Path), unusable: true}
 }
 
-// objectPath matches the path of a resource. Its groups are the namespace, and the name of an object whose
-// path may end in /status or /scale. The path of the server can precede it, and may itself begin with /api.
+// objectPath matches the path of a resource. Its groups are the namespace and the name of an object, whose path
+// may end in /status or /scale. The path of the server comes first, if any, and may itself begin with /api.
 var objectPath = regexp.MustCompile(`/(?:api/v1|apis/[^/]+/[^/]+)(?:/namespaces/([^/]+))?/[^/]+(?:/([^/]+)(?:/status|/scale)?|/.*)?$`)
 
 func mediaType(resp *http.Response) string {

@@ -169,7 +169,7 @@ func TestPagesOfLists(t *testing.T) {
 	}
 }
 
-// A Retry-After that exceeds the timeout is deleted, so that client-go does not wait for it.
+// The transport deletes a Retry-After that exceeds the timeout, so that client-go does not wait that long.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -222,7 +222,7 @@ func (e endless) Read(p []byte) (int, error) {
 	return copy(p, e.piece), e.req.Context().Err()
 }
 
-// Reading an endless response fails, and its bytes are released.
+// The transport fails to read an endless response, and releases its bytes.
 func TestResponseWithoutEnd(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -339,7 +339,7 @@ func TestLongStreams(t *testing.T) {
 	}
 }
 
-// Redirects to another server and redirects that turn a write into a read are not followed.
+// The transport does not follow redirects to another server, or redirects that turn a write into a read.
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

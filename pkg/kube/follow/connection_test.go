@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// Short losses are not reported. After a reported loss, the return of the connection is reported, too.
+// Connection does not report short losses. After it has reported a loss, it also reports the end of the loss.
 func TestConnectionIsBack(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		var reported []time.Time

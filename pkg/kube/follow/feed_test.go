@@ -43,7 +43,7 @@ func newFeed() *podFeed {
 	})
 }
 
-// run starts a feed of a server's pods, which ends with the test.
+// run starts a feed of a server's pods. The feed ends with the test.
 func run(t *testing.T, s *apiserver.Server) *podFeed {
 	t.Helper()
 	f, from := newFeed(), podsOf(t, s)
@@ -58,7 +58,7 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// versions returns the resourceVersions of the pods in a feed by name.
+// versions returns the resourceVersions of the pods in a feed, by pod name.
 func versions(t *testing.T, f *podFeed) map[string]string {
 	t.Helper()
 	known := map[string]string{}
@@ -75,7 +75,7 @@ func versions(t *testing.T, f *podFeed) map[string]string {
 	return known
 }
 
-// A feed always has the same objects as a new list, however watches fail. It lists again only if a watch has expired.
+// After any failure of a watch, a feed has the same objects as a new list. It lists again only if a watch has expired.
 func TestFeedMatchesFreshList(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(25) {

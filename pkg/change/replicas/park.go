@@ -39,7 +39,7 @@ type ParkPlan struct {
 	saved string // new value of the annotation, or "" to remove the annotation
 }
 
-// ErrNotPods means that the count of an object is not a number of pods, so that zero may mean "not set".
+// ErrNotPods means that the count of an object is not a number of pods. Zero may mean that it is not set.
 var ErrNotPods = errors.New("zero may mean that it is not set")
 
 // Park plans to set the count of an object to zero, and to record the count, the user, and the
@@ -68,8 +68,8 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 	return ParkPlan{Before: count, path: path, saved: string(text)}, nil
 }
 
-// Unpark plans to restore the recorded count of an object, and to remove the annotation. If counts lacks the recorded
-// path, the error is an outcome.ErrRefused, because anyone who can annotate the object can name any field.
+// Unpark plans to restore the recorded count of an object, and to remove the annotation. counts lists the known replica
+// fields. For another path, the error is an outcome.ErrRefused: anyone who can annotate the object can forge a path.
 func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (ParkPlan, error) {
 	p, path, err := parked(t, obj)
 	if err != nil || p == nil {
@@ -129,7 +129,7 @@ func forget(t observe.Target) commandline.Command {
 	return commandline.Kubectl("annotate", t.Kind.CRD()+"/"+t.Name).In(t.Namespace).With(apis.AnnotationParked + "-")
 }
 
-// Send makes the planned change in one write. If the object has changed since, Send reads it and plans again.
+// Send makes the change that plan returns in one write. On a conflict, it reads the object and calls plan again.
 func Send(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, plan func(*unstructured.Unstructured) (ParkPlan, error), o edit.Options) (ParkPlan, edit.Written, error) {
 	var p ParkPlan
 	w, err := edit.Apply(ctx, objects, t.Name, t.Object, func(obj *unstructured.Unstructured) (edit.Plan, error) {
@@ -145,7 +145,7 @@ func Send(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targ
 	return p, w, refusal(t, p, err)
 }
 
-// refusal explains an error of the server or a webhook that rejects a count of zero. It returns other errors unchanged.
+// refusal explains why the server or a webhook rejected a count of zero. It returns other errors unchanged.
 func refusal(t observe.Target, p ParkPlan, err error) error {
 	var answer apierrors.APIStatus
 	if p.After != 0 || !errors.As(err, &answer) || !apierrors.IsInvalid(err) && !strings.Contains(err.Error(), "denied the request") {

@@ -30,8 +30,7 @@ func unparkWeb(obj *unstructured.Unstructured) (ParkPlan, error) {
 	return Unpark(ofWeb(), obj, []string{".spec.replicas"})
 }
 
-// If an object cannot be parked or restored, the error contains the command to run next. An object that needs no
-// change is left alone.
+// Park and Unpark return a plan, an error with hints, or the reason why the object does not change.
 func TestParkRefuses(t *testing.T) {
 	t.Parallel()
 	type row struct {
@@ -60,7 +59,7 @@ func TestParkRefuses(t *testing.T) {
 	})
 }
 
-// An object that was read before is not read again. The error explains why a write was rejected.
+// Send does not read the object that its caller has read. The error explains why a write was rejected.
 func TestSend(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)

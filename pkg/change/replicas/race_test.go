@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// draw queues random writes by other clients to the Deployment web, one before each later request.
+// draw queues up to six random actions of another client, one per request: no write, a label, or a new count.
 func (s *shelf) draw(t *rapid.T) {
 	for range rapid.IntRange(0, 6).Draw(t, "others") {
 		switch rapid.IntRange(0, 2).Draw(t, "act") {
@@ -27,13 +27,12 @@ func (s *shelf) draw(t *rapid.T) {
 	}
 }
 
-// countIn returns .spec.replicas of an object.
 func countIn(obj *unstructured.Unstructured) int64 {
 	n, _, _ := specReplicas().Get(obj.Object)
 	return n
 }
 
-// A step is made only from the planned count, even if other clients write between requests.
+// A step replaces only the planned count, even if other clients write between requests.
 func TestStepNeverOverwrites(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -57,8 +56,7 @@ func TestStepNeverOverwrites(t *testing.T) {
 	})
 }
 
-// The count before an exact change is the count that the write replaced, even if other clients write between the
-// read and the write.
+// Result.Before of an exact change is the count that the write replaced, even if other clients write before it.
 func TestExactChangeReportsReplacedCount(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -115,7 +113,7 @@ func TestParkingNeverOverwrites(t *testing.T) {
 	})
 }
 
-// A revert changes no other object that has the name now.
+// A revert does not change a new object with the same name.
 func TestRevertOfAnotherObject(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)

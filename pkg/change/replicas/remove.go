@@ -90,8 +90,8 @@ func Remove(ctx context.Context, client dynamic.Interface, pods corev1client.Pod
 	})
 }
 
-// readVictims reads pods by name. It returns an error if owner does not control or count them. owner is the
-// object, or the ReplicaSet that controls its pods. A pod without a slot counts only until it ends.
+// readVictims reads pods by name. It returns an error if owner, the object or its ReplicaSet, does not control
+// them. It rejects terminating and finished pods, except for kinds with slots, because such pods keep their slots.
 func readVictims(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, owner metav1.Object, names []string) ([]*corev1.Pod, error) {
 	var victims []*corev1.Pod
 	for _, name := range names {
@@ -158,7 +158,7 @@ func chooseBySlot(ctx context.Context, pods corev1client.PodsGetter, t observe.T
 	return fieldpath.Annotate(apis.AnnotationRemovedSlots, removed.String()), nil
 }
 
-// slotsOf returns the removed slots of an object, and the number of slots that it wants to fill.
+// slotsOf returns the removed slots and the desired count of an object.
 func slotsOf(t observe.Target, obj *unstructured.Unstructured) (removed slots.Removed, desired int32, err error) {
 	removed, err = slots.ParseRemoved(obj.GetAnnotations()[apis.AnnotationRemovedSlots])
 	if err != nil {
@@ -242,7 +242,7 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 	}
 	var done Result
 	if err == nil {
-		// Any decrease of the count now deletes these pods, so lower only the count that was read.
+		// Any decrease of the count now deletes these pods, so require that the count has not changed.
 		r.Current = now
 		done, err = Set(ctx, t.Resource(client), t, field, r)
 	}
@@ -254,7 +254,7 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 	return done, err
 }
 
-// replicaSetOf returns the ReplicaSet that controls the pods: obj itself, or a Deployment's only ReplicaSet with pods.
+// replicaSetOf returns obj itself, or a Deployment's only ReplicaSet that has pods or desires them.
 func replicaSetOf(ctx context.Context, client dynamic.Interface, t observe.Target, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if obj.GetKind() == "ReplicaSet" {
 		if ref := metav1.GetControllerOf(obj); ref != nil {

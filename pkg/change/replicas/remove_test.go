@@ -44,7 +44,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// OpenKruise removes a pod that is gone from podsToDelete. The change stays valid.
+// OpenKruise removes deleted pods from podsToDelete. The change stays valid.
 func TestRemoveFromCloneSetStaysValid(t *testing.T) {
 	t.Parallel()
 	row := requestRow{Target: "cloneset/web", Request: Request{Remove: []string{"web-a"}}}

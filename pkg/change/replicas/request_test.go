@@ -33,7 +33,7 @@ type requestRow struct {
 	// stands for the current version of the object.
 	Request
 
-	// Target is the object, such as deployment/web, or the ImoocPod foo. Read means that the command has
+	// Target is the object, such as deployment/web, or "" for the ImoocPod foo. Read means that the command has
 	// read it before.
 	Target string
 	Read   bool
@@ -142,7 +142,7 @@ func (row requestRow) serve(t *testing.T) *shelf {
 	return s
 }
 
-// foo creates the ImoocPod foo with its pods, and pods of others.
+// foo creates the ImoocPod foo and, if the row removes pods, its pods and pods that do not belong to it.
 func (s *shelf) foo(row requestRow) {
 	s.t.Helper()
 	count := int64(3)
@@ -210,7 +210,7 @@ func (row requestRow) refusals() map[string]error {
 	return refusals
 }
 
-// interfere makes the change of the other client.
+// interfere makes the change of Rival.
 func (row requestRow) interfere(s *shelf) {
 	s.t.Helper()
 	resource, name, _ := strings.Cut(row.Rival.Object, "/")
@@ -250,7 +250,7 @@ func (row requestRow) compare(t *testing.T, s *shelf, description string, err er
 	}
 }
 
-// Set and Remove try several requests in order. Both change only the version of an object that they have
+// Set and Remove try several requests in order. A patch of an object requires the version that they have
 // read. A dry run sends the same requests, and changes nothing.
 func TestRequests(t *testing.T) {
 	t.Parallel()
@@ -328,7 +328,7 @@ func (row requestRow) checkEffect(t *testing.T, s *shelf, done Result, dryRun []
 	}
 }
 
-// checkPatches checks the options of all patches, and that a patch of an object replaces its version first.
+// checkPatches checks the options of all patches, and that a patch of an object begins with its resource version.
 func (row requestRow) checkPatches(t *testing.T, patches []apiserver.Request, dryRun []string) {
 	t.Helper()
 	var sent []string

@@ -46,12 +46,12 @@ type Request struct {
 	Began           *int32
 	Current         int32
 	ResourceVersion string
-	// UID is the object whose count a revert through /scale restores, or "".
+	// UID is the UID of the object whose count a revert through /scale restores, or "".
 	UID types.UID
-	// Exact guards the write with the version that has the count Result.Before, which a revert might restore.
+	// Exact makes the write replace exactly the count in Result.Before, because a revert may restore it.
 	Exact  bool
 	DryRun []string
-	// LookOnly means that nothing is written. Changes through /scale do not support it.
+	// LookOnly means that nothing is written. Changes through /scale ignore it.
 	LookOnly bool
 }
 
@@ -63,8 +63,8 @@ type Result struct {
 	UID      types.UID
 	// Note describes other changes, such as "removing foo-f4e4e66e-1".
 	Note string
-	// Written contains the object and the written fields. If the count was set through /scale, it contains no
-	// object, and no fields unless the field of the count is known.
+	// Written contains the object and the written fields. If the count was set through /scale, Object is nil,
+	// and Fields is empty if the replica field is unknown.
 	edit.Written
 }
 
@@ -80,7 +80,7 @@ func (r Result) String() string {
 	return text
 }
 
-// Before returns the count in a field of an object. It returns nil if the field is unknown or contains no count.
+// Before returns the count in a field. It returns nil if obj or path is nil, or if the field has no 32-bit integer.
 func Before(obj *unstructured.Unstructured, path *fieldpath.Path) *int32 {
 	if obj == nil || path == nil {
 		return nil
@@ -143,7 +143,8 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 	return setField(ctx, objects, t, seen, *field.Path, r, nil)
 }
 
-// Revert undoes a change of the count, or returns an outcome.ErrOverwritten if another user has changed it since.
+// Revert undoes a change of the count. If the count has changed since, the error is an outcome.ErrOverwritten, or
+// an outcome.ErrPrecondition if done does not contain the replica field.
 func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, done Result, o edit.Options) error {
 	if done.Object != nil {
 		var forget []fieldpath.Edit // the record describes the failed change
@@ -216,7 +217,8 @@ func readScale(ctx context.Context, objects dynamic.ResourceInterface, t observe
 	return scale, err
 }
 
-// Count returns the current count of an object. If no count is set, the error is an outcome.ErrPrecondition.
+// Count returns the current count of an object. If the replica field is known but not set, the error is
+// an outcome.ErrPrecondition.
 func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field) (int64, error) {
 	r := Request{Current: AnyCount}
 	if field.Scale {
@@ -262,7 +264,7 @@ func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 			if t.Kind.Reconciled() {
 				p.Edits = append(p.Edits, more...)
 			} else {
-				p.Marks = append(p.Marks, more...) // OpenKruise removes pods that are gone from podsToDelete
+				p.Marks = append(p.Marks, more...) // OpenKruise removes deleted pods from podsToDelete
 			}
 		}
 		return p, nil
@@ -290,7 +292,7 @@ func (r Request) wanted(t observe.Target, obj *unstructured.Unstructured, path f
 	return r.From(t, now)
 }
 
-// admits returns an error if the object is being deleted or has another version than the request.
+// admits returns an error if the object is being deleted or does not have the version that the request requires.
 func (r Request) admits(t observe.Target, obj *unstructured.Unstructured) error {
 	if err := Refuse(t, obj); err != nil {
 		return err

@@ -57,7 +57,7 @@ func newShelf(t *testing.T) *shelf {
 	return s
 }
 
-// parse returns an object in the namespace shop. Its UID is "uid-of-" and its name.
+// parse returns an object in the namespace shop. Its UID is "uid-of-" followed by its name.
 func parse(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	obj := &unstructured.Unstructured{Object: objects.Parse(t, text)}

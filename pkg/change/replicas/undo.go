@@ -23,8 +23,8 @@ type lastScale struct {
 	Path string `json:"path"`
 }
 
-// remember returns the edits that record the current count before a change. It returns nil if the count does not
-// change, or if another controller reconciles the object. If no count was set, the edits remove the earlier record.
+// remember returns the edits that record r.Began or the count before a change. It returns nil if the count does not
+// change, or if another controller reconciles the object. Without a count to record, the edits remove the old record.
 func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, r Request) []fieldpath.Edit {
 	before := Before(obj, &path)
 	if !t.Kind.Reconciled() || before != nil && *before == r.Replicas {
@@ -40,8 +40,8 @@ func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.P
 	return []fieldpath.Edit{fieldpath.Annotate(apis.AnnotationLastScale, string(text))}
 }
 
-// Undone returns the count before the last change by this program. If another user has set the count since, the error
-// is an outcome.ErrOverwritten. If no valid earlier count is recorded, the error is an outcome.ErrPrecondition.
+// Undone returns the count before the last recorded change. If the count has been set again since, the error is an
+// outcome.ErrOverwritten. If no valid earlier count is recorded, the error is an outcome.ErrPrecondition.
 func Undone(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
 	var last lastScale
 	text, found := obj.GetAnnotations()[apis.AnnotationLastScale]
@@ -65,9 +65,9 @@ func Undone(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Pat
 	return *last.From, nil
 }
 
-// setHere reports whether this program was the last to change the count in the object itself. If another user changes
-// the count and then changes it back, the number is the same, but the field has another manager. A write through /scale
-// has a managedFields entry with a subresource.
+// setHere reports whether this program was the last to change the count, and changed it in the object. A managedFields
+// entry with a subresource is a change through /scale. If another user changes the count and then changes it back, the
+// number is the same, but the field has another manager.
 func setHere(obj *unstructured.Unstructured, path fieldpath.Path) bool {
 	for _, entry := range obj.GetManagedFields() {
 		if entry.Manager == kinds.FieldManager && entry.Subresource == "" && path.ManagedBy(entry, obj.Object) {
@@ -82,7 +82,7 @@ func nothingToUndo(t observe.Target, why string) error {
 	return outcome.WithHint(err, "to set a count", scaleTo(t, "COUNT"))
 }
 
-// changedSince returns the error for a count that another user has set. Its hint is a command to overwrite the count.
+// changedSince returns the error for a count that was set after the recorded change. The hint restores the old count.
 func changedSince(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, last lastScale, now int32) error {
 	by := "someone else"
 	switch manager, _ := path.Manager(obj); manager {

@@ -16,8 +16,8 @@ import (
 
 // Wanted selects the containers whose logs are read.
 type Wanted struct {
-	// Container, if set, selects one container of each pod. AllContainers selects all containers. By default,
-	// kubectl's default container and any container that keeps the pod from being ready are selected.
+	// Container, if set, selects one container of each pod. AllContainers selects all containers. The default is
+	// kubectl's default container and, if the pod is not ready, containers that failed or did not recover from a restart.
 	Container     string
 	AllContainers bool
 	// Slot, if set, selects pods by the number or word at the end of their names.
@@ -52,15 +52,15 @@ type Container struct {
 	// run is the number of restarts, and phase is the phase of the newest run.
 	run   int32
 	phase phase
-	// previous means that the log of the previous run can be read. end describes how that run ended.
+	// previous means that the log of the previous run can be read. end describes how that run ended, unless last is true.
 	previous bool
 	end      string
 	// last means that the newest run has ended, and the container waits for a restart. The log of this run is
-	// requested as the previous one, because the container might restart before the request.
+	// requested as the previous log, because the container might restart before the request.
 	last bool
-	// broken means that the container failed, or was restarted and is not ready.
+	// broken means that the container failed, waits for a restart, or was restarted and is not ready.
 	broken bool
-	// crashed means that the log of the previous run explains why the pod is not ready.
+	// crashed means that the log of the previous run may explain why the pod is not ready.
 	crashed bool
 }
 

@@ -68,7 +68,7 @@ func TestContainers(t *testing.T) {
 		pods   []*corev1.Pod
 		failed []string
 		wanted Wanted
-		// want lists the label, phase, and run of each container, and the end of its previous run.
+		// want describes each container: its label, phase, and run, and how its previous run ended.
 		want []string
 	}{
 		"no pods":                        {},

@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	linesOfFailure = 10               // the most lines of a log that are printed for a failed container
-	logsWithin     = 10 * time.Second // the time to read the logs of all failed objects
-	lastLineWithin = 2 * time.Second  // the time to read the last line of a log
-	lastLineBytes  = 4096             // the bytes to read for the last line of a log
+	linesOfFailure = 10               // the maximum number of log lines for a failed object
+	logsWithin     = 10 * time.Second // the time limit for reading the logs of all failed objects
+	lastLineWithin = 2 * time.Second  // the time limit for reading the last line of a log
+	lastLineBytes  = 4096             // the maximum number of bytes to read for the last line of a log
 )
 
-// AddLastLines adds a failing container's last log lines, or why there are none, to each error with a FailedError.
+// AddLastLines adds to each FailedError the last log lines of a failing container, or the reason why there are none.
 func AddLastLines(ctx context.Context, core corev1client.PodsGetter, errs []error) {
 	ctx, cancel := context.WithTimeout(ctx, logsWithin)
 	defer cancel()
@@ -37,7 +37,7 @@ func AddLastLines(ctx context.Context, core corev1client.PodsGetter, errs []erro
 }
 
 // describeFailure returns the last log lines of the container with the most serious problem, or the reason
-// why there are none. It skips problems of containers that have not started.
+// why there are none. It skips problems without a container that has started.
 func describeFailure(ctx context.Context, open Open, failed observe.Observation) string {
 	for _, p := range failed.Report.Problems {
 		container, found := failingContainer(failed.Report.Pods, p)

@@ -128,7 +128,7 @@ const (
 
 // progress records which runs of a container have been read.
 type progress struct {
-	// run is the newest run whose log was opened. done means that this log was read to the end.
+	// run is the newest run whose log was opened, or the run to begin with. done means that its log was read to the end.
 	run  int32
 	done bool
 }
@@ -180,7 +180,7 @@ func (t *tail) set(c Container, gone bool) {
 	}
 	select {
 	case t.changed <- struct{}{}:
-	default: // a step is already due
+	default: // run has not yet received an earlier change
 	}
 }
 
@@ -301,7 +301,7 @@ func (t *tail) mark(c Container, s step) {
 	t.progress = progress{run: c.run}
 }
 
-// supervise cancels look if other logs wait for a slot after a turn, or if the pod has been gone too long.
+// supervise cancels look if other logs wait for a slot at the end of a turn, or once the pod has been gone for drain.
 func (t *tail) supervise(ctx context.Context, cancel context.CancelCauseFunc) {
 	ticker := time.NewTicker(turn)
 	defer ticker.Stop()

@@ -196,7 +196,7 @@ func (f *followTest) wantMessage(t *testing.T, words string) {
 	}
 }
 
-// With --failing, the log of an old pod begins with its last lines when the pod fails.
+// With --failing, an old pod that stops being ready is followed from its last log lines.
 func TestFollowOldPodThatFails(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {

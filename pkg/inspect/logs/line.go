@@ -16,7 +16,7 @@ const (
 	cutMark = " … [cut at 64 KiB]"
 )
 
-// Line is one line that a container wrote.
+// Line is one line of a log.
 type Line struct {
 	// Time is when the line was written, by the node's clock. It is zero for the kubelet's messages about the log.
 	Time time.Time

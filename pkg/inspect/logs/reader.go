@@ -36,8 +36,8 @@ func (p part) close() {
 	}
 }
 
-// Once writes the logs of containers one after the other, failing pods last, and opens several in advance. If
-// a log cannot be read, Once records an error and continues. It stops if writing fails or the context ends.
+// Once writes the logs of containers one after the other, failing pods last, and opens several in advance. It
+// continues if a log cannot be read, and stops if writing fails or the context ends.
 func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	ctx, stop := context.WithCancel(ctx)
 	var parts []part
@@ -58,7 +58,7 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	for i, p := range parts {
 		for ; opened < min(i+r.Most, len(parts)); opened++ {
 			next := parts[opened]
-			go func() { _, _ = next.open() }() // write reads the error
+			go func() { _, _ = next.open() }() // write gets the error
 		}
 		if p.of == broken {
 			p.close()
@@ -95,7 +95,7 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 }
 
 // parts returns the output for a container: its log or, on request, its previous log. A previous log that
-// explains why the pod is not ready precedes the log. If there is no log, a heading explains why.
+// may explain why the pod is not ready precedes the log. If there is no log, a heading explains why.
 func (r *Reader) parts(ctx context.Context, c Container) []part {
 	say := func(format string, args ...any) []part {
 		empty := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("")), nil }

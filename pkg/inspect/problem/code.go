@@ -1,11 +1,11 @@
 package problem
 
-// Code is a reason for scripts. The codes are stable and are listed in docs/status-json.md.
+// Code is a machine-readable reason. Codes are stable, and docs/status-json.md lists them.
 type Code string
 
 // The codes of verdicts without a problem.
 const (
-	CodeReady               Code = "Ready"               // all desired pods are ready
+	CodeReady               Code = "Ready"               // the object is ready or complete
 	CodeParked              Code = "Parked"              // the object is scaled to zero until it is unparked
 	CodeDeleted             Code = "Deleted"             // the object no longer exists
 	CodeDeleting            Code = "Deleting"            // the object is being deleted
@@ -35,14 +35,14 @@ const (
 const (
 	CodeImagePullFailed    Code = "ImagePullFailed"    // an image cannot be pulled
 	CodeInvalidImageName   Code = "InvalidImageName"   // the name of an image is invalid
-	CodeCrashLoop          Code = "CrashLoop"          // a container crashes repeatedly
-	CodeOutOfMemory        Code = "OutOfMemory"        // a container runs out of memory repeatedly
+	CodeCrashLoop          Code = "CrashLoop"          // a container crashes
+	CodeOutOfMemory        Code = "OutOfMemory"        // a container crashes because it runs out of memory
 	CodeConfigError        Code = "ConfigError"        // the configuration of a container is missing or invalid
 	CodeStartFailed        Code = "StartFailed"        // a container cannot be created or started
 	CodeVolumeNotMounted   Code = "VolumeNotMounted"   // a volume cannot be attached or mounted
 	CodeSandboxFailed      Code = "SandboxFailed"      // the pod's network or sandbox cannot be set up
 	CodeProbeFailed        Code = "ProbeFailed"        // a probe of a running container fails
-	CodeUnschedulable      Code = "Unschedulable"      // no node is suitable
+	CodeUnschedulable      Code = "Unschedulable"      // no node fits the pod, or the scheduler failed
 	CodeSchedulingGated    Code = "SchedulingGated"    // the pod has a scheduling gate
 	CodeNodeLost           Code = "NodeLost"           // the pod's node is gone or does not respond
 	CodeTerminating        Code = "Terminating"        // the pod still exists after its grace period
@@ -51,7 +51,7 @@ const (
 	CodeInitNotDone        Code = "InitNotDone"        // an init container is running
 	CodeContainersNotReady Code = "ContainersNotReady" // some containers are not ready
 	CodeReadinessGate      Code = "ReadinessGate"      // a readiness gate is not met
-	CodeQuotaExceeded      Code = "QuotaExceeded"      // a quota allows no more pods
+	CodeQuotaExceeded      Code = "QuotaExceeded"      // a quota rejects the pods
 	CodeAdmissionRefused   Code = "AdmissionRefused"   // admission rejects the pods
 	CodeNameTaken          Code = "NameTaken"          // another object already has the name
 	CodeCreateFailed       Code = "CreateFailed"       // pods cannot be created for another reason

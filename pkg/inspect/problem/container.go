@@ -30,7 +30,7 @@ type container struct {
 	init bool
 }
 
-// containersOf returns the containers of a pod with their statuses, init containers first.
+// containersOf returns the containers in the status of a pod, init containers first.
 func containersOf(pod *corev1.Pod) []container {
 	var all []container
 	add := func(specs []corev1.Container, statuses []corev1.ContainerStatus, init bool) {
@@ -59,7 +59,7 @@ func (c container) title() string {
 }
 
 // badContainer sets the finding for the first container that cannot start or crashes. In a ready pod, it
-// checks only running containers, which may have crashed a moment ago.
+// checks only running containers, which may have crashed recently.
 func (f *Finding) badContainer(pod *corev1.Pod, now time.Time) bool {
 	ready, _ := Ready(pod)
 	for _, c := range containersOf(pod) {
@@ -125,7 +125,7 @@ func (f *Finding) pullWords(message string) string {
 	return message
 }
 
-// crashing sets the finding if a container is in crash backoff, has terminated, or has run only briefly after a crash.
+// crashing sets the finding if a container is in crash backoff, has ended too early, or has not recovered from a crash.
 func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	backingOff := c.State.Waiting != nil && c.State.Waiting.Reason == "CrashLoopBackOff"
 	last := c.State.Terminated
@@ -137,7 +137,7 @@ func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	case last == nil, c.init && last.ExitCode == 0:
 		return false
 	case last.Reason == "Unknown" || last.Reason == "ContainerStatusUnknown":
-		return false // the node restarted
+		return false // the exit is unknown, usually because the node restarted
 	case c.State.Running != nil && (c.RestartCount == 0 || c.recovered(last, now)):
 		return false
 	}
@@ -164,8 +164,8 @@ func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	return true
 }
 
-// recovered reports whether a running container has recovered from its last crash. A ready container must
-// have run for a short time or, after several restarts, for about twice as long as before the crash.
+// recovered reports whether a running container has recovered from its last crash. A ready container that ran for less
+// than calm before the crash must run for trial or, after several restarts, for about twice as long as before.
 func (c container) recovered(last *corev1.ContainerStateTerminated, now time.Time) bool {
 	runs := now.Sub(c.State.Running.StartedAt.Time)
 	if !c.Ready {

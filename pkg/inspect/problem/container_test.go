@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The error of the registry comes from the status or an event, and is shown without the prefixes of other programs.
+// The error of the registry is in the status or an event. pullWords removes the prefixes of the kubelet and of gRPC.
 func TestPullWords(t *testing.T) {
 	t.Parallel()
 	const old, backOff = `Failed to pull image "web:v2": `, `Back-off pulling image "web:v2"`

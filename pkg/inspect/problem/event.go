@@ -38,7 +38,7 @@ func newEvent(e corev1.Event) Event {
 // evidenceEvents is the maximum number of events of a problem.
 const evidenceEvents = 5
 
-// RoutineReasons returns the reasons of the events of a normal pod start, which only repeat the status of the pod.
+// RoutineReasons returns the reasons of events of a normal pod start. Such events only repeat the status of the pod.
 func RoutineReasons() []string { return []string{"Scheduled", "Pulled", "Created", "Started"} }
 
 // evidence returns the latest warnings or, if there are none, the latest normal events that are not routine.

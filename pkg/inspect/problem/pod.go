@@ -31,7 +31,7 @@ const (
 // Context contains the data that the rules read in addition to the pod.
 type Context struct {
 	Now      time.Time
-	Nodes    map[string]*corev1.Node      // the nodes of the pods by name; a missing node is nil
+	Nodes    map[string]*corev1.Node      // the nodes of the pods by name; nil if a node no longer exists
 	Events   map[types.UID][]corev1.Event // the events of the pods by UID, the latest last
 	Logs     commandline.Command          // shows the logs of all pods of the object
 	Commands commandline.Context          // formats commands for hints
@@ -199,7 +199,7 @@ func (f *Finding) unmounted(pod *corev1.Pod) bool {
 	return false
 }
 
-// incomplete sets the finding if an init container runs, or a container or readiness gate is not ready.
+// incomplete sets the finding if an init container runs, containers run but not all are ready, or a gate is not met.
 func (f *Finding) incomplete(pod *corev1.Pod) bool {
 	var not []string
 	running := false
@@ -254,7 +254,7 @@ func Lasting(pod *corev1.Pod) (code Code, message string) {
 		return "", ""
 	}
 	var f Finding
-	// At the zero time, no container has run long enough after a crash to be considered recovered.
+	// If now is the zero time, no container has run long enough after a crash to be considered recovered.
 	if found := f.unscheduled(pod) || f.badContainer(pod, time.Time{}); !found || !f.Fatal {
 		return "", ""
 	}

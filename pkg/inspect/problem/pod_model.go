@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pod is the model of a pod in a report. It is made once per version, so that changes are cheap even with many pods.
+// Pod is the model of a pod in a report. It is made once per version of the pod, so updates of many pods are cheap.
 type Pod struct {
 	Name string    `json:"name"`
 	UID  types.UID `json:"uid"`
@@ -20,7 +20,7 @@ type Pod struct {
 	Phase  corev1.PodPhase `json:"phase"`
 	Status string          `json:"status"`
 	Ready  bool            `json:"ready"`
-	// Containers is the number of containers. ReadyContainers is the number of ready containers.
+	// Containers is the number of containers, including sidecars. ReadyContainers is how many of them are ready.
 	ReadyContainers int       `json:"readyContainers"`
 	Containers      int       `json:"containers"`
 	Restarts        int32     `json:"restarts"`
@@ -104,7 +104,7 @@ func (p *Pod) addMain(containers []corev1.ContainerStatus) {
 	}
 }
 
-// addInit counts ready sidecars and the restarts of init containers, and reports whether the pod is still initializing.
+// addInit counts ready sidecars and restarts. It reports whether the pod is still initializing and, if so, sets Status.
 func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
 	restarts := int32(0)
 	for i, c := range containersOf(pod)[:len(pod.Status.InitContainerStatuses)] {

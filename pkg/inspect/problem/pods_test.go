@@ -18,14 +18,13 @@ func lookedAt() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 type podRow struct {
 	Name    string
 	Deleted bool
-	// Spec is by default a spec with the containers of the status. Gates are its readiness gates.
+	// If Spec is nil, the pod has the containers of the status, and the readiness gates in Gates.
 	Spec   *corev1.PodSpec
 	Gates  []corev1.PodConditionType
 	Status corev1.PodStatus
 	Events []corev1.Event
 
-	// Model contains the status, the containers, and the restarts in the model. Ended is checked unless it
-	// is "".
+	// Model contains the status, the containers, and the restarts in the model. Ended is checked unless it is "".
 	Model, Reason, Ended string
 	Ready, Probed        bool
 	// Problem is the code and the message of the problem, or "" if there is none.

@@ -71,7 +71,7 @@ type Finding struct {
 	commands commandline.Context
 }
 
-// Fold merges equal findings into problems, sorted by rank and then by affected pods. pods is the number of all pods.
+// Fold merges equal findings into problems, sorted by rank and number of affected pods. pods is the number of all pods.
 func Fold(findings []Finding, pods int) []Problem {
 	groups := map[findingKey][]*Finding{}
 	for i := range findings {

@@ -89,8 +89,8 @@ func TestTerminating(t *testing.T) {
 	}
 }
 
-// A pod that crashes has had the problem since its condition became false. If that time is unknown or the pod is
-// ready, it has had the problem since its creation.
+// A pod that crashes has had the problem since its condition Ready became false. If that time is unknown, or if the
+// pod is ready, it has had the problem since its creation.
 func TestNotReadySince(t *testing.T) {
 	t.Parallel()
 	created, changed := lookedAt().Add(-time.Hour), lookedAt().Add(-time.Minute)

@@ -26,7 +26,7 @@ func Child(obj *unstructured.Unstructured) status.Child {
 	if err != nil {
 		return child
 	}
-	desired, _ := kind.Desired(obj) // the server rejects invalid counts of built-in kinds
+	desired, _ := kind.Desired(obj) // an invalid count becomes zero
 	o := status.Object{Counts: status.Counts{Desired: desired}, Evidence: status.Evidence{Generation: child.Generation, Conditions: child.Conditions}}
 	o.BuiltIn = kind.BuiltIn()
 	facts.Count = ".spec.replicas"

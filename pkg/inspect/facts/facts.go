@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// currentFields and readyFields return names of fields that count all pods and ready pods, the most common ones first.
+// currentFields and readyFields return status fields that count all pods or ready pods, the most common ones first.
 func currentFields() []string {
 	return []string{"replicas", "currentReplicas", "currentNumberScheduled", "instances", "size", "clusterSize", "shards", "nodes"}
 }

@@ -94,7 +94,7 @@ func pairs(reported map[string]any) []status.Group {
 	return all
 }
 
-// bounds returns the minimum and maximum next to a count, which many controllers enforce. A maximum of zero means none.
+// bounds returns the minimum and maximum next to a count. Many controllers enforce them. A maximum of zero is no limit.
 func bounds(obj map[string]any, count fieldpath.Path) []status.Bound {
 	var all []status.Bound
 	name, around := strings.ToLower(count.Last().Name), count.Parent().String()

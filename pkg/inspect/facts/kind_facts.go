@@ -54,7 +54,7 @@ const (
 type Facts struct {
 	// Generation is the place of the observed generation in the status.
 	Generation GenerationFrom `json:"generation"`
-	// Conditions is true if the kind has conditions.
+	// Conditions is true if the status is known to have conditions.
 	Conditions bool `json:"conditions"`
 	// Count is the path of the desired count, or "" if the spec has none. Unit is what it counts, such as "pod".
 	// OtherCounts lists the other counts of the spec. Several is true if the object has several groups of pods.
@@ -73,8 +73,8 @@ type Facts struct {
 	// ScaleCount and ScaleSelector are the status fields that /scale shows.
 	ScaleCount    string `json:"scaleCount,omitempty"`
 	ScaleSelector string `json:"scaleSelector,omitempty"`
-	// Partition is the field with the number of pods that keep the older template. If Ordinal is true, the field holds
-	// an ordinal: pods with lower ordinals keep the older template, and the rollout is complete without them.
+	// Partition is the field with the number or percentage of pods that keep the older template. If Ordinal is true, it
+	// is an ordinal: pods with lower ordinals keep the older template, and the rollout is complete without them.
 	Partition string `json:"partition,omitempty"`
 	Ordinal   bool   `json:"ordinal,omitempty"`
 	// OnDelete is the field whose value is "OnDelete" if only deleted pods are replaced.
@@ -220,7 +220,7 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 		// These fields count pods, but the count has another unit.
 		f.Ready, f.Updated, f.Available = nil, nil, nil
 	}
-	if count == nil && len(properties) > 0 { // in a map of numbers, any name would have this type
+	if count == nil && len(properties) > 0 { // a map of numbers would match every name
 		f.Desired = pick([]string{"desiredNumberScheduled"}, false)
 	}
 	if !unnamed && source.StatusServed {
@@ -252,7 +252,7 @@ func within(path string) fieldpath.Path {
 	return fieldpath.Fields(names...).Parent()
 }
 
-// otherCounts sets OtherCounts and Several. If sharded, a shard count next to the count means several groups of pods.
+// otherCounts sets OtherCounts and Several. If sharded is set, a count of shards next to count means several groups.
 func (f *Facts) otherCounts(root map[string]any, count *fieldpath.Path, sharded bool) {
 	f.Several = slices.ContainsFunc(count.Steps, func(s fieldpath.Step) bool { return s.Kind != fieldpath.Field })
 	for _, field := range candidates.Fields(root, nil) {
@@ -348,7 +348,7 @@ func pausedBy(f Facts, o status.Object, held fieldpath.Expression) (string, *com
 		if len(words) == 0 || words[0] != "kubectl" {
 			return strings.ReplaceAll(f.PausedHint, "NAME", o.Name), nil
 		}
-		// An annotation of the CRD may contain any command, so each word is quoted.
+		// An annotation of the CRD may contain shell syntax, so each word is quoted.
 		for i := range words {
 			words[i] = strings.ReplaceAll(words[i], "NAME", o.Name)
 		}

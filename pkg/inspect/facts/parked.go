@@ -33,7 +33,7 @@ func Parked(obj *unstructured.Unstructured) (*apis.ParkedCount, *fieldpath.Path,
 }
 
 // parked returns the count that an object had before it was parked. It returns nil if the object is not
-// parked, if the annotation is invalid, or if the object was scaled afterwards.
+// parked, if the annotation is invalid, or if the replica field is no longer zero.
 func parked(obj *unstructured.Unstructured) *apis.ParkedCount {
 	p, path, err := Parked(obj)
 	if p == nil || err != nil {

@@ -106,7 +106,7 @@ func switchedOff(obj map[string]any) bool {
 
 func ofStatus(e fieldpath.Expression) bool { return strings.HasPrefix(fieldOf(e), ".status.") }
 
-// partition sets o.UpdatedWanted if f.Ordinal is true, or else o.Pause if only the partition holds pods back.
+// partition sets o.UpdatedWanted if f.Ordinal is true, or else o.Pause if only the partition keeps pods outdated.
 func (f Facts) partition(o *status.Object, obj map[string]any) {
 	path, value := f.Partition, valueAt(obj, f.Partition)
 	if value == nil && !f.Ordinal {
@@ -163,7 +163,7 @@ func keptBy(value any, desired int32) (int32, bool) {
 }
 
 // keeps returns the number of desired pods that a partition keeps on the old revision, and whether the partition is
-// valid. As in OpenKruise, a percentage is rounded up, but if it is less than 100%, at least one pod is replaced.
+// valid. As in OpenKruise, a percentage is rounded up, but unless it is 100%, at least one pod is replaced.
 func keeps(value any, desired int32) (int32, bool) {
 	var partition intstr.IntOrString
 	switch value := value.(type) {

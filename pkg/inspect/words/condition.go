@@ -97,9 +97,9 @@ func lacks(word string) bool {
 	return slices.Contains([]string{"ready", "notready", "unready", "available", "unavailable"}, word)
 }
 
-// meaningOf returns the meaning of the words of a condition type. A word that means a failure
-// decides, except before a step. Otherwise, the last word decides. If the last word has no meaning, as in ResolvedRefs,
-// the type means Ready if the previous word does, or Working if it begins with a word such as "replacing".
+// meaningOf returns the meaning of the words of a condition type. A word for a failure decides, except before a step
+// such as "configured". Otherwise, the last word decides. If the last word has no meaning, as in ResolvedRefs, the type
+// means Ready if the previous word does, or Working if the type begins with a word such as "replacing".
 func meaningOf(words []string) Meaning {
 	whole := worst(words)
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(fillers(), w) })
@@ -143,7 +143,7 @@ func moving(c metav1.Condition) Meaning {
 }
 
 // blames reports whether the reason or the message of a condition names a fault. If the reason means Working, only the
-// first word of the message counts. A message that ends with "yet" is about work.
+// first word of the message counts. A message that ends with "yet" rules out a fault.
 func blames(c metav1.Condition) bool {
 	reason, message := Split(c.Reason), Split(c.Message)
 	faulty := wrong(reason) || wrong(message[:min(1, len(message))]) || worst(reason) != Working && wrong(message)

@@ -46,7 +46,8 @@ func Sum(all []Claim) Claim {
 	return parts
 }
 
-// Read returns the claims in the status of an object, except .status.conditions, and in labels that report a fault.
+// Read returns the claims in the status of an object, and in labels that report a fault. From .status.conditions, it
+// reads only whether an object that runs to completion is running.
 func Read(kind string, obj map[string]any) []Claim {
 	r := reader{ends: ends(kind)}
 	r.generation, _ = fieldpath.Integer(fieldpath.Object(obj, "metadata")["generation"])
@@ -188,7 +189,7 @@ func (r *reader) counts(path string, content map[string]any, at place) {
 		ready, is := fieldpath.Integer(content[name])
 		words := Split(name)
 		of := without(words, "ready", "available", "number")
-		amount := len(of) > 0 && slices.Contains([]string{"bytes", "storage", "capacity", "memory", "space", "ips", "ps"}, of[len(of)-1]) // Split makes "i", "ps" of IPs
+		amount := len(of) > 0 && slices.Contains([]string{"bytes", "storage", "capacity", "memory", "space", "ips", "ps"}, of[len(of)-1]) // Split turns IPs into "i" and "ps"
 		if !is || len(of) == len(words) || amount {
 			continue
 		}
@@ -246,7 +247,7 @@ func (r *reader) flag(path, name string, value bool, at place) {
 	r.add(path, strconv.FormatBool(value), Condition(metav1.Condition{Type: name, Status: status}), at)
 }
 
-// add adds a claim with a meaning. It ignores a ready or done member of a list, because others may be missing.
+// add adds a claim with a meaning. It ignores a ready or done member of a list, because other members may be missing.
 func (r *reader) add(path, text string, meaning Meaning, at place) {
 	if meaning > Nothing && (!at.listed || meaning > Done) {
 		r.all = append(r.all, Claim{path, text, meaning, at.part})
@@ -266,7 +267,7 @@ func fault(name string) bool {
 		(len(words) == 1 || slices.Contains([]string{"message", "description", "reason", "msg"}, words[1]))
 }
 
-// said reports whether the value of such a field names a fault.
+// said reports whether the value of a field such as "error" names a fault.
 func said(value any) bool {
 	none := []string{"", "0", "<nil>", "map[]", "[]", "false", "none", "nil", "null", "n/a", "ok", "no error", "no errors"}
 	return !slices.Contains(none, strings.ToLower(fmt.Sprint(value)))

@@ -29,7 +29,7 @@ func TestRightsOf(t *testing.T) {
 	}
 }
 
-// The role of each verb grants the permissions that the verb needs, in one namespace and in all.
+// The viewer and editor roles grant the permissions that their verbs need, in one namespace and in all.
 func TestNeededRights(t *testing.T) {
 	t.Parallel()
 	for _, namespace := range []string{"ns", ""} {

@@ -80,7 +80,7 @@ func runLoop(namespace string) commandline.Command {
 	return inNamespace(commandline.Plugin("run-controller"), namespace)
 }
 
-// runScope returns the command that runs a controller with a scope, except that it does not know the files of kinds.
+// runScope returns the command that runs a controller with a scope. It omits --kind-file, which leases do not record.
 func runScope(s leaserecord.Scope) commandline.Command {
 	cmd := runLoop(s.Namespace)
 	switch {

@@ -30,8 +30,8 @@ func (s *Server) Permit() {
 	s.forbids = nil
 }
 
-// forbidden reports whether the server refuses a request because of Forbid. Access reviews and requests without a
-// resource, such as discovery, are always allowed.
+// forbidden reports whether the server refuses a request because of Forbid. Reviews and requests without a resource,
+// such as discovery, are always allowed.
 func (s *Server) forbidden(r Request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func forbid(r Request) error {
 		fmt.Errorf("User %q cannot %s resource %q in API group %q %s", cmp.Or(r.User, someone), r.Verb, r.target(), r.Group, where)) //nolint:staticcheck // the API uses these words
 }
 
-// review responds to an access review.
+// review responds to an access review or a SelfSubjectReview.
 func (s *Server) review(r Request) (any, error) {
 	body, err := r.object()
 	if err != nil {

@@ -70,8 +70,8 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// TestFullDisk checks that commands fail if their output cannot be written. Commands that have
-// changed an object still report the change on standard error.
+// TestFullDisk checks that commands fail if their output cannot be written. Most commands that change an object still
+// report the change on standard error.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -95,8 +95,8 @@ func gracePeriod(r *resource, obj *unstructured.Unstructured, given *int64) int6
 	return seconds
 }
 
-// remove deletes an object and its dependents from the store. It also deletes the objects in a namespace, and
-// the custom resources of a CRD. If the store has no object with the same name and UID, remove does nothing.
+// remove removes an object from the store, and then deletes its dependents. It also removes the objects in a namespace,
+// and the custom resources of a CRD. If the store has no object with the same name and UID, remove does nothing.
 func (s *Server) remove(r *resource, obj *unstructured.Unstructured) {
 	if now := s.objects[r.gr()][keyOf(obj)]; now == nil || now.GetUID() != obj.GetUID() {
 		return
@@ -119,7 +119,7 @@ func (s *Server) remove(r *resource, obj *unstructured.Unstructured) {
 	}
 }
 
-// collect deletes the dependents of a removed object unless they have another owner.
+// collect deletes the dependents of a removed object, except those with another existing owner.
 func (s *Server) collect(gone *unstructured.Unstructured) {
 	for _, r := range s.resources {
 		for _, obj := range s.all(r.gr(), "") {

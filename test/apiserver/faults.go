@@ -11,9 +11,9 @@ import (
 // Match is a predicate that selects requests.
 type Match func(Request) bool
 
-// On matches requests by verb and resource. Verbs are separated by "|", and a subresource follows a
-// slash. "*" matches any verb, and any resource or subresource: On("get|list", "pods"), On("patch",
-// "deployments/scale"), On("*", "pods/*").
+// On matches requests by verb and resource. "|" separates verbs, and a subresource follows a slash. "*" matches any
+// verb or any resource, and "pods/*" matches pods with any or no subresource: On("get|list", "pods"),
+// On("patch", "deployments/scale"), On("*", "pods/*").
 func On(verbs, resource string) Match {
 	return func(r Request) bool {
 		if verbs != "*" && !slices.Contains(strings.Split(verbs, "|"), r.Verb) {
@@ -40,7 +40,7 @@ type Fault struct {
 	// Drop breaks the connection before the request takes effect. DropAfter breaks it afterwards,
 	// but before the response.
 	Drop, DropAfter bool
-	// Before runs before the other faults. The server is not locked, so Before can write objects.
+	// Before runs before the delay and the failure. The server is not locked, so Before can write objects.
 	Before func()
 	// Times is the number of requests that fail. Zero means all.
 	Times int
@@ -66,7 +66,7 @@ func (s *Server) Fail(match Match, f Fault) (end func()) {
 	}
 }
 
-// admit logs a request, injects the matching faults, and returns an error if the request is
+// admit logs a request, and injects the matching faults. It returns the error of a fault, or an error if the request is
 // forbidden. The caller must call after() when the request has taken effect.
 func (s *Server) admit(ctx context.Context, r Request) (after func(), err error) {
 	s.mu.Lock()
@@ -119,7 +119,7 @@ func (s *Server) Requests(match Match) []Request {
 	return all
 }
 
-// Writes matches requests that change objects, but no dry runs and no access reviews.
+// Writes reports whether a request writes objects. A dry run or a review does not.
 func Writes(r Request) bool {
 	return r.Method != http.MethodGet && !r.dryRun() && !isReview(r)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// falsifier is a transport that replaces the server's responses to writes of workloads.
+// falsifier is a transport that replaces the server's responses to successful writes of workloads.
 type falsifier struct {
 	*apiserver.Server
 

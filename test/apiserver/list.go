@@ -107,8 +107,7 @@ func (r Request) selector() (func(*unstructured.Unstructured) bool, error) {
 	}, nil
 }
 
-// fieldLabels returns the field labels that a type supports in selectors. For types other than pods and events,
-// it returns only those that all types support.
+// fieldLabels returns the supported field labels of a type: name and namespace and, for pods and events, several more.
 func fieldLabels(r *resource) []string {
 	all := []string{"metadata.name", "metadata.namespace"}
 	switch r.gr() {

@@ -33,7 +33,7 @@ func (w write) fieldManager() (*managedfields.FieldManager, error) {
 			return nil, err
 		}
 		newManager = managedfields.NewDefaultCRDFieldManager
-	case scheme.Scheme.Recognizes(gvk) && gvk != scaleKind(): // a Scale does not support apply
+	case scheme.Scheme.Recognizes(gvk) && gvk != scaleKind(): // client-go has no apply schema for Scale
 		types = applyconfigurations.NewTypeConverter(scheme.Scheme)
 	}
 	reset := fieldpath.NewSet()
@@ -84,7 +84,7 @@ func (s *Server) manage(w write, before, after *unstructured.Unstructured) error
 		before = &unstructured.Unstructured{Object: map[string]any{"apiVersion": after.GetAPIVersion(), "kind": after.GetKind()}}
 	}
 	if w.trusted && w.subresource == "" && w.version.status && before.GetUID() != "" {
-		// A test can write spec and status together. Record the status in a separate entry.
+		// An Actor can write the spec and the status together. Record the status in a separate entry.
 		partly := after.DeepCopy()
 		keep(partly.Object, before.Object, "status")
 		w.trusted = false

@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestMissingAPI checks that commands work without types that only add details to reports. A type
-// that the server does not serve counts as a type without objects.
+// TestMissingAPI checks that commands work if the server does not serve a type that only adds details to reports. They
+// treat it like a type without objects.
 func TestMissingAPI(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -67,7 +67,7 @@ type verb struct {
 	// creates means that the command creates the object. starts means that the change starts pods.
 	// pauses means that the object must support pausing.
 	creates, starts, pauses bool
-	// alike means that the command writes a template as "set image" does, so that one workload is enough.
+	// alike means that the command changes the template like "set image", so the test uses only a Deployment.
 	alike bool
 	// rival overwrites the field that the command writes.
 	rival func(*unstructured.Unstructured)
@@ -256,7 +256,7 @@ func endings() []ending {
 	}
 }
 
-// TestOutcomes runs each command with each ending, and checks its error and the final object. After a
+// TestOutcomes runs each command with each ending that applies, and checks the error and the final object. After a
 // command succeeds, the pods must run the requested containers.
 func TestOutcomes(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // cobra retains the commands, which makes garbage collection slow

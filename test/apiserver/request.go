@@ -41,8 +41,8 @@ type Request struct {
 	version  *version
 }
 
-// String returns the verb and the object, such as "patch deployments/scale
-// default/web", or the path of a non-resource request.
+// String returns the verb and the object, such as "patch deployments/scale default/web". For a request without a
+// resource, it returns the verb and the path.
 func (r Request) String() string {
 	if r.Resource == "" {
 		return r.Verb + " " + r.Path
@@ -124,8 +124,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, request Request) 
 	}
 }
 
-// answer responds to an admitted request, and calls after() when the request has taken effect. For
-// a watch or a log, it does not call after().
+// answer responds to an admitted request, and calls after() when the request has taken effect. For a watch, a log, or a
+// type that is not served, it does not call after().
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, request Request, after func()) error {
 	if request.Resource != "" {
 		if request.resource, request.version = s.requested(request); request.version == nil {
@@ -172,7 +172,7 @@ func (s *Server) requested(request Request) (*resource, *version) {
 	return nil, nil
 }
 
-// do handles a request for objects that has a single response.
+// do handles a request for objects, except for a watch, a log, or a review.
 func (s *Server) do(r Request) (any, error) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -212,7 +212,7 @@ func (s *Server) do(r Request) (any, error) {
 	return nil, apierrors.NewMethodNotSupported(r.resource.gr(), r.Verb)
 }
 
-// log serves the last lines of the annotation example.com/log of a pod as its log.
+// log serves the annotation example.com/log of a pod as its log. Of the options, it supports only tailLines.
 func (s *Server) log(w http.ResponseWriter, r Request) error {
 	pod := s.Get("pods", r.Namespace, r.Name)
 	if pod == nil {

@@ -13,8 +13,8 @@ import (
 
 const preserveUnknown = "x-kubernetes-preserve-unknown-fields"
 
-// customSchema returns the schema of a custom kind. fields is the openAPIV3Schema of the CRD, to
-// which customSchema adds apiVersion, kind, and metadata.
+// customSchema returns the schema of a custom kind: fields, which is the openAPIV3Schema of the CRD, with apiVersion,
+// kind, and metadata. If fields is empty, the schema allows any field.
 func customSchema(gvk schema.GroupVersionKind, fields map[string]any) (*spec.Schema, error) {
 	of := &spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}}}
 	text, err := json.Marshal(fields)
@@ -38,7 +38,7 @@ func customSchema(gvk schema.GroupVersionKind, fields map[string]any) (*spec.Sch
 	return of, nil
 }
 
-// prune removes the fields that are not in a schema, and adds their paths to unknown.
+// prune removes the fields that a schema does not allow, and adds their paths to unknown.
 func prune(value any, s *spec.Schema, at string, unknown *[]string) {
 	switch value := value.(type) {
 	case map[string]any:

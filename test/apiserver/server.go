@@ -2,9 +2,8 @@
 // watches, and responds like a real server. It has no sockets, and its goroutines end with their
 // requests, so it also runs in a testing/synctest bubble, where delays pass instantly.
 //
-// The only controller in this package is the garbage collector. Package play has other controllers.
-// As on a real server, a request cannot create an object in a missing namespace. Actor.Create
-// creates the namespace first.
+// The server itself deletes dependents and establishes CRDs. Package play simulates controllers. As on a
+// real server, a request cannot create an object in a missing namespace. Actor.Create creates it first.
 package apiserver
 
 import (
@@ -44,7 +43,7 @@ type Server struct {
 	// compacted is the oldest revision from which a watch can start.
 	compacted int
 	uids      int
-	// changed is closed and replaced at every change.
+	// changed is closed and replaced at every change, and by Stall.
 	changed chan struct{}
 	// pages holds the remaining items of paged lists, by continue token.
 	pages map[string]page
@@ -65,7 +64,7 @@ type Server struct {
 	closed   bool
 }
 
-// Change is a change of one object.
+// Change is the creation, update, or deletion of an object.
 type Change struct {
 	Type watch.EventType
 	// Resource is the type, such as "deployments.apps".
@@ -84,7 +83,7 @@ func (c Change) Object() *unstructured.Unstructured {
 	return c.Before
 }
 
-// New returns a server with the built-in types and the default namespaces. It stops with the test.
+// New returns a server with the built-in types and the namespaces default and kube-system. It stops with the test.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
@@ -95,7 +94,7 @@ func New(t testing.TB) *Server {
 	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem} {
 		s.ensureNamespace(name)
 	}
-	s.untold = nil // hooks do not receive the default namespaces
+	s.untold = nil // hooks do not receive these namespaces
 	t.Cleanup(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -111,8 +110,8 @@ func (s *Server) RESTConfig() *rest.Config {
 	return &rest.Config{Host: "http://server", Transport: s, QPS: -1}
 }
 
-// Connect connects the clients of kubectl's global flags to the server. These clients read no kubeconfig, and
-// keep no discovery cache on disk.
+// Connect makes clients that are created from flags use the server. These clients read no kubeconfig, and keep
+// no discovery cache on disk.
 func (s *Server) Connect(flags *genericclioptions.ConfigFlags) {
 	*flags.KubeConfig, *flags.APIServer, *flags.CacheDir = os.DevNull, "http://server", os.DevNull
 	wrap := flags.WrapConfigFn
@@ -132,8 +131,8 @@ func (s *Server) OnWrite(hook func(Change)) {
 	s.hooks = append(s.hooks, hook)
 }
 
-// OnRequest sets a hook that runs before a request on one object takes effect: a get, create, update,
-// patch, or delete. For a get, the change has no type, and Before and After are equal. The server is
+// OnRequest sets a hook that runs before a get, create, update, patch, or delete of one object takes effect. Dry runs
+// and reads of /scale do not call it. For a get, the change has no type, and Before and After are equal. The server is
 // locked, so the hook must call only Get and List of the Actor that it receives.
 func (s *Server) OnRequest(hook func(Actor, Request, Change)) {
 	s.mu.Lock()
@@ -187,7 +186,7 @@ type Actor struct {
 // As returns an actor with a field manager.
 func (s *Server) As(manager string) Actor { return Actor{s: s, manager: manager} }
 
-// lock locks the server, unless the caller holds the lock, and returns a function that undoes this.
+// lock locks the server, and returns a function that unlocks it. If the caller holds the lock, both do nothing.
 func (a Actor) lock() (unlock func()) {
 	if a.locked {
 		return func() {}

@@ -19,7 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// The tests in this file check only rules of the server that no test of a command or the loop relies on.
+// The tests in this file check only rules of the server that no test of a command or the controller relies on.
 
 func clientOf(t *testing.T, s *apiserver.Server, resource schema.GroupVersionResource) dynamic.ResourceInterface {
 	t.Helper()

@@ -30,13 +30,13 @@ type write struct {
 	dryRun  bool
 	// strict means that unknown fields are errors.
 	strict bool
-	// trusted means that an Actor writes. The server does not validate such a write.
+	// trusted means that an Actor or the server itself writes, without validation.
 	trusted bool
-	// request is the request that writes. It is empty if an Actor writes.
+	// request causes the write. It is empty for a trusted write.
 	request Request
 }
 
-// normal returns a copy of an object whose values have the Go types of decoded JSON.
+// normal copies an object, and converts its values to the Go types of decoded JSON.
 func normal(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	text, err := json.Marshal(obj.Object)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Server) add(w write, obj *unstructured.Unstructured) (*unstructured.Uns
 	return s.commit(r, nil, obj)
 }
 
-// replace validates and stores a changed object. It also completes a deletion that nothing blocks any longer.
+// replace validates and stores a changed object, and completes a deletion that nothing blocks. Dry runs only validate.
 func (s *Server) replace(w write, before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	r := w.resource
 	if w.trusted && reflect.DeepEqual(before.Object, after.Object) {
@@ -149,7 +149,7 @@ func (s *Server) replace(w write, before, after *unstructured.Unstructured) (*un
 	return after, err
 }
 
-// separate reverts the fields that a write must not change: the status or, for a write to /status, all other fields.
+// separate reverts the status of a type with /status or, in a write to /status, all but the status and managedFields.
 func separate(w write, before, after *unstructured.Unstructured) {
 	if !w.version.status {
 		return
@@ -176,7 +176,7 @@ func keep(after, before map[string]any, path ...string) {
 	}
 }
 
-// changedSpec reports whether a write changes fields outside the metadata and the status.
+// changedSpec reports whether a write changes fields other than the metadata and, if the type has /status, the status.
 func changedSpec(w write, before, after *unstructured.Unstructured) bool {
 	wanted := func(obj *unstructured.Unstructured) map[string]any {
 		fields := maps.Clone(obj.Object)
@@ -245,7 +245,7 @@ func (s *Server) commit(r *resource, before, after *unstructured.Unstructured) (
 	return after, nil
 }
 
-// establish sets the status of a new CRD, with the condition Established.
+// establish sets the status of a CRD that has no conditions, including the condition Established.
 func establish(crd *unstructured.Unstructured) {
 	if _, found, _ := unstructured.NestedSlice(crd.Object, "status", "conditions"); found {
 		return

@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// RoundTrip implements http.RoundTripper without a network. It returns when the handler has sent the header. If
-// the handler panics with http.ErrAbortHandler instead, the connection breaks.
+// RoundTrip implements http.RoundTripper without a network. It returns when the handler has sent the header. If the
+// handler panics with http.ErrAbortHandler instead, RoundTrip returns io.ErrUnexpectedEOF.
 func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {

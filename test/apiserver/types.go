@@ -29,7 +29,7 @@ type version struct {
 	// status and scale are set if the type has these subresources.
 	status bool
 	scale  *scalePaths
-	// warning is the deprecation warning in each response, or "" if the version is not deprecated.
+	// warning is the deprecationWarning of the CRD, or "". Each response repeats it.
 	warning string
 	// schema comes from the CRD. It is nil for a built-in type.
 	schema *spec.Schema
@@ -40,8 +40,8 @@ type version struct {
 // scalePaths holds the paths of the fields that /scale shows.
 type scalePaths struct {
 	specReplicas, statusReplicas []string
-	// selector is the path of the field that holds the label selector as a string. It is empty for a CRD without
-	// such a field, and nil for a built-in type, whose selector is in spec.selector.
+	// selector is the path of the field that holds the label selector as a string. It is empty but not nil for a CRD
+	// without such a field, and nil for a built-in type, whose selector is in spec.selector.
 	selector []string
 }
 

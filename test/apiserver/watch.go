@@ -27,7 +27,7 @@ type stream struct {
 	end chan error
 }
 
-// watch sends the initial objects, and then all changes until one side ends the watch.
+// watch sends the initial objects, if any, and then the changes of selected objects until one side ends the watch.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, request Request) error {
 	selects, err := request.selector()
 	if err != nil {

@@ -158,7 +158,7 @@ func hashOf(value any) string {
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
-// active returns the newest ReplicaSet that is not scaled to zero, or else r.now.
+// active returns r.now if it has replicas, or else the newest old ReplicaSet with replicas, or else r.now.
 func (r *rollout) active() *unstructured.Unstructured {
 	if r.now != nil && number(r.now, 0, "spec", "replicas") > 0 {
 		return r.now

@@ -42,7 +42,7 @@ func Kubelet(s *apiserver.Server) {
 
 // Values for SetFate that are not images.
 const (
-	// Stuck keeps deleted pods from terminating.
+	// Stuck prevents the removal of deleted pods.
 	Stuck = "stuck"
 	// Away stops the simulated controllers, except for the kubelet.
 	Away = "away"
@@ -71,7 +71,7 @@ func kept(pod *unstructured.Unstructured) bool {
 	return len(pod.GetFinalizers()) > 0 || pod.GetAnnotations()[FateAnnotation] == Stuck
 }
 
-// stop removes a deleted pod after a delay, unless the pod is kept or the fate of all pods is Stuck.
+// stop removes a deleted pod after podEnds, unless kept returns true or the fate of the node is Stuck.
 func stop(s *apiserver.Server, pod *unstructured.Unstructured) {
 	if fate(s) == Stuck {
 		return

@@ -88,8 +88,8 @@ func child(owner *unstructured.Unstructured, apiVersion, kind, name string, labe
 	return obj
 }
 
-// createPod creates a pod from the template of its owner, with additional labels. If name is empty,
-// it is generated from the name of the owner.
+// createPod creates a pod from the template of its owner, with additional labels. If name is empty, the server
+// generates a name from the name of the owner.
 func createPod(a apiserver.Actor, owner *unstructured.Unstructured, template map[string]any, name string, labels map[string]string) {
 	all := map[string]string{}
 	maps.Copy(all, labelsIn(template))

@@ -22,8 +22,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 )
 
-// Controller is a controller in the test process. It can be disconnected between any two requests,
-// which looks like kill -9 to the server.
+// Controller is a controller in the test process. Kill disconnects it, which looks like kill -9 to the server.
 type Controller struct {
 	// Done is closed when the controller has ended, after Err is set.
 	Done chan struct{}

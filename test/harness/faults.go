@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Faults injects random network and server failures, except while calm is set. A seed makes the failures reproducible.
+// Faults injects random network and server failures, except while calm is set.
 type Faults struct {
 	mu   sync.Mutex
 	rand *rand.Rand
@@ -49,7 +49,7 @@ func (f *Faults) SetCalm(calm bool) {
 	}
 }
 
-// Hold delays the events of watches until Release is called.
+// Hold delays the events of watches until Release is called. While calm is set, it does nothing.
 func (f *Faults) Hold() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,8 +115,8 @@ func (f *Faults) disturbRequest(r *http.Request, next http.RoundTripper) (*http.
 	return next.RoundTrip(r)
 }
 
-// disturbWatch rejects some watches as expired. It ends the other watches within about two seconds, except while calm
-// is set. Hold can delay their events.
+// disturbWatch rejects some watches as expired, and ends the others within about two seconds. While calm is set, it
+// does neither. Hold can delay the events of a watch.
 func (f *Faults) disturbWatch(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if f.roll(10) == 0 {
 		f.Injected.Add(1)

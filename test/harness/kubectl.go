@@ -31,7 +31,7 @@ func (c *Cluster) Kubectl(t *testing.T, namespace string, args ...string) Result
 // KubectlFrom is like Kubectl, with standard input and additional environment variables, such as "KUBECONFIG=…".
 func (c *Cluster) KubectlFrom(t *testing.T, stdin string, env []string, namespace string, args ...string) Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*Timeout) // the command has its own timeout
+	ctx, cancel := context.WithTimeout(t.Context(), 4*Timeout) // Timeout is too short for commands with --timeout 5m
 	defer cancel()
 	if namespace != "" {
 		args = inNamespace(namespace, args)
@@ -93,7 +93,7 @@ func (c *Cluster) Imoocpod(t *testing.T, namespace string, args ...string) strin
 	return Must(t, c.Kubectl(t, namespace, append([]string{"imoocpod"}, args...)...))
 }
 
-// Must returns the output of a command. If the command failed, Must fails the test.
+// Must returns the standard output of a command. If the command failed, Must fails the test.
 func Must(t *testing.T, r Result) string {
 	t.Helper()
 	if r.Code != 0 {

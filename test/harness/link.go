@@ -76,7 +76,7 @@ func (l *Link) add(both ...net.Conn) bool {
 	return !l.cut
 }
 
-// Cut closes all connections. Until Restore, it also closes each new connection at once.
+// Cut closes all connections. Until Restore is called, the link closes each new connection at once.
 func (l *Link) Cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

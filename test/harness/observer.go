@@ -108,7 +108,7 @@ func (o *Observer) Within(d time.Duration, condition func() bool) bool {
 	}
 }
 
-// As converts an object to its Go type.
+// As converts an object to the Go type T.
 func As[T any](t *testing.T, obj *unstructured.Unstructured) *T {
 	t.Helper()
 	into := new(T)

@@ -26,14 +26,13 @@ type Process struct {
 	lines []string
 }
 
-// StartRunController starts "kubectl-imoocpod run-controller" in a namespace, and stops it when the
-// test ends. The command runs without kubectl, which would intercept the signals.
+// StartRunController starts "kubectl-imoocpod run-controller" in a namespace, and stops it when the test ends.
 func (c *Cluster) StartRunController(t *testing.T, namespace string, args ...string) *Process {
 	t.Helper()
 	return c.StartPlugin(t, append([]string{"run-controller", "-n", namespace}, args...)...)
 }
 
-// StartPlugin starts any long-running command of the plugin.
+// StartPlugin starts a long-running command of the plugin without kubectl, and stops it when the test ends.
 func (c *Cluster) StartPlugin(t *testing.T, args ...string) *Process {
 	t.Helper()
 	p := &Process{t: t, cmd: exec.Command(filepath.Join(c.PluginDir, program), args...), Done: make(chan struct{})}

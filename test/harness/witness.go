@@ -37,13 +37,13 @@ type Witness struct {
 	podsAt string
 	// mostLive is the maximum number of unfinished pods that each owner had at the same time.
 	mostLive map[types.UID]int
-	// wrong lists the violations.
+	// wrong lists the violations of I1 (docs/reliability.md).
 	wrong []string
 	// look, if set, is called at every event about a pod.
 	look func()
 }
 
-// WatchPods starts a witness. Violations make the test fail at its end.
+// WatchPods starts a witness. If the witness has seen violations of I1, the test fails at its end.
 func (c *Cluster) WatchPods(t *testing.T, namespace string) *Witness {
 	t.Helper()
 	w := &Witness{

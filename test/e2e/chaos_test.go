@@ -36,13 +36,12 @@ const (
 	chaosLanes = 4
 )
 
-// tally counts the random runs and their events.
 var tally struct{ runs, actions, faults atomic.Int64 }
 
-// In a random run, a user scales an object up and down and changes its image, pods are deleted, evicted,
-// failed, and modified, and controllers without a lease run with an unreliable network and server, and
-// are killed. The final state must be exactly as requested. The controllers must never create two pods in
-// one slot, or exceed the highest count that the user has asked for.
+// In a random run, a user scales an object and changes its image. Someone deletes, evicts, and modifies pods, and makes
+// pods fail. Controllers run without a lease on an unreliable network, and are killed. The final state must be exactly
+// as requested. Two pods must never be in one slot. There must never be more pods than the highest requested count,
+// besides pods of an earlier controller.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	if *chaosSeed != 0 {
@@ -81,7 +80,7 @@ type chaos struct {
 	rand   *rand.Rand
 	stable *harness.Faults // for controllers whose watches are never delayed
 	stale  *harness.Faults // for controllers whose watches are sometimes delayed
-	// most is the highest replica count that was ever wanted.
+	// most is the highest replica count requested so far.
 	most int
 	// earlier is the number of pods created by an earlier controller.
 	earlier int
@@ -167,7 +166,7 @@ func (c *chaos) begin() {
 	}
 }
 
-// newPod creates a pod, as someone other than the controllers of the run.
+// newPod creates a pod with the test's client, not as a controller.
 func (c *chaos) newPod(name string, labels map[string]string, owners ...metav1.OwnerReference) *corev1.Pod {
 	pod, err := cluster.Core.Pods(c.Namespace).Create(c.t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, OwnerReferences: owners},

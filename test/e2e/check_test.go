@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// The verb check reports each problem with a command that fixes it.
+// The verb check reports missing permissions with commands that grant them, a missing controller, and rejected pods.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

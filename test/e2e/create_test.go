@@ -14,8 +14,8 @@ import (
 
 const createdFoo = "imoocpod.batch.tutorial.kubebuilder.io/foo created"
 
-// The default pod is admitted at the strictest level of Pod Security. If a pod is rejected, the
-// report contains the message of the server.
+// The strictest level of Pod Security admits the default pod. If it rejects a pod, the status contains the message of
+// the server.
 func TestCreateUnderPodSecurity(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -49,7 +49,7 @@ type comparison struct {
 	differ difference
 }
 
-// comparisons returns the command lines in testdata/scale.txt, and command lines with an input or an
+// comparisons returns the command lines in testdata/scale.txt, and command lines that read standard input or have an
 // intended difference.
 func comparisons(t *testing.T) []comparison {
 	t.Helper()
@@ -225,7 +225,7 @@ func (c comparison) compare(t *testing.T, kubectl, plugin outcome) {
 	}
 }
 
-// stable removes from the output the values that are unique to an object.
+// stable removes the values that differ between objects with the same manifest.
 func stable(out string) string {
 	return regexp.MustCompile(`"?(uid|resourceVersion|creationTimestamp|namespace)"?: "?[^",\n]+"?`).ReplaceAllString(out, "$1")
 }
@@ -242,7 +242,7 @@ func newStage(t *testing.T) *stage {
 	return &stage{namespace: cluster.NewNamespace(t), wanted: map[string]any{}}
 }
 
-// set recreates all objects of each resource that the last run changed.
+// set recreates all objects of each resource that the last run changed. The first call creates the objects.
 func (s *stage) set(t *testing.T) {
 	t.Helper()
 	background := metav1.DeletePropagationBackground

@@ -1,5 +1,5 @@
-// Package e2e runs the built plugin through a real kubectl against the control plane of
-// test/cluster. Only the kubelets are simulated.
+// Package e2e tests the plugin and its controller with a real kubectl and the control plane of test/cluster. Only the
+// kubelets are simulated.
 package e2e
 
 import (
@@ -9,7 +9,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// cluster is the control plane of this test run.
 var cluster *harness.Cluster
 
 func TestMain(m *testing.M) {

@@ -16,8 +16,8 @@ var (
 	kindsInstalled  bool
 )
 
-// installKinds installs the small CRDs in testdata/crds once, one for each way to store a replica
-// count. They do not affect other tests, and are not removed.
+// installKinds installs the CRDs in testdata/crds once. Each declares its counts in a different way. The CRDs do not
+// affect other tests, and stay installed.
 func installKinds(t *testing.T) {
 	t.Helper()
 	installingKinds.Lock()
@@ -49,7 +49,7 @@ func toJSON(t *testing.T, value any) string {
 	return string(text)
 }
 
-// contains fails the test if the pattern does not match any part of got.
+// contains fails the test unless the pattern matches a part of got.
 func contains(t *testing.T, got, pattern string) {
 	t.Helper()
 	if !regexp.MustCompile(pattern).MatchString(got) {
@@ -63,7 +63,7 @@ func workload(kind, name string, replicas int, more string) string {
   template: {metadata: {labels: {app: %[2]s}}, spec: {containers: [{name: main, image: web}]}}}}`, kind, name, replicas, more)
 }
 
-// matches fails the test if the pattern does not match the whole output.
+// matches fails the test unless the pattern matches the whole output.
 func matches(t *testing.T, what, got, pattern string) {
 	t.Helper()
 	if !regexp.MustCompile("^" + pattern + "$").MatchString(got) {

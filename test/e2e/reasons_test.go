@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// The status of an ImoocPod or a built-in kind explains what the scheduler, a quota, or an
-// admission plugin of a real server rejects, with the message of the server.
+// The status of an ImoocPod or a built-in kind contains the message with which the scheduler, a quota, or an admission
+// plugin of a real server rejects pods.
 func TestStatusExplainsRejections(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -42,7 +42,7 @@ func send(t *testing.T, ns, head, name, rest string) error {
 	return nil
 }
 
-// Manifests from the tutorials work unchanged with kubectl alone.
+// Without the commands of the plugin, kubectl can apply the samples, and get, scale, and wait for an ImoocPod.
 func TestTutorialObject(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

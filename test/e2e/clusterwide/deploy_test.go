@@ -94,7 +94,7 @@ func TestDeployForATeam(t *testing.T) {
 	cluster.Imoocpod(t, ns, "delete", "imoocpod/foo-a", "imoocpod/foo-b", "appservice/app", "mydaemonset/agent")
 }
 
-// shippedObjects returns the objects of shipped kinds in some namespaces: a map of UIDs to types and names.
+// shippedObjects returns the types and names of the objects of shipped kinds in the given namespaces, by UID.
 func shippedObjects(t *testing.T, namespaces ...string) map[string]string {
 	t.Helper()
 	crds := deploy.CRDs()

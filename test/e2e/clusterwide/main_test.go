@@ -10,7 +10,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// cluster is the control plane of this test run.
 var cluster *harness.Cluster
 
 func TestMain(m *testing.M) {

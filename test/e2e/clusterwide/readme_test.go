@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// TestReadme runs the commands of the README in order, starting at "Try it". Each command must print the output in the
-// README, and exit with the code in its comment. "make demo" runs only this test with -v.
+// TestReadme runs the commands of the README in order: the first block, and then the blocks from "Try it" on. A command
+// must print the output in the README, and exit with the code in its comment. "make demo" runs only this test with -v.
 func TestReadme(t *testing.T) {
 	// Other tests need the CRDs.
 	defer cluster.Imoocpod(t, "", "install")
@@ -103,7 +103,7 @@ func (s *session) types(line string) string {
 	return string(out)
 }
 
-// shows reports whether a line of the README matches a line of output. It ignores parts that differ between runs.
+// shows reports whether a line of output matches a line of the README, in which "…" stands for any text.
 func shows(got, want string) bool {
 	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(want), "…", ".*") + "$").MatchString(got)
 }

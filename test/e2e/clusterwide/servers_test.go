@@ -7,7 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// When the API server or etcd is killed and restarted, the controller reports the failure and catches up.
+// When etcd or the API server is killed and restarted, the controller catches up. It reports an API server outage.
 func TestServerGoesAwayAndComesBack(t *testing.T) {
 	// Create both namespaces first: after an outage, the controller manager needs time to set up a new namespace.
 	namespace := map[string]string{"kube-apiserver": cluster.NewNamespace(t), "etcd": cluster.NewNamespace(t)}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// user is a user who has kubectl and krew, but initially no plugins.
+// user is a user who initially has only kubectl and krew.
 type user struct {
 	t    *testing.T
 	root string

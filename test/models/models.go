@@ -1,4 +1,4 @@
-// Package models makes models of pods for tests.
+// Package models converts pods to problem.Pods for tests.
 package models
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Of returns the sorted models of pods, or nil if pods is nil.
+// Of converts and sorts pods. It returns nil if pods is nil.
 func Of(pods []corev1.Pod) problem.Pods {
 	if pods == nil {
 		return nil

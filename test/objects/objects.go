@@ -31,12 +31,12 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 	return utiljson.Unmarshal(data, (*map[string]any)(c))
 }
 
-// Names returns a generator of field names: usual names, the empty name, and names that need quotes.
+// Names returns a generator of field names: usual, empty, and random names, and names that need quotes.
 func Names() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.SampledFrom([]string{"replicas", "name", "", "a.b", "c/d", "~1", "~", "it's", `"`, `\`, "[0]", "é", "-", "0", "*", "…"}), rapid.StringN(1, 4, -1))
 }
 
-// Values returns a generator of values in unstructured objects, with at most depth levels.
+// Values returns a generator of values in unstructured objects, with at most depth levels of maps and lists.
 func Values(depth int) *rapid.Generator[any] {
 	leaves := []*rapid.Generator[any]{
 		rapid.Int64Range(-1<<53, 1<<53).AsAny(), rapid.String().AsAny(), rapid.Bool().AsAny(), rapid.Just[any](nil),
@@ -51,7 +51,7 @@ func Values(depth int) *rapid.Generator[any] {
 	return rapid.OneOf(append(leaves, nested, nested, lists, lists)...)
 }
 
-// Maps returns a generator of unstructured objects whose values have at most depth levels.
+// Maps returns a generator of maps in unstructured objects. Each value has at most depth levels of maps and lists.
 func Maps(depth int) *rapid.Generator[map[string]any] {
 	return rapid.MapOfN(Names(), Values(depth), 0, 4)
 }

@@ -1,5 +1,5 @@
-// Command mutate changes the code of its first argument, a package, in small ways, one at a time. It
-// lists the changes that make no test fail. "make mutate" runs it.
+// Command mutate changes the code of its first argument, a package, in small ways, one at a time. It lists the changes
+// that make no test fail, and the changes that make the tests time out. "make mutate" runs it.
 //
 // It builds the tests of each package once, with all changes (mutants) compiled in. Each run enables
 // one mutant, so a mutant needs no build of its own. Each argument is a test suite: all tests of
@@ -162,7 +162,7 @@ func writeMutants(pkg *goPackage, dir string) ([]mutant, error) {
 // The possible results of the tests with a mutant.
 const (
 	killed     = "killed"      // a test fails
-	timedOut   = "timed out"   // the tests need ten times their usual processor time, as in an endless loop
+	timedOut   = "timed out"   // the tests reach the limit of processor time, as in an endless loop
 	lived      = "lived"       // all tests pass
 	notCovered = "not covered" // no test reaches the code
 )

@@ -117,8 +117,8 @@ func (m *mutation) end(function *ast.FuncType, body *ast.BlockStmt, edits *fileE
 	}
 }
 
-// operator holds the mutants of a binary operator. All of them except negated call a function in
-// mutant_switch.go, whose name is in the field function.
+// operator holds the mutants of a binary operator. Except for negated, each mutant calls the given function of
+// mutant_switch.go.
 type operator struct {
 	function                               string
 	negated, boundary, logical, arithmetic token.Token

@@ -20,7 +20,7 @@ func main() {
 }
 
 func generate(dir string) error {
-	// Remove the pages of removed commands.
+	// Remove all pages, including those of commands that no longer exist.
 	old, err := filepath.Glob(filepath.Join(dir, "*.md"))
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ type request struct {
 	Stage string `json:"stage"`
 }
 
-// what returns the verb and the resource of a request, such as "create pods".
+// what returns the verb and the resource of a request, such as "create pods" or "get discovery".
 func (r request) what() string {
 	resource := r.Object.Resource
 	if r.Object.Subresource != "" {
@@ -45,8 +45,8 @@ func (r request) writes() bool {
 
 func (a auditLog) end() int64 { return must(os.Stat(a.path)).Size() }
 
-// since returns the account's completed requests and started watches after an offset in the log, if their user agent
-// starts with agent.
+// since reads the log from a position. It returns the account's completed requests and started watches whose user
+// agent has the prefix agent.
 func (a auditLog) since(place int64, agent string) []request {
 	f := must(os.Open(a.path))
 	defer f.Close()
@@ -55,7 +55,7 @@ func (a auditLog) since(place int64, agent string) []request {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<22)
 	for lines.Scan() {
-		// Most lines are requests of the scheduler and the kubelets. Skip these lines without decoding.
+		// Most lines are requests of the scheduler and of kwok. Skip these lines without decoding.
 		if !strings.Contains(lines.Text(), account) {
 			continue
 		}
@@ -73,10 +73,9 @@ func (a auditLog) since(place int64, agent string) []request {
 	return found
 }
 
-// counts maps a verb and a resource to the number of requests.
+// counts maps a verb and a resource, such as "create pods", to the number of requests.
 type counts map[string]int
 
-// count counts the matching requests.
 func count(requests []request, match func(request) bool) counts {
 	c := counts{}
 	for _, r := range requests {

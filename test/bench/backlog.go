@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// probe is the name prefix of the objects that change, and the run label of their pods.
+// probe is the name prefix of the objects that a measurement scales, and the run label of their pods.
 const probe = "probe"
 
 // measureBacklog measures how long a new controller takes to act on a change while it creates many pods.
@@ -23,8 +23,8 @@ func (b *bench) measureBacklog(ctx context.Context) []goal {
 	return []goal{medianGoal("change during the startup: to the first pod", 0.5, "%.2f", " s", seconds...)}
 }
 
-// addOneEach adds one pod to each numbered object of a run, one object after another. It returns the
-// seconds until each object had its new pod. pods is the number of pods per object after that.
+// addOneEach scales the numbered objects of a run from pods-1 to pods, one after the other. It returns the seconds
+// from each change to the creation of the new pod.
 func (b *bench) addOneEach(
 	ctx context.Context, s subject, run string, objects, pods int, w *witness,
 ) (seconds []float64) {

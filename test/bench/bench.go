@@ -29,7 +29,7 @@ type bench struct {
 	// quick means that all sizes are small, to test the benchmark itself.
 	quick      bool
 	scratch    string // a temporary directory
-	kubeconfig string // for the account
+	kubeconfig string // of the account, or of an administrator until the account exists
 	audit      auditLog
 	// logs are the log files of all processes, in the order of their start.
 	logs []string
@@ -105,7 +105,7 @@ func (b *bench) prepare(ctx context.Context, plugin string) {
 	b.makeNamespaces(ctx, namespace)
 }
 
-// command returns a command that runs as the account.
+// command returns a command that uses b.kubeconfig and the copied programs.
 func (b *bench) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+b.kubeconfig, "KUBECACHEDIR="+filepath.Join(b.scratch, "cache"),
@@ -113,7 +113,7 @@ func (b *bench) command(ctx context.Context, name string, args ...string) *exec.
 	return cmd
 }
 
-// run runs a program as the account, and returns its standard output.
+// run runs a program with b.kubeconfig, and returns its standard output.
 func (b *bench) run(ctx context.Context, name string, args ...string) string {
 	out, err := b.command(ctx, name, args...).Output()
 	if exit, ended := errors.AsType[*exec.ExitError](err); ended {

@@ -75,7 +75,7 @@ type cost struct {
 	requests int // of one call
 }
 
-// compare measures a command of the plugin and its equivalent in kubectl alternately. In the
+// compare alternately measures a command of the plugin and its equivalent in kubectl. In the
 // commands, %d stands for a replica count, which changes from call to call.
 func (b *bench) compare(ctx context.Context, ours, theirs string) map[caller]*cost {
 	callers := []caller{direct, through, kubectl}
@@ -90,7 +90,7 @@ func (b *bench) compare(ctx context.Context, ours, theirs string) map[caller]*co
 			// Each measured scale must change the replica count.
 			n := 3 + (round*len(callers)+i)%2
 			t := b.time(ctx, strings.Fields(strings.ReplaceAll(line, "%d", fmt.Sprint(n)))...)
-			if round > 0 { // the first call fills kubectl's discovery cache
+			if round > 0 { // the first round fills the discovery cache
 				costs[by].timings = append(costs[by].timings, t)
 				costs[by].requests = len(b.audit.since(place, "kubectl"))
 			}

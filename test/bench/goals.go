@@ -50,7 +50,7 @@ func beside(format string, ours, theirs []float64) ratio {
 	return ratio{format, spreadOf(ours).median / spreadOf(theirs).median}
 }
 
-// ratioGoal returns a lenient goal, which is met if no ratio exceeds the limit.
+// ratioGoal returns a lenient goal that is met if no ratio, rounded to two decimals, exceeds most.
 func ratioGoal(what string, most float64, all ...ratio) goal {
 	g := goal{what: what, wanted: fmt.Sprintf("≤ %.2f ×", most), held: true, lenient: true}
 	for _, r := range all {
@@ -59,8 +59,8 @@ func ratioGoal(what string, most float64, all ...ratio) goal {
 	return g
 }
 
-// medianGoal returns a lenient goal, which is met if the median of values does not exceed the
-// limit. format is the format of a value, and unit follows the value.
+// medianGoal returns a lenient goal that is met if the median of values, rounded to two decimals,
+// does not exceed most. format is the format of a value, and unit follows the value.
 func medianGoal(what string, most float64, format, unit string, values ...float64) goal {
 	s := spreadOf(values)
 	return goal{
@@ -90,7 +90,7 @@ func spreadOf(values []float64) spread {
 	return s
 }
 
-// text returns the median and, for several measurements, the range.
+// text returns the median and, for several measurements, the range. It returns "" for none.
 func (s spread) text(format string) string {
 	switch s.n {
 	case 0:

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// limit describes a measurement with very many items of one type.
+// limit describes a measurement with very many namespaces, kinds, objects, or pods.
 type limit struct {
 	name string // also the run label of its pods
 	what string

@@ -1,7 +1,7 @@
-// Bench measures one part of the benchmark on the control plane of test/cluster, and writes its
-// section of docs/benchmarks.md. test/bench/run starts it.
+// Bench measures one part of the benchmark on the control plane of test/cluster, and writes the
+// section of this part in docs/benchmarks.md. test/bench/run starts Bench.
 //
-// Bench runs the built-in controllers that it measures itself, because it sets their rate limits.
+// Bench itself runs the built-in controllers that it measures, because it sets their rate limits.
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// run measures a part, writes its section, and returns an error if a goal was missed.
+// run measures a part and writes its section. A missed goal is an error, unless the goal is lenient.
 func run(ctx context.Context, args []string) error {
 	var b bench
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)

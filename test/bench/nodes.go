@@ -47,7 +47,7 @@ func (b *bench) measureNodes(ctx context.Context) []goal {
 }
 
 // spreadOut creates an object, waits for its pods, and deletes the object. If churn is not zero, it
-// adds and removes nodes for this time before the deletion. It returns the seconds until all pods
+// adds and removes nodes for that time before the deletion. It returns the seconds until all pods
 // were ready, and the CPU usage during the churn in percent of a core.
 func (b *bench) spreadOut(
 	ctx context.Context, s subject, run string, nodes int, churn time.Duration,
@@ -71,7 +71,7 @@ func (b *bench) spreadOut(
 	b.churnNodes(ctx, run, churn)
 	percent = 100 * (l.usage().cpu - before.cpu) / time.Since(start).Seconds()
 	b.delete(ctx, s, run)
-	// Garbage collection of pods on removed nodes takes long, so delete all pods.
+	// Garbage collection of pods on removed nodes takes a long time, so delete all pods.
 	check(b.witness.core.Pods(nodesNamespace).DeleteCollection(ctx, atZero(), metav1.ListOptions{}))
 	return seconds, percent
 }
@@ -115,7 +115,7 @@ func (b *bench) churnNodes(ctx context.Context, run string, d time.Duration) {
 	}
 }
 
-// makeNodes creates nodes, waits until pods can be scheduled to all of them, and returns the total number of nodes.
+// makeNodes creates n nodes, waits until no node has a taint, and returns the total number of nodes.
 func (b *bench) makeNodes(ctx context.Context, n int) (all int) {
 	parallel(atOnce, n, func(i int) { b.createNode(ctx, fmt.Sprintf("bench-%d", i)) })
 	await(ctx, time.Second, "pods can be scheduled to all nodes", func() bool {

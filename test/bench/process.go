@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// process is a program that runs until it is stopped.
+// process is a started program and its log file.
 type process struct {
 	cmd  *exec.Cmd
 	log  string
@@ -46,8 +46,8 @@ func (b *bench) start(cmd *exec.Cmd) *process {
 	return p
 }
 
-// lastOutput returns the beginning of the output of the last two started programs: two loops, or a loop
-// and a command that follows its object.
+// lastOutput returns the beginning of the output of each of the last two processes, such as a loop and a
+// command that follows an object.
 func (b *bench) lastOutput() string {
 	var text strings.Builder
 	for _, log := range b.logs[max(0, len(b.logs)-2):] {

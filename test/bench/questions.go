@@ -29,8 +29,8 @@ type question struct {
 // questions returns the questions of a part, in the order of measurement.
 //
 // In the part "loop", the questions before Wide delete their objects, because the loop in Wide sees all namespaces.
-// Wide and the later questions do not, because deletion takes as long as creation, and later loops see only their own
-// namespace.
+// Wide and the later questions keep their objects, because deletion takes as long as creation, and later loops see
+// only their own namespace.
 func (b *bench) questions(part string) []question {
 	// short is about twice the time that a question about the loop takes on two cores.
 	const short, long = 5 * time.Minute, time.Hour
@@ -64,8 +64,8 @@ func (b *bench) questions(part string) []question {
 	return nil
 }
 
-// answer answers the selected questions of a part, or all if none is selected. It writes the goals
-// to the section of the part, and fails if a goal is missed.
+// answer answers the selected questions of a part, or all if none is selected. It writes the goals to
+// the section of the part, and fails if a goal that is not lenient is missed.
 func (b *bench) answer(ctx context.Context, part string, only []string, document string) {
 	questions := b.questions(part)
 	if len(only) > 0 {

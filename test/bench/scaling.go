@@ -35,14 +35,14 @@ type sample struct {
 	subject     string
 	concurrency int // of raw requests
 	pods        int
-	// up is the change from zero to this number, and down is the change back to zero.
+	// up is the change from zero to pods, and down is the change back to zero.
 	up, down way
 }
 
 // way holds the measurements of one change of the number of pods.
 type way struct {
-	// done is the time from the request until all pods are created or deleted. status is the time until the status
-	// of the owner counts all pods as ready, or no pods. It is zero if the subject has no program.
+	// done is the time from the request until all pods are created or deleted. status is the time until the owner's
+	// status shows the new number of ready pods, or zero if the subject has no program.
 	done, status time.Duration
 	// counts holds the requests except events, leases, and watches. events is the number of event writes.
 	counts counts
@@ -53,7 +53,7 @@ func created(s sample) float64 { return s.up.done.Seconds() }
 func gone(s sample) float64    { return s.down.done.Seconds() }
 
 // compareScaling runs the subjects alternately at each size. Every second round runs in reverse
-// order, so that drift affects all subjects.
+// order, so that drift affects all subjects equally.
 func (b *bench) compareScaling(ctx context.Context) []goal {
 	// Every round measures each concurrency of raw requests.
 	concurrencies := sized(b, []int{32, 64, 128}, []int{4, 8})
@@ -204,7 +204,7 @@ func (all samples) of(subject string, pods int, value func(sample) float64) []fl
 
 // speed returns the goals for the time that scaling takes.
 func (all samples) speed(sizes []size) []goal {
-	// Compare the loop with other subjects at the sizes ≥ large, or else at the last size.
+	// Compare the loop with other subjects at the sizes ≥ large, or at the last size if all are smaller.
 	const large = 500
 	var compared []int
 	small, big := 0, sizes[len(sizes)-1].pods

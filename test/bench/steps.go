@@ -62,7 +62,7 @@ func alternate[T any](rounds int, subjects []T, measure func(round int, subject 
 	}
 }
 
-// pause waits for d, or ends the measurement if ctx is done before.
+// pause waits for d, or ends the measurement if ctx is done first.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):

@@ -16,8 +16,8 @@ import (
 	retry "k8s.io/client-go/tools/watch"
 )
 
-// witness is a watch of the pods of a run and their owner, without a cache. It records the arrival
-// times of events. Times are monotonic.
+// witness watches the pods of a run and, after watchOwner, their owner. It uses no informer. It records
+// when each pod arrives. Times are monotonic.
 type witness struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed at every change
@@ -132,7 +132,7 @@ func isReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// reports returns whether the status of the owner is current and shows n pods, all ready.
+// reports reports whether the status of the owner is current and shows n pods, all ready.
 func (w *witness) reports(n int) bool {
 	if w.owner == nil {
 		return false
@@ -156,7 +156,7 @@ func (w *witness) renewed(since time.Time) int {
 	return n
 }
 
-// until waits until condition is true, and returns the time. condition is called with the lock held.
+// until waits until condition is true, and returns the time. It calls condition with the lock held.
 func (w *witness) until(ctx context.Context, what string, condition func() bool) time.Time {
 	ctx, cancel := patiently(ctx, what)
 	defer cancel()

@@ -25,7 +25,7 @@ type background string
 
 // The files of a launcher in the background.
 const (
-	lockName  = "lock"       // locked by the launcher or by "cluster up", contains the process ID of the launcher
+	lockName  = "lock"       // locked by the launcher or by "cluster up"; contains the process ID of the launcher
 	readyName = "ready.json" // the output of the launcher: the endpoint of the control plane when it is ready
 	logName   = "launcher.log"
 )

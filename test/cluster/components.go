@@ -18,7 +18,7 @@ const (
 )
 
 // The range of services must not overlap the ranges of simulated pods (10.64.0.0/12) and of pods on real
-// nodes (10.200.0.0/16). Without real nodes, nothing listens on these addresses.
+// nodes (10.200.0.0/16). Without real nodes, nothing listens on service addresses.
 const (
 	loopback       = "127.0.0.1"
 	serviceRange   = "10.0.0.0/24"

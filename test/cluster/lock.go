@@ -42,7 +42,7 @@ func (l *fileLock) wait(ctx context.Context) error {
 	return wait.PollUntilContextCancel(ctx, pollInterval, true, func(context.Context) (bool, error) { return l.try() })
 }
 
-// release closes the file, which releases the lock if it is held.
+// release closes the file. This releases the lock, unless a child process has inherited the file.
 func (l *fileLock) release() {
 	l.file.Close()
 }

@@ -66,7 +66,7 @@ func main() {
 	// On Linux, the kernel ends a component when the thread that started it exits. This thread
 	// lives as long as this process.
 	runtime.LockOSThread()
-	// Otherwise, a write to a closed pipe would kill this process before it has cleaned up.
+	// Without a handler, a write to a closed pipe would kill this process before it has cleaned up.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	err := dispatch(ctx, os.Args[1:])
@@ -120,7 +120,7 @@ type options struct {
 	realNodes   int
 	images      []image
 	kwokConfigs []string
-	// extraArgs holds additional arguments by component. They override the default arguments.
+	// extraArgs maps a component to the arguments that follow, and can override, its default arguments.
 	extraArgs map[string][]string
 }
 

@@ -19,7 +19,7 @@ const kwokNode = "kwok.x-k8s.io/node"
 //
 // createNodes sets the addresses of real nodes, because a kubelet with an external cloud provider (see
 // node.RunInside) keeps existing addresses. Without addresses, the API server would have to resolve the
-// host name of the node, and a kubelet that detects them rejects loopback addresses.
+// host name of the node. A kubelet that detects its own addresses rejects loopback addresses.
 func (c *cluster) createNodes(ctx context.Context, simulated int) error {
 	var nodes []*corev1.Node
 	for i := range simulated {

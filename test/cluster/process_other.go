@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// endWithParent does nothing, because only Linux can end a process with its parent.
+// endWithParent does nothing. It is implemented only for Linux.
 func endWithParent(*syscall.SysProcAttr, syscall.Signal) {}
 
-// endComponents kills the components of a killed launcher, whose command lines contain its state directory.
+// endComponents kills the components of a killed launcher. Their command lines contain dir, its state directory.
 func endComponents(dir string) error {
 	err := exec.Command("pkill", "-KILL", "-f", regexp.QuoteMeta(dir+string(filepath.Separator))).Run()
 	var exit *exec.ExitError

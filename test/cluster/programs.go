@@ -122,7 +122,7 @@ func nodePrograms(version string) programSet {
 		goMod: nodeGoMod, goSum: nodeGoSum,
 		sources: map[string][]byte{"runc/main.go": runcSource, "container/main.go": containerSource},
 		ldflags: "-s -w",
-		// Omit the parts of containerd that need C or that a node with one disk does not need.
+		// Omit parts of containerd that need C or that a test node does not need.
 		tags: "no_btrfs,no_devmapper,no_zfs,no_aufs,no_erofs,no_blockio,no_rdt,no_tracing",
 		programs: []program{
 			{name: "containerd", importPath: "github.com/containerd/containerd/v2/cmd/containerd", duration: "2 minutes"},

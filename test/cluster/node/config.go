@@ -109,7 +109,7 @@ func (l layout) kubeletConfig() (string, error) {
 		"clusterDomain":          "cluster.local",
 		"makeIPTablesUtilChains": false,
 
-		// All of these are faster than the defaults, which protect large clusters.
+		// These values are faster than the defaults, which protect large clusters.
 		"registryPullQPS":           0,
 		"eventRecordQPS":            0,
 		"serializeImagePulls":       false,

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// ContainerProgram is the built program that is bin/busybox in the images.
+	// ContainerProgram is the name of the built program that is bin/busybox in the images.
 	ContainerProgram = "container"
 	pauseImage       = "imoocpod.local/pause:1"
 

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// overlayMagic identifies overlayfs, which cannot be nested (linux/magic.h).
+// overlayMagic identifies overlayfs (linux/magic.h), which cannot hold the upper layers of another overlayfs.
 const overlayMagic = 0x794c7630
 
 // RunInside runs the node with the configuration in dir as process 1 of the node's namespaces. It

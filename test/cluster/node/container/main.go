@@ -173,7 +173,7 @@ func (r role) count(begin time.Time) (last func()) {
 	if r.print == 0 {
 		return func() {}
 	}
-	fmt.Println(begin.UnixNano(), 1) // always written first
+	fmt.Println(begin.UnixNano(), 1)
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)

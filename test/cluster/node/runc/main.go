@@ -1,6 +1,6 @@
 // Command runc wraps runc.real, which is built without the C library libseccomp and
 // rejects seccomp profiles. The command removes the seccomp profile of a container,
-// and executes runc.real in the same directory.
+// and executes runc.real, which is in the same directory as the command.
 package main
 
 import (

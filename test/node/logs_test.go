@@ -51,7 +51,7 @@ func (f *followed) add(line []byte) {
 	f.last[run] = f.last[run] || len(words) == 3
 }
 
-// await waits until enough runs have begun, and enough runs have written their last line.
+// await waits until at least begun runs have started, and at least ended runs have written their last line.
 func (f *followed) await(t *testing.T, begun, ended int) {
 	t.Helper()
 	enough := func() bool {
@@ -91,8 +91,8 @@ func (f *followed) check(t *testing.T) {
 	t.Logf("%d lines of %d runs", lines, len(f.numbers))
 }
 
-// Pods that write numbered lines are replaced while their logs are followed. Each number of the old
-// and the new pods must appear exactly once, in order.
+// TestLogsThroughARestart follows the logs of pods that write numbered lines, and restarts the pods.
+// Each number of an old or a new pod must appear exactly once, in order.
 func TestLogsThroughARestart(t *testing.T) {
 	t.Parallel()
 	const namespace, name, replicas = "logs-restart", "foo", 50
@@ -137,8 +137,8 @@ func TestLogsThroughARestart(t *testing.T) {
 	}
 }
 
-// "logs" needs no --previous to print the last lines of a crashed container, whether the container
-// has restarted or waits for a restart. The same applies to a failed init container.
+// TestLogsOfCrashes checks that "logs" prints the last lines of a crashed container or init container
+// without --previous, whether the container has restarted or waits for a restart.
 func TestLogsOfCrashes(t *testing.T) {
 	t.Parallel()
 	const namespace = "logs-crash"

@@ -12,9 +12,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// TestLoopWithSlowPods scales 0 → 10 → 3, and restarts and deletes pods that terminate
-// slowly or ignore SIGTERM. The number of unfinished pods must never exceed the larger replica
-// count, and the next controller must complete the work of a killed controller.
+// TestLoopWithSlowPods scales 0 → 10 → 3, and restarts and deletes pods that terminate slowly or
+// ignore SIGTERM. The number of unfinished pods must never exceed the larger of the old and the new
+// replica count, and the next controller must complete the work of a killed controller.
 func TestLoopWithSlowPods(t *testing.T) {
 	const namespace, name = "slow", "foo"
 	w, first := startIn(t, namespace)

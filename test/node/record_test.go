@@ -21,7 +21,7 @@ type moment struct {
 	Object map[string]any `json:"object"`
 }
 
-// rootDir is the directory of a node in messages. It differs between machines.
+// rootDir matches the directory of the control plane in messages. It differs between runs.
 var rootDir = regexp.MustCompile(`/tmp/imoocpod-plane-\d+/\d+`)
 
 // record writes all observed states of an object, of its pods, and of the events about them to a

@@ -120,7 +120,7 @@ containers: [{command: [act, -http=:8080], ` + whenReady + `}]`, late: true,
 		{name: "image-missing", pod: "containers: [{image: 'missing:1', imagePullPolicy: Always, command: [act]}]",
 			wrote: waits("ImagePullBackOff"), verdict: status.Failed, code: problem.CodeImagePullFailed, says: "not found",
 			repair: func(t *testing.T) { addImage(t, "missing", "1") }},
-		// The problem is fixed within --fail-after.
+		// The image becomes available within --fail-after.
 		{name: "image-late", pod: "containers: [{image: 'late:1', imagePullPolicy: Always, command: [act]}]",
 			before: func(t *testing.T, w *witness) {
 				w.await(t, "the image cannot be pulled", "image-late", waits("ErrImagePull", "ImagePullBackOff"))
@@ -214,7 +214,7 @@ func TestRealPodStatus(t *testing.T) {
 func (r truth) run(t *testing.T, w *witness) {
 	r.code = cmp.Or(r.code, problem.CodeReady)
 	create(t, namespaceOfTruths, r.name, cmp.Or(r.node, steadyNode), 0, r.pod)
-	// A crash-looping pod would use CPU time that the other rows need.
+	// Delete the object at the end, because a crash-looping pod would use CPU time that the other rows need.
 	t.Cleanup(func() {
 		objects := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespaceOfTruths)
 		if err := objects.Delete(context.Background(), r.name, metav1.DeleteOptions{}); err != nil {

@@ -166,7 +166,7 @@ func partition(strategy string) string {
 }
 
 // counted returns a condition that is met if the controller has observed the latest generation, and
-// these fields of the status match the desired count.
+// the given fields of the status match the desired count.
 func counted(fields ...string) func(*unstructured.Unstructured, int) error {
 	return func(obj *unstructured.Unstructured, desired int) error {
 		if seen, _, _ := unstructured.NestedInt64(obj.Object, "status", "observedGeneration"); seen != obj.GetGeneration() {

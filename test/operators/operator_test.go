@@ -70,7 +70,7 @@ func sourceOf(t *testing.T, dir, module string) string {
 	return found.Dir
 }
 
-// start starts the operator. If the test fails, the end of the operator's log is printed.
+// start starts the operator. If the test fails, a cleanup prints the end of the operator's log.
 func (o *operator) start(t *testing.T) {
 	t.Helper()
 	var err error

@@ -52,7 +52,7 @@ type kind struct {
 	podsEach int
 	// settled returns an error until the operator is done, according to the operator's documentation.
 	settled func(obj *unstructured.Unstructured, desired int) error
-	// mattering, if set, selects the relevant pods of an object.
+	// mattering, if set, selects the pods of an object that isSo checks.
 	mattering func(own []*corev1.Pod, obj *unstructured.Unstructured) []*corev1.Pod
 	// image returns a merge patch that sets an image.
 	image func(image string) string
@@ -192,7 +192,6 @@ func (s *subject) ask(t *testing.T, image string) {
 	s.patch(t, s.image(image))
 }
 
-// aim records the desired count.
 func (s *subject) aim(desired int) {
 	s.want(func() { s.desired = desired })
 }

@@ -23,7 +23,7 @@ func rows() []kind {
 	}
 }
 
-// render returns the table, which is true if all tests have passed. Notes below it contain longer results.
+// render returns the table, which is correct if all tests have passed. Notes below the table contain longer results.
 func render() string {
 	var b strings.Builder
 	b.WriteString("| kind | " + strings.Join(columns(), " | ") + " |\n|" + strings.Repeat(" --- |", len(columns())+1) + "\n")
@@ -55,8 +55,8 @@ func render() string {
 	return b.String()
 }
 
-// finishTable compares the table with the document, or with -write, writes it to the document. It
-// must be called after all tests have passed.
+// finishTable compares the table with the document or, with -write, writes it to the document. Call
+// finishTable only after all tests have passed.
 func finishTable() error {
 	text, err := os.ReadFile(document)
 	if err != nil {

@@ -98,10 +98,10 @@ screenshots: build $(CLUSTER) ## Take new screenshots for the README
 ##@ Check
 
 unit: ## Run the unit tests
-	@# "make lint" runs vet. Only the last line uses the race detector, which has nothing to find in the
-	@# sequential tests of the documents, and would report klog's logger, which commands in one process share.
-	@# With the race detector, the loop takes five times as long. So the last line draws fewer random worlds,
-	@# runs a quarter of them and of the crashes, and skips two long tests. The line before it runs all.
+	@# "make lint" runs vet. Only the last line uses the race detector. The detector has nothing to find in the
+	@# sequential tests of the documents, and would report that commands in one process share klog's logger.
+	@# With the race detector, the loop takes five times as long. So the last line draws fewer random worlds, runs
+	@# a quarter of the worlds and of the crashes, and skips two long tests. The line before it runs everything.
 	$(PLAIN_TEST) -parallel $(TESTS) ./docs ./cmd/... ./test/apiserver/...
 	cd hack/image && $(PLAIN_TEST) ./...
 	cd test/cluster && $(PLAIN_TEST) ./...
@@ -115,7 +115,7 @@ PLAIN_TEST = CGO_ENABLED=0 go test -trimpath -vet=off
 WORLDS = TestArbitraryObjectsConverge|TestEveryCrashPoint
 LONG = TestMissingRights|TestFollowersMatchFreshRead
 
-# The number of end-to-end tests and of tests of commands that run in parallel. They mostly wait.
+# The number of end-to-end tests or command tests that run in parallel. They mostly wait.
 TESTS ?= 8
 
 e2e: $(CLUSTER) ## Run the end-to-end tests

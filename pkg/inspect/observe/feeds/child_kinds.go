@@ -20,14 +20,14 @@ func ChildKinds(kind kinds.Kind) []schema.GroupVersionKind {
 	return nil
 }
 
-// PodMakers returns the built-in kinds through which others create pods.
+// PodMakers returns the kinds of the API group apps through which other controllers create pods.
 func PodMakers() []schema.GroupVersionKind {
 	apps := appsv1.SchemeGroupVersion
 	return []schema.GroupVersionKind{replicaSet(), apps.WithKind("StatefulSet"), apps.WithKind("DaemonSet"), apps.WithKind("Deployment")}
 }
 
-// ChildSelector returns a selector that all children of the given kind match, or "" if there is none. A
-// Deployment releases ReplicaSets that do not match its selector.
+// ChildSelector returns a selector that matches all objects of the child kind that obj controls, or "" if there is
+// none. A Deployment releases ReplicaSets that do not match its selector.
 func ChildSelector(kind kinds.Kind, obj *unstructured.Unstructured, child schema.GroupVersionKind) string {
 	if kind.CRD() == kinds.Deployments && child == replicaSet() {
 		return kind.PodSelector(obj)

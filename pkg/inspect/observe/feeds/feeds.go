@@ -1,5 +1,5 @@
-// Package feeds lists or watches the children, pods, events, nodes, and leases of targets. Each type,
-// namespace, and selector has a single list and watch.
+// Package feeds lists or watches children, pods, events, nodes, and leases for targets. Targets that need the same
+// type, namespace, and selector share a single list and watch.
 package feeds
 
 import (
@@ -27,7 +27,7 @@ type Mode struct {
 	Shared bool // several targets can share the feeds of their namespace
 }
 
-// Feeds contains a feed for each type, namespace, and selector.
+// Feeds contains a feed for each requested combination of a type, a namespace, and a selector.
 type Feeds struct {
 	Mode
 
@@ -86,10 +86,10 @@ func New(ctx context.Context, c *kube.Clients, connection *follow.Connection, m 
 	}
 }
 
-// source returns the source of a feed. It is called once.
+// source returns the follow.Source of a new feed, or an error that the feed then returns. It is called once per feed.
 type source func() (follow.Source, error)
 
-// feedOf returns the feed of a key. If the feed is new, it starts to read the selected objects of a source.
+// feedOf returns the feed of a key. A new feed starts to read the selected objects from its source.
 func feedOf[T follow.Object, V any](all *Feeds, k key[V], objects source, keep func(T) (V, follow.Reference)) *follow.Feed[T, V] {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -113,7 +113,7 @@ func feedOf[T follow.Object, V any](all *Feeds, k key[V], objects source, keep f
 	return f
 }
 
-// known returns the source of objects whose resource is known.
+// known returns a source that need not look up a resource.
 func known(from follow.Source) source {
 	return func() (follow.Source, error) { return from, nil }
 }
@@ -157,7 +157,7 @@ func (f *Feeds) Leases(namespace string) *Leases {
 	})
 }
 
-// Children returns the feed of the selected objects of a kind. Of objects without a controller, it keeps only the UID.
+// Children returns the feed of the selected objects of a kind. For objects without a controller, it keeps only the UID.
 func (f *Feeds) Children(gvk schema.GroupVersionKind, namespace, selector string) *Children {
 	k := key[status.Child]{gvk, namespace, metav1.ListOptions{LabelSelector: selector}}
 	objects := func() (follow.Source, error) {

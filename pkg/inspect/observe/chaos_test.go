@@ -151,7 +151,7 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 
 func pick(random *rand.Rand, all ...string) string { return all[random.IntN(len(all))] }
 
-// changeAnything changes or removes a random object, which might be unrelated to the Deployment.
+// changeAnything creates, changes, or removes a random object, which might be unrelated to the Deployment.
 func (s *server) changeAnything(t *testing.T, random *rand.Rand) {
 	owner := pick(random, "web-1", "web-2", "alien")
 	switch random.IntN(6) {

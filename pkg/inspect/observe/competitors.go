@@ -20,8 +20,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// addCompetitors adds the autoscalers and disruption budgets if the extent includes them. If there are
-// budgets, it also adds the pods. unread lists autoscalers or budgets if reading them is forbidden.
+// addCompetitors adds the autoscalers and disruption budgets if the extent includes them. If there are budgets and the
+// depth is Alone, it also adds the pods. unread lists autoscalers or budgets if the user is not allowed to read them.
 func (m *model) addCompetitors(ctx context.Context, s *status.Snapshot) (unread []string, err error) {
 	if !m.extent.Competitors {
 		return nil, nil
@@ -70,7 +70,7 @@ func listAs[T any](ctx context.Context, client dynamic.Interface, resource schem
 	return all, nil
 }
 
-// recount computes the counts of each budget from the pods, because the status of a budget might be outdated.
+// recount counts the guarded and healthy pods of each budget, because the status of a budget might be outdated.
 func (m *model) recount(ctx context.Context, s *status.Snapshot) error {
 	pods, err := contents(ctx, m, m.Pods(m.target.Namespace, ""))
 	if err != nil {

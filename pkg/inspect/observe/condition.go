@@ -30,7 +30,7 @@ type Condition struct {
 	CountOnly bool
 	// Absent means that the object need not exist. If Absent is false, a missing object ends the wait.
 	Absent bool
-	// Met reports whether an observation meets the condition. An error means that no later observation can meet it.
+	// Met reports whether an observation meets the condition. An error ends the wait.
 	Met func(o Observation) (bool, error)
 	// Now, if set, describes the current state of an object that exists. See now.
 	Now func(o Observation) string
@@ -63,9 +63,9 @@ func Ready() Condition {
 	}}
 }
 
-// Scaled returns the condition that an object with this count is ready, or that all its pods are ready during a pause
-// that does not affect the count. known means that WaitTarget.Check compares the count. If known is false, a
-// different count in the report is an error.
+// Scaled returns the condition that an object with the given count is ready, or that exactly this number of pods exist
+// and are ready during a pause that does not affect the count. known means that WaitTarget.Check compares the count. If
+// known is false, a different count in the report is an error.
 func Scaled(replicas int32, known bool) Condition {
 	c := Ready()
 	c.CountOnly = true
@@ -80,8 +80,8 @@ func Scaled(replicas int32, known bool) Condition {
 	return c
 }
 
-// Paused returns the condition that the controller of an object has seen the pause. If it does not write the condition
-// Paused, the observed generation must be current, or the verdict must be paused, ready, or parked.
+// Paused returns the condition that an object's controller has seen the pause. If the controller does not write the
+// condition Paused, the observed generation must be current, or the verdict must be paused, ready, or parked.
 func Paused() Condition {
 	return Condition{What: "to be paused by its controller", Done: "paused", Tree: true, Met: func(o Observation) (bool, error) {
 		if o.reportsPause() {
@@ -221,7 +221,7 @@ func ParseCondition(word string) (Condition, error) {
 }
 
 // parseStatusCondition parses NAME[=VALUE], the type and the value of a status condition. The value is true by
-// default. An outdated status condition does not meet the condition.
+// default. A status condition of an older generation does not count.
 func parseStatusCondition(argument string) (Condition, error) {
 	name, value, given := strings.Cut(argument, "=")
 	if !given {

@@ -31,7 +31,7 @@ const (
 	// longestRest is the maximum delay. A longer delay would postpone the end of a wait.
 	longestRest = time.Second
 	// backstop is the time after which an object is observed again even if nothing has changed. For example, no
-	// watch event reports that a pod is stuck, or that a node has stopped responding.
+	// watch event reports that a pod is stuck, or that a run-controller has stopped.
 	backstop = 15 * time.Second
 )
 
@@ -60,10 +60,10 @@ func NewFollower(ctx context.Context, c *kube.Clients, connection *follow.Connec
 	return &Follower{Feeds: from, extent: e, every: every, members: map[types.UID]*watcher{}}
 }
 
-// Source selects objects to follow: one by name or, if Name is empty, all of a kind. An empty Namespace means all.
+// Source selects the object Name or, if Name is empty, all objects of a kind. An empty Namespace means all namespaces.
 type Source struct {
 	Target
-	// Selector is a label selector for the objects of the kind.
+	// Selector is a label selector for the objects of the kind. It is ignored if Name is set.
 	Selector string
 	// Listed, if set, is called with the initial number of objects.
 	Listed func(n int) error
@@ -74,7 +74,7 @@ type Source struct {
 }
 
 // Follow shows each object of a source, and shows it again after each change. Follow returns when the context
-// ends, when the server rejects a request, or when a named object does not exist or is gone (ErrGone).
+// ends, when the server rejects a request, or when a named object does not exist (NotFound) or is deleted (ErrGone).
 func (f *Follower) Follow(ctx context.Context, from Source) error {
 	ctx, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -197,8 +197,8 @@ func (f *Follower) see(uid types.UID, show func(Observation) error) func(Observa
 	}
 }
 
-// watch calls see with observations of the target: at first, after each change of the target or its children, and after
-// the returned delay. It ends when see returns true or an error, the context ends, or the server rejects a request.
+// watch calls see with an observation of the target immediately, after each change of the target or its children, and
+// after the delay that see returns, until see returns true or an error, ctx ends, or the server rejects a request.
 func (f *Follower) watch(ctx context.Context, goal WaitTarget, c Condition, see func(Observation) (done bool, again time.Duration, err error)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	changes := newWatcher()
@@ -240,7 +240,7 @@ func (f *Follower) lookOn(ctx context.Context, t Target, c Condition, watched bo
 	}
 }
 
-// causeOf returns the cause of the cancellation if err results from it, and otherwise err.
+// causeOf returns err or, if err results from the cancellation of ctx, the cause of the cancellation.
 func causeOf(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, cause)) {
@@ -284,8 +284,9 @@ func (m *model) observe(ctx context.Context, c Condition, obj *unstructured.Unst
 	return seen, err
 }
 
-// confirm returns the report and the object that a wait must use. If the object seems ready, confirm reads everything
-// again once, because one watch can lag behind another. For shipped and built-in kinds, it relies on the status.
+// confirm returns the report and the object that a wait must use. If c.FailsFast is set and the object seems ready,
+// confirm reads everything again once, because one watch can lag behind another. For shipped and built-in kinds, it
+// relies on the status.
 func (m *model) confirm(ctx context.Context, c Condition, obj *unstructured.Unstructured, r status.Report) (status.Report, *unstructured.Unstructured, error) {
 	if kind := m.target.Kind; !r.Verdict.Settled() || !c.FailsFast || m.confirmed || kind.Shipped() || kind.BuiltIn() {
 		m.confirmed = m.confirmed && r.Verdict.Settled()

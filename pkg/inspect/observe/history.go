@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// history summarizes earlier observations of a target. A new UID or generation resets all except pods and counted.
+// history summarizes earlier observations of a target. A new UID or generation resets all fields but pods and counted.
 type history struct {
 	first        *status.Snapshot
 	acted, below bool

@@ -25,7 +25,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// model assembles the snapshot of a target: the object, the children, and the reasons why the object is not ready.
+// model assembles the snapshot of a target: the object, its pods and children, and why the object is not ready.
 type model struct {
 	*feeds.Feeds
 	target Target
@@ -37,9 +37,9 @@ type model struct {
 	object  *unstructured.Unstructured
 	facts   status.Object
 	history history
-	// competitors contains the autoscalers and budgets, or nil if they have not been read.
+	// competitors contains the autoscalers and the disruption budgets. It is nil until they are read.
 	competitors *status.Snapshot
-	// between lists the kinds of the objects between the target and its pods.
+	// between lists the kinds to search for objects between the target and its pods.
 	between []schema.GroupVersionKind
 
 	mu sync.Mutex
@@ -47,12 +47,12 @@ type model struct {
 	about sets.Set[types.UID]
 
 	// patient means that observations wait for events and nodes that can explain why the target is not ready. If
-	// patient is false, an observation skips those that have not been read, and sets partial.
+	// patient is false, an observation skips events and nodes that have not been read, and sets partial.
 	patient, partial bool
 	// confirmed means that a new read has confirmed that the target is ready.
 	confirmed bool
-	// begun is when the current observation began or last stopped waiting for a feed, so that such waits do not
-	// lengthen the rest after the observation.
+	// begun is when the current observation began or last stopped waiting for a feed. The delay after an
+	// observation depends on the time since begun, and therefore not on how slow the feeds are.
 	begun time.Time
 }
 
@@ -70,7 +70,7 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	if m.extent.Depth >= Below && !m.target.Kind.IsPod() {
 		m.beginTree()
 	}
-	unread, competitorsErr := m.addCompetitors(ctx, &s) // in parallel with the tree
+	unread, competitorsErr := m.addCompetitors(ctx, &s) // while the feeds of the tree list their objects
 	var err error
 	if m.extent.Depth >= Below {
 		err = m.addTree(ctx, &s)
@@ -118,7 +118,7 @@ type subscribable interface {
 	Known() bool
 }
 
-// contents waits until a feed has synced, and returns its contents.
+// contents waits until a feed has synced or failed, and returns the index and the error of the feed.
 func contents[T follow.Object, V any](ctx context.Context, m *model, f *follow.Feed[T, V]) (follow.Index[V], error) {
 	if !f.Known() {
 		defer func() { m.begun = time.Now() }()
@@ -199,8 +199,8 @@ func (m *model) podSelector() string {
 }
 
 // addChildren adds the objects between the target and its pods, which it finds by their controller references. It
-// reads all objects of each kind, because a child can have no pods, such as a ReplicaSet that is scaled to zero. If
-// the target has no pods, it also searches the kinds that create pods.
+// lists whole kinds, not only owners of pods, because a child, such as a ReplicaSet that is scaled to zero, can have no
+// pods. If the target has no pods, addChildren also searches the kinds that create pods.
 func (m *model) addChildren(ctx context.Context, s *status.Snapshot, pods follow.Index[*problem.Pod]) error {
 	m.addKinds(pods.Kinds.UnsortedList()...)
 	var read []follow.Index[status.Child]
@@ -280,7 +280,7 @@ func (m *model) ownPods(index follow.Index[*problem.Pod], children []status.Chil
 	return all
 }
 
-// addKinds adds kinds of children, and starts to read the objects of these kinds.
+// addKinds adds kinds to m.between, except the kind of the target, and starts to read the objects of these kinds.
 func (m *model) addKinds(all ...schema.GroupVersionKind) {
 	for _, gvk := range all {
 		if gvk != m.target.Kind.GroupVersionKind() && !slices.Contains(m.between, gvk) {
@@ -306,7 +306,7 @@ func (m *model) noteAbout(s status.Snapshot) {
 	before := m.about
 	m.about = now
 	if !before.IsSuperset(now) {
-		m.notify() // changes of new UIDs were ignored until now
+		m.notify() // changes of these objects were ignored until now
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // readObject converts a target's object to the input of a verdict. For kinds that other programs reconcile, it
-// first finds the status fields and the replica field.
+// first finds the status fields and, except for DaemonSets, the replica field.
 func readObject(ctx context.Context, c *kube.Clients, t Target) (status.Object, error) {
 	if t.Kind.Reconciled() {
 		return facts.Of(t.Kind, t.Object)
@@ -56,7 +56,7 @@ func readObject(ctx context.Context, c *kube.Clients, t Target) (status.Object, 
 	return o, err
 }
 
-// readDesired reads the desired count from its field, or from /scale.
+// readDesired reads the desired count from the replica field or, if the path of the field is unknown, from /scale.
 func readDesired(ctx context.Context, client dynamic.Interface, t Target, field discover.Field, o *status.Object) error {
 	if field.Path != nil {
 		n, found, err := field.Path.Get(t.Object.Object)
@@ -75,7 +75,7 @@ func readDesired(ctx context.Context, client dynamic.Interface, t Target, field 
 	return nil
 }
 
-// StatusFacts returns the facts of a kind. count is the path of the desired count, or nil if it is unknown.
+// StatusFacts returns the facts of a kind. count is the path of the desired count, or nil if the path is unknown.
 func StatusFacts(ctx context.Context, finder *discover.Finder, kind kinds.Kind, count *fieldpath.Path) (facts.Facts, error) {
 	if kind.BuiltIn() {
 		return facts.New(kind, kinds.Source{}, count)

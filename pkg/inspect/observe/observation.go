@@ -18,12 +18,12 @@ type Observation struct {
 	Target
 	// Report is set even if the object does not exist.
 	Report status.Report
-	// Met is true if the last condition of a wait is met.
+	// Met is true if the last condition of a wait has remained met for Limits.Settle.
 	Met bool
 	// Partial means that events or nodes, which can explain the verdict, are still being read.
 	Partial bool
 	At      time.Time
-	// GivesUp is when the wait for a failed object ends, or zero if the wait does not give up.
+	// GivesUp is when the wait gives up if the object keeps failing, or zero if no grace period is running.
 	GivesUp time.Time
 
 	// whole repeats the observation, and waits for the missing events and nodes.

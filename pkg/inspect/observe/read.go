@@ -15,16 +15,16 @@ type Depth int
 const (
 	Alone   Depth = iota // the object itself
 	Below                // the pods of the object, and the objects in between
-	Reasons              // events, nodes, and run-controllers, which can explain why an object is not ready
-	Details              // like Reasons, but even if the object is ready
+	Reasons              // if the object is not ready: events, nodes, and run-controllers, which can explain why
+	Details              // like Reasons, but also for a ready object
 )
 
 // Extent selects the objects that Read reads for a target.
 type Extent struct {
 	Depth Depth
-	// Competitors adds autoscalers, which can reset the count, and disruption budgets. With budgets, it adds pods.
+	// Competitors adds autoscalers, which can reset the count, and disruption budgets. If budgets exist, it adds pods.
 	Competitors bool
-	// Recount means that the counts of disruption budgets are computed from the pods.
+	// Recount means that Read counts the guarded and healthy pods of each budget, because its status may be outdated.
 	Recount bool
 }
 
@@ -38,8 +38,8 @@ func Read(ctx context.Context, c *kube.Clients, t Target, e Extent) (status.Snap
 // Reader reads targets without watching them.
 type Reader struct{ *feeds.Feeds }
 
-// NewReader returns a reader, which must be stopped. several means that the targets in a namespace
-// share one list of all pods. If several is false, each target lists its own pods.
+// NewReader returns a reader, which must be stopped. several means that the targets in a namespace share a list of
+// pods. If several is false, each target lists only the pods that match its selector, if it has one.
 func NewReader(ctx context.Context, c *kube.Clients, several bool) *Reader {
 	return &Reader{feeds.New(ctx, c, nil, feeds.Mode{Once: true, Shared: several})}
 }

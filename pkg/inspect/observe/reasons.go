@@ -82,9 +82,9 @@ func (m *model) addExplanations(ctx context.Context, s *status.Snapshot, r statu
 	return m.addNodes(ctx, s, r.Pods)
 }
 
-// eventFeeds subscribes to feeds of events, and returns the feeds. If events are watched, or if several targets share
-// the feeds, a single feed contains all events in the namespace except normal pod starts. Otherwise, the feeds
-// contain at least the events about the given objects. Without such objects, the Killing events of pods are enough.
+// eventFeeds subscribes to feeds of events, and returns the feeds. If events are watched, a single feed contains all
+// events in the namespace except normal pod starts. Otherwise, the feeds contain the Killing events of pods if about is
+// empty, or at least the events of the given objects. Feeds that targets share can lack events of normal pod starts.
 func (m *model) eventFeeds(s status.Snapshot, about []types.UID) []*feeds.Events {
 	var selectors []string
 	switch {
@@ -159,8 +159,8 @@ func (m *model) addEvents(ctx context.Context, s *status.Snapshot, from []*feeds
 	return nil
 }
 
-// addNodes adds the nodes of pods that are not ready for an unknown reason. Each node is read by
-// name, because a large cluster has many nodes.
+// addNodes adds the nodes that can explain why pods are not ready. It reads each node by name, because a large cluster
+// has many nodes.
 func (m *model) addNodes(ctx context.Context, s *status.Snapshot, pods []problem.Pod) error {
 	names := unexplainedNodes(pods)
 	s.Nodes = make(map[string]*corev1.Node, len(names))
@@ -182,7 +182,7 @@ func (m *model) addNodes(ctx context.Context, s *status.Snapshot, pods []problem
 	return nil
 }
 
-// unexplainedNodes returns the names of at most nodesLookedAt nodes with pods that are not ready for an unknown reason.
+// unexplainedNodes returns the names of at most nodesLookedAt nodes that can explain why pods are not ready.
 func unexplainedNodes(pods []problem.Pod) []string {
 	unexplained := []problem.Code{"", problem.CodeTerminating, problem.CodeContainersNotReady, problem.CodeNodeLost}
 	var names []string

@@ -130,7 +130,7 @@ func schemaOf(value any) map[string]any {
 	return map[string]any{"type": value}
 }
 
-// write writes each object with the field manager of the user or operator who writes it.
+// write performs the writes of a step. It writes the Lamp with the field manager of the user or the operator.
 func (w *world) write(all map[string]any) {
 	w.t.Helper()
 	for _, key := range slices.Sorted(maps.Keys(all)) {

@@ -69,7 +69,7 @@ func deployments() kinds.Kind { return kindOf("apps/v1", "Deployment") }
 
 func imoocPods() kinds.Kind { return kinds.ImoocPod() }
 
-// put creates an object or replaces the existing one. Its annotation ensures that each call changes the object.
+// put creates an object or replaces the existing one. An annotation ensures that each replacement is a change.
 func (s *server) put(obj *unstructured.Unstructured) {
 	obj = obj.DeepCopy()
 	if s.Update(strings.ToLower(obj.GetKind()), obj.GetNamespace(), obj.GetName(), func(now *unstructured.Unstructured) {
@@ -124,7 +124,7 @@ func (s *server) selected(request, selector string) bool {
 	})
 }
 
-// pass lets time pass in the bubble of the test, and waits for all timers that are due.
+// pass advances the time in the bubble of the test, and waits until all goroutines are blocked.
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()

@@ -56,8 +56,7 @@ func lease(t testing.TB, name, namespace string, now time.Time) *unstructured.Un
 		spec: {holderIdentity: %[1]s, leaseDurationSeconds: 15, renewTime: %[5]q}}`, name, namespace, apis.LabelController, apis.RunController, now.UTC().Format("2006-01-02T15:04:05.000000Z")))
 }
 
-// Only the object and its children are read. The possible reasons are read only if the object is
-// not ready or has probes.
+// Read reads events only if the object is not ready or its pods have probes, and nodes only if the object is not ready.
 func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	tree := []string{"list pods", "list replicasets"}
@@ -172,8 +171,8 @@ func TestLeasesForAllNamespaces(t *testing.T) {
 	}
 }
 
-// If the user is not allowed to read a resource, Read continues without it, and Unread lists it. Other failed
-// requests are errors.
+// If the user is not allowed to read a resource other than the object and its pods, Read continues without it, and
+// Unread lists it. Other failed requests are errors.
 func TestReadWithoutRights(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -276,7 +275,7 @@ func TestEventsOfPodsThatAreReady(t *testing.T) {
 	}
 }
 
-// If a pod is not ready for an unknown reason, its node is read. Each node is read once, and only a few nodes are read.
+// Read reads the nodes that can explain why pods are not ready: each node once, and at most nodesLookedAt nodes.
 func TestUnexplainedNodes(t *testing.T) {
 	t.Parallel()
 	var many []problem.Pod

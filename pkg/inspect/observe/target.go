@@ -19,7 +19,7 @@ type Target struct {
 	Namespace, Name string
 	// Object is nil if the target has not been read.
 	Object *unstructured.Unstructured
-	// Path is the path of the replica field if the command line contains it, or nil.
+	// Path is the path of the replica field from the command line, or nil.
 	Path *fieldpath.Path
 }
 

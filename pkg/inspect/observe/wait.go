@@ -34,7 +34,7 @@ type WaitTarget struct {
 	Reached func(Observation) error
 }
 
-// holds returns an error if the UID of the object differs from goal.UID, or if Check fails.
+// holds returns an error if goal.UID is set and the object has another UID, or if Check fails.
 func (goal WaitTarget) holds(o Observation) error {
 	switch {
 	case o.Object == nil:
@@ -73,7 +73,7 @@ type Waiter struct {
 	showing sync.Mutex
 }
 
-// Wait waits until the conditions of all targets are met. It returns an error or nil for each target, in their order.
+// Wait waits for all targets at the same time. It returns an error or nil for each target, in the order of all.
 func (w *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
 	// The feeds must outlive the deadline, because explain still uses them.
 	f := NewFollower(ctx, w.Clients, w.Connection, Extent{Depth: Reasons, Competitors: w.Closely}, len(all) > 1, w.Closely)
@@ -172,7 +172,7 @@ func givesUp(o Observation, c Condition, endless, over bool) error {
 	return nil
 }
 
-// notMet returns the error of a wait. After a timeout or an interruption, it includes the last known state.
+// notMet returns the error of a wait. After a timeout or an interruption, the error includes the last known state.
 func notMet(ctx context.Context, goal WaitTarget, c Condition, last *Observation, err error) error {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = outcome.ErrInterrupted
@@ -202,7 +202,7 @@ func notMet(ctx context.Context, goal WaitTarget, c Condition, last *Observation
 // explaining is how long an observation or the end of a wait may be delayed to read events and nodes.
 const explaining = time.Second
 
-// explain completes the report of the last observation before a timeout if the observation is partial.
+// explain completes the report of the last observation of a wait that timed out, if this observation is partial.
 func explain(ctx context.Context, last *Observation) {
 	if !last.Partial {
 		return

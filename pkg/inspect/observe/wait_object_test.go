@@ -28,7 +28,7 @@ type waiting struct {
 	err error
 }
 
-// begin starts a wait, and returns after its first requests.
+// begin starts a wait, and returns one second later.
 func begin(wait func() error) *waiting {
 	w := &waiting{ended: make(chan struct{})}
 	go func() {

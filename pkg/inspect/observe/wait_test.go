@@ -69,7 +69,7 @@ func broken(t *testing.T, number int) *unstructured.Unstructured {
 	return set(t, podOf(t, "web-1", number, false), waits, "status", "containerStatuses")
 }
 
-// readyAll makes the second pod and the Deployment ready.
+// readyAll makes the second pod, the ReplicaSet, and the Deployment ready.
 func (s *server) readyAll(t *testing.T) {
 	t.Helper()
 	s.put(podOf(t, "web-1", 1, true))
@@ -125,8 +125,8 @@ func TestWaitTimesOut(t *testing.T) {
 	}
 }
 
-// When its object has failed for long enough, a wait ends with an error that says why, if both Limits.FailFast and
-// Condition.FailsFast are set. An observation of the failed object contains the time at which such a wait gives up.
+// If both Limits.FailFast and Condition.FailsFast are set, a wait ends with an error that says why when the object has
+// failed for long enough. An observation of the failed object contains the time at which such a wait gives up.
 func TestWaitForFailedObject(t *testing.T) {
 	t.Parallel()
 	gentle := Ready()

@@ -128,7 +128,7 @@ func TestWaitDoesNotEndByStaleWatch(t *testing.T) {
 		pass(time.Second)
 		s.Stall("replicasets")
 		s.put(replicaSet(t, "web-1", 2, 1))
-		s.put(setOf(t, 2)) // the controller has not seen the pod yet
+		s.put(setOf(t, 2)) // the controller of the Set has not seen the last change yet
 		pass(time.Minute)
 		if w.over() {
 			t.Fatalf("the wait ended while a pod is not ready: %v", w.err)

@@ -28,7 +28,7 @@ func (w *watcher) notify() {
 	}
 }
 
-// next waits for a change, for again, or for the end of ctx. It returns the newest version of the object, or nil.
+// next waits for a change, a value from again, or the end of ctx. It returns the object, or nil if it does not exist.
 func (w *watcher) next(ctx context.Context, again <-chan time.Time) (*unstructured.Unstructured, error) {
 	select {
 	case <-ctx.Done():

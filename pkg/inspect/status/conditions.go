@@ -86,14 +86,14 @@ func (o Object) claim() words.Claim {
 	conditions := o.Newest()
 	waits := slices.ContainsFunc(conditions, words.Waits)
 	settled := o.settled(conditions)
-	repairs := map[string]bool{} // by the reason of the work
+	repairs := map[string]bool{} // true for the reason of a true condition that means Working
 	for _, c := range conditions {
 		repairs[c.Reason] = repairs[c.Reason] || c.Status == metav1.ConditionTrue && words.Condition(c) == words.Working
 	}
 	for _, c := range conditions {
 		meaning := words.Condition(c)
 		if c.Status != metav1.ConditionTrue && (c.Reason != "" && repairs[c.Reason] || waits || o.Pause != nil && !words.Overall(c.Type)) {
-			meaning = min(meaning, words.Working) // a paused object may lack a part
+			meaning = min(meaning, words.Working) // being repaired, not yet scheduled, or paused
 		}
 		if !o.excuses(c, settled) {
 			all = append(all, words.Claim{Text: problem.ConditionSays(c), Meaning: meaning})

@@ -17,7 +17,7 @@ type Group struct {
 	Name, Path string
 	// Desired is the count in the field. Pods is the number of pods that this count requires.
 	Desired, Pods int32
-	// Ready is the number of ready pods, or nil if it is unknown. From is where the status reports this number.
+	// Ready is the number of ready and finished pods, or nil if unknown. From is where the status reports this number.
 	Ready *int32
 	From  string
 

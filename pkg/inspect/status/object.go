@@ -44,7 +44,7 @@ type Identity struct {
 	Labels                           map[string]string
 	Created, Deleted                 time.Time // Deleted is zero unless the object is being deleted
 	Finalizers                       []string
-	// Foreign means that another program reconciles the kind. BuiltIn means Kubernetes, whose pod counts are reliable.
+	// Foreign is set if another program reconciles the kind, BuiltIn if Kubernetes does. Kubernetes counts pods reliably.
 	Foreign, BuiltIn bool
 	// Controller controls this object. Source is the tool that sets the count from a repository. Each may be nil.
 	Controller *metav1.OwnerReference
@@ -67,8 +67,8 @@ type Counts struct {
 	ReadyUnknown, NoCount bool
 	// Count is the path of the desired count. Unit is the singular of the counted unit; "" means pods.
 	Count, Unit string
-	// OtherCounts are the other counts in the spec. If Several is set, they belong to other groups
-	// of pods. Total is the sum over all groups, or nil if it is unknown.
+	// OtherCounts are the other counts in the spec. Several is set if the object has several groups of pods. Total is
+	// the number of pods in all groups or shards, or nil if it is unknown.
 	OtherCounts []OtherCount
 	Several     bool
 	Total       *int32
@@ -77,7 +77,7 @@ type Counts struct {
 	// Wanted is the count in the spec. Bounds are the fields that limit this count.
 	Wanted int32
 	Bounds []Bound
-	// ScaleCount is the count in /scale, in the unit of the desired count. Selects is set if /scale has a pod selector.
+	// ScaleCount is .status.replicas of /scale, in the unit of Desired. Selects is set if /scale has a pod selector.
 	ScaleCount *int32
 	Selects    bool
 }
@@ -94,7 +94,7 @@ type Evidence struct {
 	Managers    []metav1.ManagedFieldsEntry
 	// OnlyCounted is set if the last change of the spec changed only the count.
 	OnlyCounted bool
-	// Word is the controller's report. Claims are other fields that describe the state. Fields names all status fields.
+	// Word is the controller's report. Claims are fields that describe the state. Fields names all status fields.
 	Word   Word
 	Claims []words.Claim
 	Fields []string
@@ -112,7 +112,7 @@ type OtherCount struct {
 type Word struct {
 	// Phase is a word such as "Running". Message is a sentence.
 	Phase, Message string
-	// Ready reports whether all ready-when expressions are met; nil if there are none. Unmet is the first unmet one.
+	// Ready reports whether all ready-when expressions are met, or is nil if none apply. Unmet is an unmet expression.
 	Ready *bool
 	Unmet string
 	// Failed is set if a failed-when expression of the kind is met.
@@ -126,8 +126,8 @@ type Pause struct {
 	Why, Hint string
 	// Command replaces Hint if a command ends the pause.
 	Command *commandline.Command
-	// Template is set if the pause affects only a newer template, so that the count still has an effect. Reported is
-	// set if the controller reports the pause in the status. Switch is set if a field of the spec pauses everything.
+	// Template is set if the pause stops only rollouts, so that the count still has an effect. Reported is set if the
+	// controller reports the pause in the status. Switch is set if a field of the spec pauses everything.
 	Template, Reported, Switch bool
 }
 
@@ -175,8 +175,8 @@ func (o Object) updatedOf(pods []problem.Pod) Object {
 	return o
 }
 
-// doubted returns the object with its ready counts limited to the number of ready pods, and with a
-// note in the conditions Ready and Available. The status may be older than the pods.
+// doubted returns the object with its ready counts limited to the number of ready pods, and with a note in the
+// conditions Ready and Available if they are true. The status may be older than the pods.
 func (o Object) doubted(pods []problem.Pod) Object {
 	ready := Report{Pods: pods}.ReadyPods()
 	if o.indirect() || o.Ready <= ready {
@@ -217,8 +217,8 @@ func (o Object) above(children []Child) int32 {
 }
 
 // inUnits counts units other than pods. If the number of direct children that desire pods is the desired count, each of
-// these children is a unit. Otherwise, /scale counts the units, and all are ready, or none are. If all of these
-// children are settled, they raise the count to their number, but at most to the desired count.
+// these children is a unit. Otherwise, /scale counts the units, and if all of these children are settled, all units are
+// ready, and there are at least as many units as children (up to the desired count). If not, no unit is ready.
 func (o Object) inUnits(children []Child) (current, ready int32) {
 	current = ptr.Deref(o.ScaleCount, 0)
 	top := o.above(children)
@@ -237,8 +237,8 @@ func (o Object) inUnits(children []Child) (current, ready int32) {
 }
 
 // Newest returns the conditions that are not older than the observed generation. If the phase is the type of a true
-// condition, the conditions can be a history of phases, so it also omits earlier ones that mean Working, or that have
-// a type in lower case and mean that the object is not ready.
+// condition, the conditions can be a history of phases. Newest then also omits earlier true conditions that mean
+// Working, or that have a lower-case type and mean that the object is not ready.
 func (o Object) Newest() []metav1.Condition {
 	var since *metav1.Time
 	for _, c := range o.Conditions {

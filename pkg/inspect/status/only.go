@@ -9,7 +9,7 @@ import (
 // Only selects objects by their state. An empty list selects all objects.
 type Only []string
 
-// The states of Only. OnlyPaused includes ready and failed objects, too. OnlyNotReady excludes parked objects.
+// The states of Only. OnlyPaused includes ready and failed objects that are paused. OnlyNotReady excludes parked ones.
 const (
 	OnlyFailed   = "failed"
 	OnlyPaused   = "paused"

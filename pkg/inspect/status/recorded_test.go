@@ -124,7 +124,7 @@ func TestRecordedOnRealNodes(t *testing.T) {
 	for name, want := range map[string]struct {
 		verdict Verdict
 		code    problem.Code
-		// reason is part of the reason.
+		// reason is a substring of the reason in the report.
 		reason string
 		// never is a verdict that must not occur. passing means that the expected verdict must occur, but
 		// that other verdicts may follow.

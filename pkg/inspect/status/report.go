@@ -40,12 +40,12 @@ type Report struct {
 	// pod does not count as ready if it has just crashed, or if a failed probe is killing a container.
 	Replicas   Replicas           `json:"replicas"`
 	Conditions []metav1.Condition `json:"conditions"`
-	// Pods are the object's pods, ordered by problem.ComparePods. Tree shows through which objects it owns them.
+	// Pods are ordered by problem.ComparePods. Tree shows the objects between the object and its pods.
 	Pods []problem.Pod `json:"pods"`
 	Tree Node          `json:"tree"`
 	// Parked is the count that an unpark restores, or nil if the object is not parked.
 	Parked *apis.ParkedCount `json:"parked,omitempty"`
-	// Reverts lists what resets the replica count. Budgets lists the disruption budgets of the pods, if they were read.
+	// Reverts lists what may reset the replica count. Budgets lists the pods' disruption budgets, if they were read.
 	Reverts    []competing.Writer `json:"reverts,omitempty"`
 	Budgets    []budget.Budget    `json:"budgets,omitempty"`
 	Reconciler Reconciler         `json:"reconciler"`
@@ -53,11 +53,11 @@ type Report struct {
 	Events []problem.Event `json:"events,omitempty"`
 	// Pause is the active pause that "kubectl imoocpod pause" set, or nil. It does not depend on the verdict.
 	Pause *apis.Pause `json:"pause,omitempty"`
-	// Counts is set if the count has an effect despite the pause. Held is set for any pause, whatever the verdict is.
+	// Counts is set if the verdict is Paused, but the count has an effect. Held is set for any pause and any verdict.
 	Counts, Held bool `json:"-"`
-	// Recheck is the time after which the verdict may change even if nothing else changes; zero means never.
+	// Recheck is the time after which the verdict may change even if nothing else changes, or zero if it is unknown.
 	Recheck time.Duration `json:"-"`
-	// bounds limit the count. unit is its unit, or "" for pods. indirect means that the count does not count all pods.
+	// bounds limit the count. unit is its unit, or "" for pods. indirect is the result of Object.indirect.
 	bounds   []Bound
 	unit     string
 	indirect bool
@@ -76,14 +76,14 @@ type Metadata struct {
 	CreationTimestamp  metav1.Time `json:"creationTimestamp"`
 }
 
-// Replicas contains the pod counts of an object.
+// Replicas contains the counts of an object, in pods or in another unit.
 type Replicas struct {
 	Desired int32 `json:"desired"`
 	// If the desired count is unknown, Unknown is set, and Desired is the number of existing pods.
 	Unknown bool  `json:"-"`
 	Current int32 `json:"current"`
 	Ready   int32 `json:"ready"`
-	// Updated is the number of pods with the newest template, or nil if the status lacks it.
+	// Updated is the number of pods with the newest template, or nil if it is unknown.
 	Updated *int32 `json:"updated,omitempty"`
 }
 
@@ -166,7 +166,7 @@ func judgePods(s Snapshot, events map[types.UID][]corev1.Event) (pods []problem.
 	return pods, findings, doubted
 }
 
-// unreadyShown is the maximum number of unready pods with events in a report. They usually have the same problem.
+// unreadyShown is the maximum number of unready pods whose events are shown. They usually have the same problem.
 const unreadyShown = 5
 
 // relevant merges the events of the object, its children, and the first few pods that are not ready.

@@ -60,7 +60,7 @@ func exists(v *view) *ruling {
 	return &ruling{verdict: Ready, code: problem.CodeReady, reason: v.Object.Exists}
 }
 
-// reported follows the controller's own report if the desired count is unknown and the status counts no pods.
+// reported judges by the controller's own report if the desired count is unknown and the status counts no pods.
 func reported(v *view) *ruling {
 	o, live, all := v.Object, v.report.ActivePods(), len(v.report.Pods)
 	c := o.claim()
@@ -69,7 +69,7 @@ func reported(v *view) *ruling {
 		", and nothing that says whether it is ready; " + uncounted + "it has no pods", hint: nameTheField(o, v.Commands)}
 	switch {
 	case o.Word.Ready == nil && all == 0 && o.Word.Phase != "" && words.Of(o.Word.Phase) == words.Nothing && (c.Meaning == words.Nothing || c.Part && o.vouched()):
-		return nothing // its parts are ready, but its own state is unknown
+		return nothing // its parts may be ready, but its own state is unknown
 	case !o.unmeasured(), o.vouched(), c.Meaning == words.Paused && o.Pause != nil:
 		return nil
 	case c.Meaning > words.Nothing:
@@ -141,8 +141,8 @@ func statusBehind(v *view) *ruling {
 	return v.progressing(problem.CodeStatusBehind, "%d of %d pods ready, although its status counts %d", v.report.ReadyPods(), v.Object.Desired, v.Object.Ready)
 }
 
-// behind reports whether fewer pods are ready than the status says, up to the desired count. It returns false if the
-// pods were not read, or if another program reconciles the object and none of its pods are visible.
+// behind reports whether fewer pods are ready than desired, and fewer than the status counts. It returns false if
+// countsPods does, if the pods were not read, or if an object of another program has no visible pods.
 func (v *view) behind() bool {
 	o := v.Object
 	if v.Pods == nil || !o.countsPods() || o.Foreign && len(v.report.Pods) == 0 {
@@ -173,7 +173,7 @@ func (v *view) superseded(old Child) bool {
 	return later && old.Desired == nil && len(below) > 0 && !slices.ContainsFunc(below, func(c Child) bool { return *c.Desired > 0 })
 }
 
-// gaveUp reports whether a Job failed and was not replaced by another Job.
+// gaveUp reports whether a Job failed, and its controller has not created another Job since the failure.
 func (v *view) gaveUp(job Child) bool {
 	failed := meta.FindStatusCondition(job.Conditions, "Failed")
 	if job.Kind != "Job" || failed == nil || failed.Status != metav1.ConditionTrue {
@@ -206,7 +206,7 @@ func complete(v *view) *ruling {
 	o, claim, by := v.Object, v.Object.claim(), v.report.Reconciler
 	// An object whose children want pods has not ended: its status means that the last change is complete.
 	wants := slices.ContainsFunc(v.Children, func(c Child) bool { return c.Desired != nil && *c.Desired > 0 })
-	// The counts, which might be of pods that have ended, are not evidence that the change was seen.
+	// The counts might include pods that have ended, so they do not show that the controller has seen the change.
 	unseen := o.Untracked && !o.BuiltIn && (!v.changeSeen() || o.OnlyCounted && !v.Acted && !answered(by.Spec, by.Status))
 	if claim.Meaning != words.Done || v.report.ActivePods() > 0 || o.Pause != nil && !o.BuiltIn || wants || unseen {
 		return nil
@@ -268,7 +268,7 @@ func total(v *view) *ruling {
 	if v.Pods == nil || o.Total == nil || pods >= int(*o.Total) || o.grouped() {
 		return nil
 	}
-	// If there are pods, a word such as "operational" does not prove that all of them exist.
+	// If some pods exist, a word such as "operational" does not prove that all pods exist.
 	if o.bound() && (pods == 0 || o.declaredReady() || meta.IsStatusConditionTrue(o.Newest(), apis.ConditionReady)) {
 		return nil
 	}
@@ -316,8 +316,9 @@ func paused(v *view) *ruling {
 	return &ruling{verdict: Paused, code: p.Code, reason: r.reason + "; " + p.Why, hint: hint}
 }
 
-// switchSeen reports whether the controller seems to support the pause field. Shortly after a change of the
-// spec, only a reaction is evidence. Later, any status is enough, because a paused controller may stop writing it.
+// switchSeen reports whether the controller seems to support the pause field. A condition Paused or Suspended decides.
+// Otherwise, Kubernetes does, and for other controllers any status is enough, because a paused controller may stop
+// writing it. Shortly after a change of the spec of an object with active pods, only a reaction is evidence.
 func (v *view) switchSeen() bool {
 	o, by := v.Object, v.report.Reconciler
 	if i := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool { return c.Type == "Paused" || c.Type == "Suspended" }); i >= 0 {
@@ -360,7 +361,7 @@ func readyCount(o Object) string {
 	return fmt.Sprintf("%d of %d %s ready", o.Ready, o.Desired, o.unit())
 }
 
-// parked returns the verdict on a parked object that has reached zero, even without a report of its controller.
+// parked returns the verdict on a parked object that has reached zero pods, even without a report of its controller.
 func parked(v *view) *ruling {
 	o := v.Object
 	if o.Parked == nil || o.Current > 0 || v.report.ActivePods() > 0 || v.given.verdict != Ready && !v.given.doubtsZero() {

@@ -12,11 +12,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// absentAfter is how long after a change another program's object stays Progressing if its controller does not react.
+// absentAfter is how long another program's object stays Progressing after a change if its controller does not react.
 const absentAfter = 10 * time.Second
 
-// sameSecond is how long after a change of the spec a child that changed in the same second is not evidence of a
-// reaction. Times have a resolution of one second, so the child might have changed before the spec.
+// sameSecond is the period after a change of the spec in which a child that changed in the same second is not evidence
+// of a reaction. Times have a resolution of one second, so the child might have changed before the spec.
 const sameSecond = 1500 * time.Millisecond
 
 // noticedWithin is the maximum time that a running controller takes to see a change.
@@ -74,7 +74,7 @@ func (v *view) countShows() bool {
 
 // idle reports whether the controller seems not to have acted on a recent change of the spec. Some controllers report
 // the new generation and counts before they act. After a change of the count, the pods and the counts of children
-// decide. If its groups of pods cannot be told apart, the object then stays idle until a child or a pod changes.
+// decide. If the groups of pods cannot be told apart, the object then stays idle until a child or a pod changes.
 func (v *view) idle() bool {
 	o, by := v.Object, v.report.Reconciler
 	if o.Generation <= 1 || by.Spec == nil || v.ActedBelow || byItself(by.Spec, by.Status) {

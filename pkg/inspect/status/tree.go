@@ -97,7 +97,7 @@ func nodes(uid types.UID, below map[types.UID][]Child, pods map[types.UID][]Node
 	own := map[types.UID]bool{}
 	for i := range leaves {
 		own[leaves[i].UID] = true
-		if len(below[leaves[i].UID]) > 0 { // a pod that owns the other pods of its group
+		if len(below[leaves[i].UID]) > 0 { // a pod that owns others, such as the leader of a group
 			leaves[i].Children = nodes(leaves[i].UID, below, pods)
 		}
 	}

@@ -22,7 +22,7 @@ const (
 	Unknown       Verdict = "unknown"        // the status does not show whether the object is ready
 	NotReconciled Verdict = "not reconciled" // no controller has seen the current version of the object
 	Parked        Verdict = "parked"         // the object is scaled to zero for a while, and its earlier count is stored
-	Deleted       Verdict = "deleted"        // the object no longer exists; only a watch can report it
+	Deleted       Verdict = "deleted"        // the object does not exist; only a follower or a wait reports this
 )
 
 // Settled reports whether the object matches its spec, so that no further changes are expected.
@@ -145,7 +145,7 @@ func judge(s Snapshot, r Report) ruling {
 	return v.given
 }
 
-// progressing returns the verdict Progressing. The first problem replaces the code and extends the reason.
+// progressing returns the verdict Progressing. The first problem sets the code and the hint, and extends the reason.
 func (v *view) progressing(code problem.Code, format string, words ...any) *ruling {
 	r := &ruling{verdict: Progressing, code: code, reason: fmt.Sprintf(format, words...)}
 	if problems := v.report.Problems; len(problems) > 0 {

@@ -39,8 +39,8 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%s: %s, disruptions allowed now: %d", b.Name, asks, b.Allowed)
 }
 
-// After returns how many healthy pods would be left after a removal of going healthy pods, and how many the budget
-// would require. A percentage is applied to the remaining pods and rounded up, as in the disruption controller.
+// After returns how many healthy pods would be left if some healthy pods (going) were removed, and how many pods the
+// budget would require. It applies a percentage to the remaining pods and rounds up, as the disruption controller does.
 func (b Budget) After(going int32) (left, required int32) {
 	pods := max(b.Pods-going, 0)
 	asked := intstr.Parse(cmp.Or(b.MaxUnavailable, b.MinAvailable))
@@ -55,7 +55,7 @@ func (b Budget) After(going int32) (left, required int32) {
 	return max(b.Healthy-going, 0), required
 }
 
-// Broken returns a message about the first budget that the removal of going healthy pods would violate, or "".
+// Broken returns a message about the first budget that the removal of some healthy pods (going) would violate, or "".
 func Broken(all []Budget, going int32) string {
 	for _, b := range all {
 		if left, required := b.After(going); left < required {

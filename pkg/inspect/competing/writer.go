@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Writer is an object or a tool that resets the replica count after a user changes it.
+// Writer is an object or a tool that may reset the replica count after a user changes it.
 type Writer struct {
 	By      string `json:"by"`      // the name of the writer, such as "HorizontalPodAutoscaler/web"
 	Message string `json:"message"` // describes in one line how the writer sets the replica count

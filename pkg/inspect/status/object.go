@@ -44,7 +44,7 @@ type Identity struct {
 	Labels                           map[string]string
 	Created, Deleted                 time.Time // Deleted is zero unless the object is being deleted
 	Finalizers                       []string
-	// Foreign is set if another program reconciles the kind, BuiltIn if Kubernetes does. Kubernetes counts pods reliably.
+	// Foreign is set if another program reconciles the kind, and BuiltIn if it is Kubernetes, which counts reliably.
 	Foreign, BuiltIn bool
 	// Controller controls this object. Source is the tool that sets the count from a repository. Each may be nil.
 	Controller *metav1.OwnerReference

@@ -20,8 +20,7 @@ import (
 
 func lookedAt() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
-// recorded returns the pods, events, and nodes in a testdata file as a snapshot. The desired count
-// of its object is the number of pods.
+// recorded returns a snapshot of the pods, events, and nodes in a testdata file. All pods are desired.
 func recorded(t *testing.T, name string) Snapshot {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))

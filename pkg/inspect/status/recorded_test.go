@@ -87,8 +87,7 @@ func (h *history) report(now time.Time) Report {
 	})
 }
 
-// replay returns the reports of a recording. It makes a report after each change, and just before the
-// next change.
+// replay returns the reports of a recording: one after each change, and one just before the next change.
 func replay(t *testing.T, name string) []Report {
 	t.Helper()
 	file, err := os.Open(filepath.Join("testdata", "real", name+".jsonl"))

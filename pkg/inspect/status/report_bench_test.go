@@ -12,8 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// BenchmarkReport measures reports on an object with ready pods, and on an object whose pods cannot
-// pull their images.
+// BenchmarkReport measures reports on objects with ready pods, and on objects whose pods cannot pull their images.
 func BenchmarkReport(b *testing.B) {
 	waiting := []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{
 		Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"},

@@ -39,8 +39,7 @@ type verdictRow struct {
 	Hint    string
 	Counts  bool
 	Recheck metav1.Duration
-	// Problems lists the codes of the problems. Without it, a failed object has one problem, and
-	// other objects have none.
+	// Problems lists the codes of the problems. By default, a failed object has one problem, and others have none.
 	Problems []problem.Code
 	// Replicas contains the counts in the report, or is "" if they do not matter.
 	Replicas string
@@ -70,13 +69,12 @@ func (row verdictRow) snapshot(t *testing.T) Snapshot {
 	return s
 }
 
-// writes describes the last writes of the spec and of the status of an object. Status is nil if the
-// status was not written.
+// writes contains the times of the last writes to the spec and the status. Status is nil if it was not written.
 type writes struct {
 	Spec, Status *metav1.Time
 	// Subresource is the subresource through which the spec was written.
 	Subresource string
-	// Scaled is set if a write through the /scale of a custom resource followed. This write has no time.
+	// Scaled is set if the last write was through the /scale of a custom resource. This write has no time.
 	Scaled bool
 }
 

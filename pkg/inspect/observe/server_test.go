@@ -33,7 +33,6 @@ func newServer(t testing.TB) *server {
 	return s
 }
 
-// The schemas of the spec fields of a Set and a Cell.
 const (
 	setSpec  = "replicas: {type: integer}, size: {type: integer}"
 	cellSpec = "readers: {type: object, properties: {replicas: {type: integer}}}, writers: {type: object, properties: {replicas: {type: integer}}}"

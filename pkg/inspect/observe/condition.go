@@ -164,7 +164,7 @@ func left(old []problem.Pod, o Observation) int32 {
 	})
 }
 
-// Gone returns the condition that an object no longer exists.
+// Gone returns the condition that an object does not exist.
 func Gone() Condition {
 	return Condition{What: "to be gone", Done: "gone", Absent: true,
 		Met: func(o Observation) (bool, error) { return o.Object == nil, nil },

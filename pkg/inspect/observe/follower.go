@@ -285,7 +285,7 @@ func (m *model) observe(ctx context.Context, c Condition, obj *unstructured.Unst
 }
 
 // confirm returns the report and the object that a wait must use. If c.FailsFast is set and the object seems ready,
-// confirm reads everything again once, because one watch can lag behind another. For shipped and built-in kinds, it
+// confirm reads everything one more time, because one watch can lag behind another. For shipped and built-in kinds, it
 // relies on the status.
 func (m *model) confirm(ctx context.Context, c Condition, obj *unstructured.Unstructured, r status.Report) (status.Report, *unstructured.Unstructured, error) {
 	if kind := m.target.Kind; !r.Verdict.Settled() || !c.FailsFast || m.confirmed || kind.Shipped() || kind.BuiltIn() {

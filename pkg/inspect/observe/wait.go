@@ -199,7 +199,7 @@ func notMet(ctx context.Context, goal WaitTarget, c Condition, last *Observation
 	return err
 }
 
-// explaining is how long an observation or the end of a wait may be delayed to read events and nodes.
+// explaining is how long Show, or the end of a wait that timed out, may be delayed to read events and nodes.
 const explaining = time.Second
 
 // explain completes the report of the last observation of a wait that timed out, if this observation is partial.

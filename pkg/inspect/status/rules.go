@@ -241,7 +241,7 @@ func surplusPods(v *view) *ruling {
 	return v.progressing(problem.CodePodsSurplus, "%s, %d too many", problem.Quantity(own, "pod"), own-desired)
 }
 
-// bound reports whether the object is ready according to ready-when or, without a count, its controller.
+// bound reports whether the object is ready according to ready-when or, if its count is unknown, its controller.
 func (o Object) bound() bool { return o.declaredReady() || o.NoCount && o.vouched() }
 
 func (o Object) declaredReady() bool { return o.Word.Ready != nil && *o.Word.Ready }
@@ -373,7 +373,7 @@ func parked(v *view) *ruling {
 	}
 }
 
-// scaledToZero is like parked, but for an object that its autoscaler has scaled to zero.
+// scaledToZero is like parked, but returns the verdict Ready on an object that its autoscaler has scaled to zero.
 func scaledToZero(v *view) *ruling {
 	o, by := v.Object, competing.ZeroBy(v.Object.reference(), v.Autoscalers)
 	none := !o.NoCount && o.Desired == 0 && o.Current == 0 && v.report.ActivePods() == 0

@@ -37,9 +37,9 @@ func (o *Options) runWithLease(ctx context.Context, config *rest.Config, namespa
 	fenced := rest.CopyConfig(config)
 	fenced.Wrap(l.Fence)
 	waits := true
-	err = l.Hold(ctx, func(ctx context.Context, resumed bool) error {
-		err := o.runLoop(ctx, fenced, namespace, resumed)
-		waits = err == nil && ctx.Err() != nil // the loop was canceled, for example because the lease was lost
+	err = l.Hold(ctx, func(leading context.Context, resumed bool) error {
+		err := o.runLoop(leading, fenced, namespace, resumed)
+		waits = leading.Err() != nil && ctx.Err() == nil // the lease was lost
 		return err
 	})
 	var held *lease.HeldError

@@ -49,11 +49,24 @@ func (c *cluster) holdLease(namespace string, seconds int32) {
 
 // If one namespace has converged and another waits for its lease, the error of --once names the waiting namespace.
 func TestOnceWithoutTheLease(t *testing.T) {
-	inCluster(t, func(c *cluster) {
-		c.holdLease("team-b", 3600)
-		_, err := c.run(c.Context(), "default,team-b", func(o *Options) { o.Once, o.Limits.Timeout = true, 30*time.Second })
-		if !errors.Is(err, outcome.ErrTimeout) || !strings.Contains(err.Error(), "wait for the lease in team-b: ") {
-			t.Errorf("error %v, want a timeout of the wait for the lease in team-b", err)
-		}
-	})
+	for name, prepare := range map[string]func(c *cluster){
+		"held": func(c *cluster) { c.holdLease("team-b", 3600) },
+		"lost": func(c *cluster) {
+			c.imoocPod("team-b", "foo", "replicas: 1, template: {spec: {containers: [{name: main, image: pull}]}}")
+			c.After(5*time.Second, func() {
+				c.As("another").Delete("leases", "team-b", "imoocpod-run-controller")
+				c.holdLease("team-b", 3600)
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inCluster(t, func(c *cluster) {
+				prepare(c)
+				_, err := c.run(c.Context(), "default,team-b", func(o *Options) { o.Once, o.Limits.Timeout = true, 30*time.Second })
+				if !errors.Is(err, outcome.ErrTimeout) || !strings.Contains(err.Error(), "wait for the lease in team-b: ") {
+					t.Errorf("error %v, want a timeout of the wait for the lease in team-b", err)
+				}
+			})
+		})
+	}
 }

@@ -55,12 +55,12 @@ func NewDryRun(v View, a Actions) *DryRun {
 			d.Create = append(d.Create, op.Name)
 		case op.Verb == Patch:
 			d.Label = append(d.Label, op.Name)
-		case op.Kind == KindPod:
+		case op.Verb == Delete && op.Kind == KindPod:
 			d.Delete = append(d.Delete, DryDelete{op.Name, op.Reason})
 		case op.Verb == Apply:
 			d.Apply = op.Name
 			d.others = append(d.others, op.String())
-		default:
+		case op.Verb == Delete:
 			d.Remove = append(d.Remove, op.Name)
 			d.others = append(d.others, op.String())
 		}

@@ -28,6 +28,8 @@ func TestDryRun(t *testing.T) {
 		"pods": {view(2, "0 5 6t"), p(true, pod(Delete, "e", Surplus), pod(Delete, "f", Finished), pod(Patch, "c", ""), pod(Patch, "d", ""), pod(Create, "a", ""), pod(Create, "b", "")),
 			"2 → 2 pods: create a, b; delete e (surplus); delete f (finished); restore the labels of c, d; write the status",
 			`{"pods":2,"desired":2,"create":["a","b"],"delete":[{"name":"e","why":"surplus"},{"name":"f","why":"finished"}],"label":["c","d"],"writeStatus":true}`},
+		"moved pod": {view(2, "1 2"), p(false, pod(Try, "a", ""), pod(Delete, "c", Surplus)),
+			"2 → 2 pods: delete c (surplus)", `{"pods":2,"desired":2,"create":[],"delete":[{"name":"c","why":"surplus"}],"writeStatus":false}`},
 		"apply": {view(2, ""), p(false, Operation{Verb: Create, Kind: KindRevision, Name: "foo-1", Text: "create revision 1"}, Operation{Verb: Apply, Kind: KindDeployment, Name: "web"}),
 			"0 → 2 pods: write Deployment web; create revision 1", `{"pods":0,"desired":2,"create":[],"delete":[],"apply":"web","history":"create revision 1","writeStatus":false}`},
 		"delete Deployment": {view(2, ""), p(false, Operation{Verb: Delete, Kind: KindDeployment, Name: "old"}),

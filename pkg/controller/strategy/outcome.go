@@ -87,8 +87,8 @@ func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) {
 	})
 }
 
-// refuse records a refusal. It returns errStopped if other operations must stop. It keeps the first
-// refusal of each slot. For revisions and labels, it keeps the message that sorts first.
+// refuse records a refusal. It returns errStopped if other operations must stop. Of several refusals of a slot, or of
+// revisions or labels, it keeps the message that sorts first, so that a retry usually repeats the message.
 func (o *Outcome) refuse(op plan.Operation, slot slots.Slot, reason, message string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -98,7 +98,7 @@ func (o *Outcome) refuse(op plan.Operation, slot slots.Slot, reason, message str
 		}
 		return nil
 	}
-	if _, known := o.Refused[slot]; !known {
+	if other, known := o.Refused[slot]; !known || message < other.Message {
 		o.Refused[slot] = plan.Refusal{Reason: reason, Message: message}
 	}
 	return errStopped

@@ -52,7 +52,15 @@ func Controller(s Settings) []*unstructured.Unstructured {
 		all = slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool { return obj.GetKind() == "PriorityClass" })
 	}
 	for _, obj := range all {
-		s.put(obj)
+		if obj.GetNamespace() == SystemNamespace {
+			obj.SetNamespace(s.Namespace)
+		}
+		switch obj.GetKind() {
+		case "RoleBinding", "ClusterRoleBinding":
+			edit(obj.Object, func(account map[string]any) { account["namespace"] = s.Namespace }, "subjects")
+		case "Deployment":
+			s.putDeployment(obj)
+		}
 	}
 	return all
 }
@@ -65,18 +73,6 @@ func Roles(namespace string) []*unstructured.Unstructured {
 	role := read("rbac/namespaced/role.yaml")
 	role.SetNamespace(namespace)
 	return append(People(), role)
-}
-
-func (s Settings) put(obj *unstructured.Unstructured) {
-	if obj.GetNamespace() == SystemNamespace {
-		obj.SetNamespace(s.Namespace)
-	}
-	switch obj.GetKind() {
-	case "RoleBinding", "ClusterRoleBinding":
-		edit(obj.Object, func(account map[string]any) { account["namespace"] = s.Namespace }, "subjects")
-	case "Deployment":
-		s.putDeployment(obj)
-	}
 }
 
 func (s Settings) putDeployment(obj *unstructured.Unstructured) {

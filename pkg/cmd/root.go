@@ -151,11 +151,7 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 	if instead := otherTools(commands)[args[0]]; instead != "" && !cmd.HasParent() {
 		return usageErrorf("unknown command %q for %q; %s", args[0], cmd.CommandPath(), instead)
 	}
-	return unknownCommand(args[0], cmd.CommandPath(), cmd.SuggestionsFor(args[0]))
-}
-
-func unknownCommand(word, of string, nearest []string) error {
-	return usageErrorf("unknown command %q for %q%s", word, of, outcome.DidYouMean(nearest))
+	return usageErrorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), outcome.DidYouMean(cmd.SuggestionsFor(args[0])))
 }
 
 // flagError turns an error of pflag into a usage error, and suggests similar flags.

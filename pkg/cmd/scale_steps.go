@@ -101,7 +101,11 @@ func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) erro
 		}
 		begun := time.Now()
 		if done, err = o.set(ctx, c, l, replicas.Request{Replicas: next, Current: at, Began: l.began}); err != nil {
-			return o.notSet(c, l, at, to, err)
+			if errors.Is(err, outcome.ErrPrecondition) {
+				return fmt.Errorf("%w: someone else changed the replica count between two steps: %v", outcome.ErrOverwritten, err) //nolint:errorlint // the first error decides the exit code
+			}
+			o.printStopped(c, l, at, to, at)
+			return err
 		}
 		if err := o.awaitStep(ctx, c, l, done, next < at); err != nil {
 			return o.stepNotReady(ctx, c, l, at, next, to, err)
@@ -172,15 +176,6 @@ func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, do
 		shown.streams.ErrOut, reports = io.Discard, "" // several displays would draw over each other
 	}
 	return outcome.Join(shown.awaitAll(ctx, reports, o.change.wait.limits, []observe.WaitTarget{w.WaitTarget}))
-}
-
-// notSet returns the error for a step whose count could not be set.
-func (o *scaleOptions) notSet(c *changer, l *located, at, to int32, err error) error {
-	if errors.Is(err, outcome.ErrPrecondition) {
-		return fmt.Errorf("%w: someone else changed the replica count between two steps: %v", outcome.ErrOverwritten, err) //nolint:errorlint // the first error decides the exit code
-	}
-	o.printStopped(c, l, at, to, at)
-	return err
 }
 
 // stepNotReady returns the error for a step whose pods did not become ready. With --on-failure=revert, it

@@ -38,14 +38,9 @@ func (c *Controller) makeCaches() {
 	c.revisions.Informer = c.newCache(revisions, readersOf("")) // revisions are namespaced
 }
 
-// newCache returns a cache whose events requeue objects. keys returns the keys of the objects to requeue.
-func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key) *informer.Informer {
-	return c.health.New(s, c.handler(s, keys))
-}
-
-// handler returns an event handler that requeues the objects whose plans an event can change.
+// newCache returns a cache whose events requeue the objects with the keys that keys returns.
 // The loop's own writes requeue objects, too, but that only computes another plan from the caches.
-func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key) cache.ResourceEventHandler {
+func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key) *informer.Informer {
 	wake := func(keys []memory.Key, later bool, obj any, how string) {
 		what := "it"
 		if o, ok := obj.(metav1.Object); ok && s.Singular != "" {
@@ -55,7 +50,7 @@ func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key)
 			c.wake(k, later, what+how)
 		}
 	}
-	return cache.ResourceEventHandlerDetailedFuncs{
+	return c.health.New(s, cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
 			how := " was added"
 			if initial {
@@ -75,7 +70,7 @@ func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key)
 			obj = informer.Object(obj)
 			wake(keys(obj), false, obj, " was deleted")
 		},
-	}
+	})
 }
 
 // podKeys returns the key of the object that controls a pod. For a pod of a Deployment, it returns the key of the
@@ -139,7 +134,7 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 	}
 }
 
-// awaitCaches fills the caches that a kind needs. With an empty cache of nodes, a plan would delete all pods.
+// awaitCaches waits for the caches that a kind needs. With an empty cache of nodes, a plan would delete all pods.
 func (c *Controller) awaitCaches(ctx context.Context, o *owners) {
 	if input := c.inputs[o.kind.Mapping.Strategy]; input != nil {
 		select {

@@ -76,7 +76,7 @@ func (c *Clients) ReplicaKinds(ctx context.Context) ([]kinds.Kind, error) {
 		return nil, err
 	}
 	served, err := c.Finder.Kinds()
-	names := namesOf(served)
+	names := sets.New(kinds.CRDs(served)...)
 	if slices.ContainsFunc(crds.Items, func(crd metav1.PartialObjectMetadata) bool { return !names.Has(crd.Name) }) {
 		c.Finder.Invalidate() // a CRD is newer than the cache
 		served, err = c.Finder.Kinds()
@@ -85,21 +85,13 @@ func (c *Clients) ReplicaKinds(ctx context.Context) ([]kinds.Kind, error) {
 		return nil, err
 	}
 	all := append(kinds.Shipped(), declared...)
-	names = namesOf(all)
+	names = sets.New(kinds.CRDs(all)...)
 	for _, kind := range served {
 		if !names.Has(kind.CRD()) && (kind.RollsOut() || !kind.BuiltIn() && c.Finder.Scales(kind)) {
 			all = append(all, kind)
 		}
 	}
 	return all, nil
-}
-
-func namesOf(all []kinds.Kind) sets.Set[string] {
-	names := sets.New[string]()
-	for _, kind := range all {
-		names.Insert(kind.CRD())
-	}
-	return names
 }
 
 // declaredKinds returns the kinds whose CRD has a declaration or the annotation replicas-path,

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
@@ -106,14 +107,8 @@ func (a Actions) Ready(v View) bool {
 	return v.Owner.Deleting || meta.IsStatusConditionTrue(a.Status.Conditions, apis.ConditionReady) && !a.Writes()
 }
 
-func (a Actions) count(verb Verb) int {
-	n := 0
-	for _, o := range a.Operations {
-		if o.Verb == verb {
-			n++
-		}
-	}
-	return n
+func (a Actions) count(verb Verb) int32 {
+	return problem.Count(a.Operations, func(o Operation) bool { return o.Verb == verb })
 }
 
 // Decide returns the actions for an owner. It calls rules to plan the children, and puts the writes of revisions before

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
@@ -101,13 +102,7 @@ func room(pods []Pod, empty int, s slotSet) int {
 	if s.nodes != nil {
 		return empty
 	}
-	live := 0
-	for _, pod := range pods {
-		if pod.live() {
-			live++
-		}
-	}
-	return max(0, min(int(s.count)-live, empty))
+	return max(0, min(int(s.count-problem.Count(pods, Pod.live)), empty))
 }
 
 // creates returns the creates for the empty slots, lowest slot first, but at most maxCreates. named sets their names.

@@ -229,15 +229,8 @@ func readyCondition(s Status, counted bool) metav1.Condition {
 }
 
 func (a *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition {
-	terminating, ofOtherPlan := 0, 0
-	for _, pod := range v.Pods {
-		switch {
-		case pod.Terminating && !v.stuckTerminating(pod):
-			terminating++
-		case pod.Active() && s.ofOtherPlan(pod.Slot):
-			ofOtherPlan++
-		}
-	}
+	terminating := problem.Count(v.Pods, func(p Pod) bool { return p.Terminating && !v.stuckTerminating(p) })
+	ofOtherPlan := problem.Count(v.Pods, func(p Pod) bool { return p.Active() && s.ofOtherPlan(p.Slot) })
 	creates, deletes := a.count(Create), a.count(Delete)
 	switch {
 	case ofOtherPlan > 0 && creates+deletes == 0:

@@ -96,15 +96,7 @@ func (p Pod) live() bool { return !p.Finished }
 func (p Pod) Active() bool { return !p.Finished && !p.Terminating }
 
 // Active returns the number of active pods.
-func Active(pods []Pod) int {
-	n := 0
-	for _, p := range pods {
-		if p.Active() {
-			n++
-		}
-	}
-	return n
-}
+func Active(pods []Pod) int { return int(problem.Count(pods, Pod.Active)) }
 
 // stuckTerminatingAfter is how long a pod may exceed its grace period before it counts as stuck. The
 // node of a stuck pod probably does not respond, so the pod might still run.

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/workqueue"
 
@@ -25,10 +25,7 @@ const askers = 8
 
 // rights checks whether the user has the rights that each verb needs.
 func (d *Doctor) rights(ctx context.Context) ([]check.Result, error) {
-	needed, err := neededRights(d.Namespace, d.served)
-	if err != nil {
-		return nil, err
-	}
+	needed := neededRights(d.Namespace, d.served)
 	answers := d.ask(ctx, needed)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -63,7 +60,7 @@ func (d *Doctor) roles(ctx context.Context) sets.Set[string] {
 
 // neededRights returns the rights that each verb needs for the served kinds in namespace, or in all namespaces if it is
 // "". If no kinds are served, it returns the rights for Deployments. No role in deploy/rbac/people grants these rights.
-func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, error) {
+func neededRights(namespace string, served []kinds.Kind) []check.VerbRights {
 	editor, viewer, revisions := check.Editor, check.Viewer, "controllerrevisions.apps"
 	if len(served) == 0 {
 		deployments := appsv1.SchemeGroupVersion.WithResource("deployments")
@@ -84,7 +81,6 @@ func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, er
 	crds := func(verbs string) []check.Right {
 		return rightsTo(metav1.NamespaceAll, verbs, kinds.CRDResource().GroupResource().String())
 	}
-	loop, err := loopRights(namespace)
 	return []check.VerbRights{
 		{Verb: "create", Role: editor, Rights: to("create", objects...)},
 		{Verb: "scale", Role: editor, Rights: append(to("patch", scales...), to("get", objects...)...)},
@@ -102,8 +98,8 @@ func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, er
 		{Verb: "wait", Role: viewer, Rights: slices.Concat(to("list watch", objects...), pods)},
 		{Verb: "install", Rights: crds("get create patch watch"), Setup: true},
 		{Verb: "uninstall", Rights: crds("get delete watch"), Setup: true},
-		{Verb: "run-controller", Role: check.Controller, Rights: loop, Setup: true},
-	}, err
+		{Verb: "run-controller", Role: check.Controller, Rights: loopRights(namespace), Setup: true},
+	}
 }
 
 // rightsTo returns rights for verbs, separated by spaces, and resources such as "pods/log" or "deployments/scale.apps".
@@ -118,21 +114,19 @@ func rightsTo(namespace, verbs string, resources ...string) []check.Right {
 }
 
 // loopRights returns the rights that the controller's roles grant, each in the namespace of its role.
-func loopRights(namespace string) ([]check.Right, error) {
+func loopRights(namespace string) []check.Right {
 	var rights []check.Right
 	for _, obj := range deploy.Controller(deploy.Settings{Namespace: namespace, AllNamespaces: namespace == ""}) {
 		if kind := obj.GetKind(); kind != "Role" && kind != "ClusterRole" {
 			continue
 		}
 		var role rbacv1.ClusterRole // a Role has the same rules
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &role); err != nil {
-			return nil, fmt.Errorf("read the role of the controller: %w", err)
-		}
+		utilruntime.Must(runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &role))
 		for _, rule := range role.Rules {
 			rights = append(rights, rightsOf(role.Namespace, rule)...)
 		}
 	}
-	return rights, nil
+	return rights
 }
 
 func rightsOf(namespace string, rule rbacv1.PolicyRule) []check.Right {

@@ -21,7 +21,8 @@ func Child(obj *unstructured.Unstructured) status.Child {
 		child.Controller = ref.UID
 	}
 	child.Conditions = words.Conditions(fieldpath.Object(obj.Object, "status")["conditions"])
-	kind := childKind(obj)
+	plural, singular := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
+	kind := kinds.Kind{Kind: obj.GetKind(), Singular: singular.Resource, Resource: plural}
 	facts, err := New(kind, kinds.Source{}, nil)
 	if err != nil {
 		return child
@@ -48,9 +49,4 @@ func Child(obj *unstructured.Unstructured) status.Child {
 		child.Updated = o.Updated
 	}
 	return child
-}
-
-func childKind(obj *unstructured.Unstructured) kinds.Kind {
-	plural, singular := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
-	return kinds.Kind{Kind: obj.GetKind(), Singular: singular.Resource, Resource: plural}
 }

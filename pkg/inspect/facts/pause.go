@@ -80,7 +80,8 @@ func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	if slices.ContainsFunc(f.PausedWhen, ofStatus) || o.BuiltIn || timedPause(obj) {
 		return false // the kind reports pauses in another way, or the pause ends by itself
 	}
-	if o.SwitchOff = switchedOff(obj); o.SwitchOff {
+	o.SwitchOff = slices.ContainsFunc([]string{".spec.paused", ".spec.pause", ".spec.suspend"}, func(path string) bool { return valueAt(obj, path) == false })
+	if o.SwitchOff {
 		return false // the pause in the status is stale
 	}
 	var why string
@@ -98,10 +99,6 @@ func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	}
 	o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused: " + why, Hint: "find out who paused " + o.Type + "/" + o.Name, Reported: true}
 	return true
-}
-
-func switchedOff(obj map[string]any) bool {
-	return slices.ContainsFunc([]string{".spec.paused", ".spec.pause", ".spec.suspend"}, func(path string) bool { return valueAt(obj, path) == false })
 }
 
 func ofStatus(e fieldpath.Expression) bool { return strings.HasPrefix(fieldOf(e), ".status.") }

@@ -20,11 +20,7 @@ import (
 func WaitForObject(ctx context.Context, objects dynamic.ResourceInterface, name string, timeout time.Duration, done func(*unstructured.Unstructured) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, outcome.ErrTimeout)
 	defer cancel()
-	err := follow.One(ctx, objects, name, nil, done)
-	if err != nil && ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
+	return causeOf(ctx, follow.One(ctx, objects, name, nil, done))
 }
 
 // WaitUntilGone waits until the given object is gone. Another object with the same name is ignored.

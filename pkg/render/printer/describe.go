@@ -3,7 +3,6 @@ package printer
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -71,7 +70,9 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 		t.template(d.Template)
 	} else {
 		t.content("Spec", d.Object.Object["spec"], "")
-		t.content("Status", withoutConditions(d.Object.Object["status"]), "")
+		obj := d.Object.DeepCopy()
+		unstructured.RemoveNestedField(obj.Object, "status", "conditions") // they have their own section
+		t.content("Status", obj.Object["status"], "")
 	}
 	t.section("Conditions:", conditionRows(r.Conditions, now))
 	t.tree(r.Tree)
@@ -89,17 +90,6 @@ func pauseRow(p apis.Pause, now time.Time) string {
 		return text
 	}
 	return text + " (" + duration.HumanDuration(p.Until.Sub(now)) + " left)"
-}
-
-// withoutConditions returns a status without the conditions, which have their own section.
-func withoutConditions(content any) any {
-	fields, is := content.(map[string]any)
-	if !is {
-		return content
-	}
-	fields = maps.Clone(fields)
-	delete(fields, "conditions")
-	return fields
 }
 
 func reconcilerRows(r status.Reconciler, now time.Time) [][]string {

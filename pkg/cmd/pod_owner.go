@@ -20,9 +20,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// podOwners replaces each pod with its owner, without duplicates, and prints a line about each owner. The
-// parameter doing is the verb in that line, such as "showing". The parameter instead is a command, which
-// the error for a pod without an owner suggests.
+// podOwners replaces each pod with its owner, without duplicates, and prints a line about each owner. doing is the verb
+// in that line, such as "showing". instead is the command that the error for a pod without an owner suggests.
 func (c *cluster) podOwners(ctx context.Context, targets []observe.Target, doing string, instead commandline.Command) (all []observe.Target, errs []error) {
 	for _, t := range targets {
 		if !t.Kind.IsPod() {

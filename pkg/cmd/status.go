@@ -155,7 +155,7 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 	})
 }
 
-// printText prints a table or, without --no-headers, one named object in full (on a terminal, as in a watch).
+// printText prints a table or, unless --no-headers is set, one object in full (on a terminal, as in a watch).
 func (o *statusOptions) printText(w io.Writer, reports []status.Report) error {
 	if !o.one() || o.noHeaders || len(reports) != 1 {
 		return o.table.Print(w, reports, time.Now())

@@ -85,8 +85,8 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 	return made, err
 }
 
-// show prints a change before the write, because anyone who can write revisions could hide something in one. The line
-// shortens a long change, so show also prints a diff.
+// show prints a change before the write, because anyone who can write revisions could hide something in one. It also
+// prints a diff, because the line about a long change is shortened.
 func (c *changer) show(t *observe.Target, now, want []revision.Field) error {
 	change := revision.Change(now, want)
 	if change == "" || c.flags.dryRun != "none" {

@@ -29,8 +29,8 @@ type strategyRules struct {
 	rights, clusterRights []rbacv1.PolicyRule
 }
 
-// strategies returns the rules of all strategies, in the order of the documentation. Declarations with
-// different strategies differ only in these rules.
+// strategies returns the rules of all strategies, in the order of the documentation. Everything else in
+// a declaration is independent of its strategy.
 func strategies() []strategyRules {
 	of := func(field string) []string { return []string{"status", field} }
 	ofReplicas := StatusPaths{

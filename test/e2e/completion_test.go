@@ -39,7 +39,7 @@ func asKrew(t *testing.T) (dir string, env []string) {
 }
 
 // "completion install" creates the link on PATH that kubectl needs for completion, and "completion
-// uninstall" removes it. They do not touch files of the user.
+// uninstall" removes it. Neither touches the user's files.
 func TestCompletionInstall(t *testing.T) {
 	t.Parallel()
 	dir, env := asKrew(t)

@@ -31,7 +31,7 @@ func TestReverse(t *testing.T) {
 		// Path is the path of the change within the spec.
 		Path                     []string
 		Before, After, Now, Want any
-		// Manager is the field manager of the spec now.
+		// Manager is the field manager of Now.
 		Manager, Lost string
 	}
 	rows.Run(t, "testdata/written.yaml", time.Time{}, func(t *testing.T, row row) {

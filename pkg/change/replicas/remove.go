@@ -242,7 +242,7 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 	}
 	var done Result
 	if err == nil {
-		// Any decrease of the count now deletes these pods, so require that the count has not changed.
+		// Any decrease of the count may now delete these pods, so require that the count has not changed.
 		r.Current = now
 		done, err = Set(ctx, t.Resource(client), t, field, r)
 	}

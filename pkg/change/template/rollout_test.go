@@ -54,7 +54,7 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// For some kinds, the status or labels show whether all pods are updated. For other kinds, the old pods
+// After some changes, the status or labels show whether all pods are updated. After others, the old pods
 // must be gone, except pods that already match the change.
 func TestRolledOut(t *testing.T) {
 	t.Parallel()

@@ -141,7 +141,7 @@ func (r *Reporter) Event(on runtime.Object, kind, reason, format string, args ..
 // notPaused is the prefix of the message about a pause annotation with an invalid time.
 const notPaused = "not paused: "
 
-// pauseMessage returns a message about an active pause or, with the prefix notPaused, an invalid pause, or else "".
+// pauseMessage returns the message of an active pause, notPaused plus the message of an invalid pause, or "".
 func pauseMessage(s plan.Status) string {
 	switch c := meta.FindStatusCondition(s.Conditions, apis.ConditionPaused); {
 	case c == nil:

@@ -141,7 +141,7 @@ func parent(obj map[string]any, path fieldpath.Path) map[string]any {
 	return content
 }
 
-// times returns n, the count at path, multiplied by the values of fields such as shards that are next to it.
+// times returns n, the count at path, multiplied by the multipliers next to it, such as shards.
 func times(obj map[string]any, n int64, path fieldpath.Path) int64 {
 	multiplier := int64(1)
 	for name, value := range parent(obj, path) {

@@ -17,7 +17,7 @@ import (
 // Wanted selects the containers whose logs are read.
 type Wanted struct {
 	// Container, if set, selects one container of each pod. AllContainers selects all containers. The default is
-	// kubectl's default container and, if the pod is not ready, containers that failed or did not recover from a restart.
+	// kubectl's default container and, if the pod is not ready, also its broken containers.
 	Container     string
 	AllContainers bool
 	// Slot, if set, selects pods by the number or word at the end of their names.

@@ -174,8 +174,8 @@ func (f *Finder) Unread(kind kinds.Kind) bool {
 	return refused
 }
 
-// Undeclared returns err, which means that the CRD of a kind seems to lack a declaration. If the
-// user cannot read the CRD, Undeclared adds this reason, and the error wraps ErrForbidden.
+// Undeclared returns err, an error about a declaration that a CRD seems to lack. If the user cannot
+// read the CRD, Undeclared adds this reason, and the error also wraps ErrForbidden.
 func (f *Finder) Undeclared(kind kinds.Kind, err error) error {
 	if err == nil || !f.Unread(kind) {
 		return err

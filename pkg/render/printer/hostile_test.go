@@ -170,7 +170,7 @@ func TestAllOutputIsEscaped(t *testing.T) {
 	}
 }
 
-// Printers truncate very long messages, which would make the output unreadable.
+// Printers truncate very long messages to keep the output readable.
 func TestLongTextsAreCut(t *testing.T) {
 	t.Parallel()
 	r := ready()

@@ -21,7 +21,7 @@ func waitedFor(name string, verdict status.Verdict, desired, current, ready int3
 	}
 }
 
-// TestProgress compares the lines and frames of several waits with a golden file. Times are in seconds.
+// TestProgress compares the lines and frames of several waits with a golden file.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	p := Progress{Goal: "ready"}

@@ -55,7 +55,7 @@ func (a auditLog) since(place int64, agent string) []request {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<22)
 	for lines.Scan() {
-		// Most lines are requests of the scheduler and of kwok. Skip these lines without decoding.
+		// Most requests come from the scheduler and kwok. Skip their lines without decoding.
 		if !strings.Contains(lines.Text(), account) {
 			continue
 		}

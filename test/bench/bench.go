@@ -34,8 +34,7 @@ type bench struct {
 	// logs are the log files of all processes, in the order of their start.
 	logs []string
 
-	// witness has the credentials of an administrator, so its requests are not queued. account
-	// sends the measured requests.
+	// witness is an administrator, whose requests the server does not queue. account is the user of the subjects.
 	witness, account client
 }
 
@@ -105,7 +104,7 @@ func (b *bench) prepare(ctx context.Context, plugin string) {
 	b.makeNamespaces(ctx, namespace)
 }
 
-// command returns a command that uses b.kubeconfig and the copied programs.
+// command returns a command with b.kubeconfig, and with the copied programs first in its PATH.
 func (b *bench) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+b.kubeconfig, "KUBECACHEDIR="+filepath.Join(b.scratch, "cache"),

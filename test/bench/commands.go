@@ -60,7 +60,7 @@ func (b *bench) time(ctx context.Context, line ...string) (t timing) {
 	return t
 }
 
-// caller is the program at the start of a command line.
+// caller is the beginning of a command line.
 type caller string
 
 const (

@@ -16,7 +16,7 @@ type goal struct {
 	lenient bool
 }
 
-// add adds a measurement. held is true if the measurement meets the goal.
+// add adds a measurement. held reports whether the measurement meets the goal.
 func (g *goal) add(measured string, held bool) {
 	if g.measured != "" {
 		g.measured += ", "

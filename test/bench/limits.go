@@ -19,7 +19,7 @@ type limit struct {
 	// make creates the objects while a loop runs. The field loop holds the arguments of the loop.
 	make func(ctx context.Context)
 	loop string
-	// then lists the commands to run when all pods are ready.
+	// then lists the commands to measure after the loop has stopped.
 	then []string
 }
 

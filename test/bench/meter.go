@@ -25,7 +25,7 @@ type meter struct {
 func (b *bench) newMeter() *meter {
 	config := must(clientcmd.LoadFromFile(b.kubeconfig))
 	l := must(net.Listen("tcp", "127.0.0.1:0"))
-	// The name must not contain a colon, because KUBECONFIG is a list.
+	// The name must not contain a colon, which separates the paths in KUBECONFIG.
 	name := "metered-" + strings.ReplaceAll(l.Addr().String(), ":", "-")
 	m := &meter{listener: l, kubeconfig: filepath.Join(b.scratch, name)}
 	for _, cluster := range config.Clusters {

@@ -29,7 +29,7 @@ type usage struct {
 	resident, peak uint64
 }
 
-// start starts a program that writes its output to a separate file.
+// start starts a program, and writes its output to a new log file.
 func (b *bench) start(cmd *exec.Cmd) *process {
 	name := fmt.Sprintf("%d-%s.log", len(b.logs), filepath.Base(cmd.Path))
 	p := &process{cmd: cmd, log: filepath.Join(b.scratch, name), done: make(chan struct{})}
@@ -40,7 +40,7 @@ func (b *bench) start(cmd *exec.Cmd) *process {
 	check(cmd.Start())
 	go func() {
 		defer close(p.done)
-		_ = cmd.Wait() // fails if a signal ends the process
+		_ = cmd.Wait() // fails if the program fails or a signal ends it
 		p.ended = time.Now()
 	}()
 	return p

@@ -8,8 +8,7 @@ import (
 // reconcileCost is the CPU time, in seconds, and the number of requests per reconcile.
 type reconcileCost struct{ cpu, requests float64 }
 
-// measureReconcile measures what a reconcile costs, without and with many other objects. It does not
-// delete the objects.
+// measureReconcile measures the cost of a reconcile with one other object, and with many. It keeps the objects.
 func (b *bench) measureReconcile(ctx context.Context) []goal {
 	objects, podsEach := sized(b, 1000, 5), sized(b, 5, 2)
 	s := b.ours()

@@ -26,7 +26,7 @@ func (b *bench) measureRolling(ctx context.Context) []goal {
 	return []goal{ratioGoal(what, 1.1, beside("%.2f ×", took["ImoocPod"], took["StatefulSet"]))}
 }
 
-// rolledObject returns an object that replaces a quarter of its pods at a time, which is the default for ImoocPods.
+// rolledObject returns an object that allows a quarter of its pods to be unavailable, as ImoocPods always do.
 func rolledObject(s subject, run string, pods int) *unstructured.Unstructured {
 	object := s.owner(run, pods)
 	if spec, ok := object.Object["spec"].(map[string]any); ok && s.kind == "StatefulSet" {

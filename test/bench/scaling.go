@@ -9,10 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// size is a number of pods. Each run scales an object from zero to this number and back.
+// size is a number of pods. Each run creates this number of pods, and deletes them.
 type size struct {
 	pods int
-	// rounds is the number of runs of each subject. shipped is the number of runs of the unchanged
+	// rounds is the number of rounds. shipped is the number of rounds that also measure the unchanged
 	// ReplicaSet controller, which creates 20 pods per second.
 	rounds, shipped int
 	// growth means that only raw requests and our loop run at this size, to measure how the time grows.
@@ -55,7 +55,7 @@ func gone(s sample) float64    { return s.down.done.Seconds() }
 // compareScaling runs the subjects alternately at each size. Every second round runs in reverse
 // order, so that drift affects all subjects equally.
 func (b *bench) compareScaling(ctx context.Context) []goal {
-	// Every round measures each concurrency of raw requests.
+	// Every round sends raw requests at each of these concurrencies.
 	concurrencies := sized(b, []int{32, 64, 128}, []int{4, 8})
 	var all samples
 	for _, size := range b.sizes() {
@@ -136,7 +136,7 @@ func (b *bench) deletePods(ctx context.Context, s subject, run string) {
 	})
 }
 
-// state is the work and the usage of a subject at a certain time.
+// state holds the requests and the resource usage of a subject up to a certain time.
 type state struct {
 	place      int64 // in the audit log
 	usage      usage
@@ -242,7 +242,7 @@ func (all samples) speed(sizes []size) []goal {
 	return append(goals, ratioGoal(what, 1.30, ratio{"%.2f ×", at(big) / at(small)}))
 }
 
-// counted returns the goals for numbers of requests, which every run of our loop has to meet.
+// counted returns the goals for the numbers of requests. Every run of our loop must meet these goals.
 func (all samples) counted() []goal {
 	creates, deletes, statuses, events := true, true, true, 0
 	mostStatuses, allowed := 0, 0

@@ -27,7 +27,7 @@ type subject struct {
 	concurrency int
 }
 
-// The names of the subjects in the report.
+// The names of the subjects that compareScaling compares.
 const (
 	nameFloor   = "raw requests"
 	nameShipped = "ReplicaSet as shipped"
@@ -76,7 +76,7 @@ func (b *bench) deployment() subject {
 	return b.unlimited("Deployment", "Deployment", "replicaset-controller")
 }
 
-// ours returns the loop of this project in the namespace of the benchmark, with extra arguments.
+// ours returns the subject for ImoocPods. Its program is this project's controller with extra arguments.
 func (b *bench) ours(args ...string) subject {
 	return subject{
 		name: nameOurs, agent: "kubectl-imoocpod/", resource: imoocPods(), kind: "ImoocPod", namespace: namespace,
@@ -86,7 +86,7 @@ func (b *bench) ours(args ...string) subject {
 	}
 }
 
-// oursIn creates a namespace, and returns the loop of this project, restricted to that namespace.
+// oursIn creates a namespace, and returns the subject for ImoocPods, restricted to that namespace.
 func (b *bench) oursIn(ctx context.Context, namespace string) subject {
 	b.makeNamespaces(ctx, namespace)
 	return b.ours("-n", namespace).in(namespace)

@@ -35,7 +35,6 @@ type seen struct {
 	ready bool
 }
 
-// watchRun starts to watch the pods of a run.
 func (b *bench) watchRun(ctx context.Context, s subject, run string) *witness {
 	return b.watch(ctx, s.namespace, runLabel+"="+run)
 }

@@ -127,8 +127,8 @@ func delegate(dir string) error {
 	return nil
 }
 
-// remove removes a cgroup and its descendants from each hierarchy. It retries until the processes in
-// the cgroup have exited.
+// remove removes a cgroup and its descendants from each hierarchy. It waits up to 30 seconds for the
+// processes in each cgroup to exit.
 func (h hierarchies) remove(name string) error {
 	const patience, interval = 30 * time.Second, 20 * time.Millisecond
 	var errs []error

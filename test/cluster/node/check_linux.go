@@ -37,8 +37,8 @@ func Check() error {
 	return checkNamespaces()
 }
 
-// checkNamespaces returns an error if this process cannot create the namespaces of a node and mount
-// file systems in them.
+// checkNamespaces returns an error if this process cannot create the namespaces of a node, or cannot
+// mount file systems in them.
 func checkNamespaces() error {
 	cmd := exec.Command("mount", "-t", "tmpfs", "tmpfs", "/run")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces, Unshareflags: syscall.CLONE_NEWNS}

@@ -109,7 +109,7 @@ func (l layout) kubeletConfig() (string, error) {
 		"clusterDomain":          "cluster.local",
 		"makeIPTablesUtilChains": false,
 
-		// These values are faster than the defaults, which protect large clusters.
+		// The defaults protect large clusters. These values make the kubelet faster.
 		"registryPullQPS":           0,
 		"eventRecordQPS":            0,
 		"serializeImagePulls":       false,

@@ -29,7 +29,7 @@ func TestParseName(t *testing.T) {
 	}
 }
 
-// TestRegistry pulls images like a container runtime, and requests missing images.
+// TestRegistry checks that the registry serves images by tag and by digest, and returns 404 for unknown paths.
 func TestRegistry(t *testing.T) {
 	dir, bin := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(bin, ContainerProgram), []byte("the program"), 0o755); err != nil {

@@ -39,7 +39,6 @@ func run() error {
 	return syscall.Exec(self+".real", os.Args, os.Environ())
 }
 
-// removeProfile removes the seccomp profile from the configuration of a container.
 func removeProfile(file string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -36,8 +36,8 @@ type cluster struct {
 // context passed to use is canceled when a component exits unexpectedly. withCluster always stops
 // the control plane before it returns.
 //
-// If another process takes one of the chosen ports in the meantime, withCluster tries again with
-// other ports, up to three times in total.
+// If another process takes a chosen port before a component listens on it, withCluster tries again
+// with other ports, up to three times in total.
 func withCluster(ctx context.Context, o options, use func(context.Context, *cluster) error) (err error) {
 	state, err := newStateDir()
 	if err != nil {
@@ -75,7 +75,7 @@ func tryCluster(
 	}
 	var died *diedError
 	if errors.As(context.Cause(ctx), &died) {
-		err = died // which caused other errors
+		err = died // the cause of the other errors
 	}
 	return ready, errors.Join(err, c.supervisor.stopAll(context.WithoutCancel(ctx)))
 }
@@ -193,7 +193,7 @@ func (c *cluster) startComponent(ctx context.Context, name string) error {
 	server, path := c.core.RESTClient(), "/readyz"
 	switch name {
 	case etcd:
-		// etcd's health check is a GET request, too, so a Kubernetes client can send it.
+		// etcd's health check is a GET request, so a Kubernetes client can send it.
 		client, err := corev1client.NewForConfig(&rest.Config{Host: c.layout.etcdURL(), QPS: -1, Timeout: requestTimeout})
 		if err != nil {
 			return fmt.Errorf("make a client of etcd: %w", err)

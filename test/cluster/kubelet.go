@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// kwokPolicy is an admission policy that prevents kwok from deleting pods that are not terminating,
-// which a kubelet never does. kwok deletes pods by name instead of UID, so without the policy, a
-// repeated deletion could delete the next pod with the same name.
+// kwokPolicy is an admission policy that lets kwok, like a kubelet, delete only terminating pods. kwok
+// deletes pods by name instead of UID, so without the policy, a repeated deletion could delete the next
+// pod with the same name.
 //
 //go:embed kwok-policy.yaml
 var kwokPolicy string

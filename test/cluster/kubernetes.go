@@ -20,7 +20,7 @@ const versionVariable = "IMOOCPOD_CLUSTER_KUBERNETES"
 const kubernetesModule = "k8s.io/kubernetes"
 
 // kubernetesSum contains the checksums of the Kubernetes versions that are not in go.mod. It lists
-// k8s.io/kubernetes, whose own go.sum covers third-party modules, and the staging modules.
+// k8s.io/kubernetes and the staging modules. The go.sum of k8s.io/kubernetes covers all other modules.
 //
 //go:embed kubernetes.sum
 var kubernetesSum string
@@ -148,7 +148,7 @@ func downloadChecksums(ctx context.Context, m module) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
+	defer func() { _ = os.RemoveAll(dir) }()
 	if err := m.write(dir); err != nil {
 		return "", err
 	}

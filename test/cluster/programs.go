@@ -348,7 +348,7 @@ func (m module) build(ctx context.Context, dir, work string, p program) error {
 // need programs that were built from other module files or with other Go versions.
 const unusedTimeout = 30 * 24 * time.Hour
 
-// markUsed sets the modification time of a directory of programs, which removeUnused checks.
+// markUsed sets the modification time of a directory of programs to now. removeUnused checks this time.
 func markUsed(dir string) {
 	now := time.Now()
 	_ = os.Chtimes(dir, now, now) // if this fails, the programs can be built again

@@ -61,8 +61,8 @@ func TestProgramsAreTools(t *testing.T) {
 }
 
 // TestProgramSetsOfVersions checks that each set has a different key for each version of
-// Kubernetes, and that the programs in --assets are omitted. The version in go.mod is built from
-// one module, and other versions from two.
+// Kubernetes, and that the programs in --assets are omitted. The control plane of the version in go.mod
+// is built from one module, and the control plane of any other version from two.
 func TestProgramSetsOfVersions(t *testing.T) {
 	keys := map[string]string{}
 	for _, version := range kubernetesVersions() {

@@ -11,14 +11,14 @@ import (
 // statePrefix is the prefix of state directories. Later launchers use it to find stale directories.
 const statePrefix = "imoocpod-plane-"
 
-// stateDir is the directory of one control plane. Its launcher locks the directory until it exits, so
-// an unlocked directory is stale.
+// stateDir is the directory of one control plane. The launcher, which is the process that runs the control plane,
+// locks the directory until the process exits, so an unlocked directory is stale.
 type stateDir struct {
 	path string
 	lock *fileLock
 }
 
-// newStateDir creates a state directory. It cleans up after killed launchers.
+// newStateDir cleans up after killed launchers, and creates a state directory.
 func newStateDir() (*stateDir, error) {
 	if err := removeStale(); err != nil {
 		return nil, err

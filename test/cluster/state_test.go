@@ -30,7 +30,7 @@ func TestStateDirOfAKilledLauncherIsRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	killed.lock.release() // as the kernel does
+	killed.lock.release() // as the kernel does when a launcher is killed
 
 	next := state()
 	if exists(killed.path) || !exists(running.path) || !exists(next.path) {

@@ -22,7 +22,7 @@ const late = 2 * time.Second
 // rounds is how often the end of each wait is measured.
 const rounds = 10
 
-// patient is the flag for a wait that should succeed.
+// patient is the flag for a wait that must end before its timeout.
 const patient = "--timeout=110s"
 
 // stories returns the tests that run for each kind while its operator is running, by their column
@@ -111,7 +111,7 @@ func lifecycle(t *testing.T, k kind) {
 	}
 	s.ended(t, imoocpod(t, s.namespace, "create", "-f", file, "--wait", patient))
 	if k.twoCounts != nil {
-		// The command fails and creates nothing, because several fields could be the replica count.
+		// The command must fail, because several fields could be the replica count.
 		r := imoocpod(t, s.namespace, "create", s.resource.GroupResource().String()+"/other", "--replicas=2")
 		for _, path := range k.twoCounts {
 			if r.Code == 0 || !strings.Contains(r.Stderr, "--replicas-path") || !strings.Contains(r.Stderr, path) {

@@ -67,8 +67,8 @@ func installWebhooks(t *testing.T, source string) {
 
 const webhookKinds = "mutatingwebhookconfigurations,validatingwebhookconfigurations"
 
-// webhooksAreServed reports whether the manager has set the addresses of the webhooks, which it does
-// when it serves them.
+// webhooksAreServed reports whether all webhooks have a URL and a CA bundle. The manager sets both when
+// it serves the webhooks.
 func webhooksAreServed(t *testing.T) bool {
 	t.Helper()
 	const addresses = `jsonpath={range .items[*].webhooks[*]}{.clientConfig.url} {.clientConfig.caBundle}{"\n"}{end}`

@@ -19,10 +19,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// name is the name of every object under test, each in its own namespace.
+// name is the name of every object under test. Each object has its own namespace.
 const name = "web"
 
-// The images of the pods, by test phase.
+// The images of the pods. badImage cannot be pulled.
 const (
 	firstImage  = "registry.example/web:1"
 	secondImage = "registry.example/web:2"

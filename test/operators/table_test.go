@@ -55,8 +55,8 @@ func render() string {
 	return b.String()
 }
 
-// finishTable compares the table with the document or, with -write, writes it to the document. Call
-// finishTable only after all tests have passed.
+// finishTable returns an error if the table in the document is out of date. With -write, it updates
+// the table instead. Call finishTable only after all tests have passed.
 func finishTable() error {
 	text, err := os.ReadFile(document)
 	if err != nil {

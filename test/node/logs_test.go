@@ -184,7 +184,7 @@ containers: [{command: [act]}]`, crashed, "0/prepare | ", " last"},
 	}
 }
 
-// shows retries a command until its output is good, and returns the result. A busy node can remove the
+// shows retries a command until good accepts its result, and returns the result. A busy node can remove the
 // log of a container that is still in the status of its pod.
 func shows(t *testing.T, namespace string, good func(harness.Result) bool, args ...string) (r harness.Result) {
 	t.Helper()
@@ -197,7 +197,7 @@ func shows(t *testing.T, namespace string, good func(harness.Result) bool, args 
 	return r
 }
 
-// showLastLine checks that other commands show the last line of a crashing pod.
+// showLastLine checks that wait, status, and describe show the last line of a crashing pod.
 func showLastLine(t *testing.T, namespace, name, last string) {
 	t.Helper()
 	container := map[bool]string{true: "prepare", false: "main"}[name == "init"]

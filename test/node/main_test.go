@@ -26,8 +26,8 @@ var cluster *harness.Cluster
 // tests of pkg/inspect/status use the recordings.
 var record = flag.String("record", "", "record what the kubelets write for each row of TestRealPodStatus in this `directory`")
 
-// deadline limits each wait of a test. It is long, because machines can be busy, and no test checks
-// durations. patient is the flag for commands that wait.
+// deadline limits how long a test waits for a condition, and patient is the flag for commands that wait.
+// Both are long, because machines can be busy, and no test checks durations.
 const (
 	deadline = 3 * time.Minute
 	patient  = "--timeout=3m"
@@ -39,7 +39,7 @@ const (
 	shakyNode  = "real-1"
 )
 
-// controllerImage is the name of the image that "make image" builds.
+// controllerImage is the name that pods use for the image that "make image" builds.
 const controllerImage = "ghcr.io/imoocpod/kubectl-imoocpod:test"
 
 func TestMain(m *testing.M) {

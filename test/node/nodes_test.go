@@ -20,9 +20,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// TestNodeStopsAndComesBack stops a node until its pod is reported as lost, and starts the node
-// again. Then it checks that containers are restarted if their node restarts before the control
-// plane detects the failure.
+// TestNodeStopsAndComesBack checks that status and wait report a lost node, and that the pod becomes
+// ready when the node is back. It also checks that a container restarts if its node restarts before the
+// control plane detects the failure.
 func TestNodeStopsAndComesBack(t *testing.T) {
 	const namespace, name = "shaky", "foo"
 	w, _ := startIn(t, namespace)

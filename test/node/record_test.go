@@ -21,7 +21,7 @@ type moment struct {
 	Object map[string]any `json:"object"`
 }
 
-// rootDir matches the directory of the control plane in messages. It differs between runs.
+// rootDir matches the directory of the control plane in messages. The directory differs between runs.
 var rootDir = regexp.MustCompile(`/tmp/imoocpod-plane-\d+/\d+`)
 
 // record writes all observed states of an object, of its pods, and of the events about them to a
@@ -77,7 +77,7 @@ func concerns(u *unstructured.Unstructured, name string, nodes []string) bool {
 	return false
 }
 
-// keptFields lists the fields of each kind that describe its state, but not the machine.
+// keptFields lists, by kind, the fields that describe the state of an object, but not the machine.
 func keptFields() map[string]string {
 	return map[string]string{
 		"ImoocPod": "spec.replicas status",

@@ -242,7 +242,7 @@ func (r truth) run(t *testing.T, w *witness) {
 	}
 	w.await(t, "the pods or events meet the condition of the row", r.name, r.wrote)
 	r.settle(t)
-	// A lasting status holds, whatever the container does.
+	// A status that is not temporary must not change.
 	if !r.passing {
 		r.holds(t, 3*time.Second)
 	}
@@ -297,7 +297,7 @@ func (r truth) settle(t *testing.T) {
 	}
 }
 
-// holds fails the test if the status is unexpected at any time in a period.
+// holds checks the status once per second for a period.
 func (r truth) holds(t *testing.T, period time.Duration) {
 	t.Helper()
 	for end := time.After(period); ; {

@@ -1,7 +1,7 @@
 // Command image builds a container image with a single file, as an OCI image layout. It needs no container engine.
 //
-// ko needs no container engine either, but it does not work offline: it pulls even the base
-// image "scratch" from a registry or an engine. See docs/adr/0007-libraries.md.
+// ko also works without a container engine, but not offline: it looks for the base image "scratch" on
+// Docker Hub. See docs/adr/0007-libraries.md.
 //
 // The command is a separate module, so that its dependencies are not in the go.mod of the plugin.
 package main

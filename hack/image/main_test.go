@@ -64,7 +64,7 @@ func TestImage(t *testing.T) {
 		t.Errorf("version --client of the program in the image: output %q, error %v", out, err)
 	}
 
-	// Another build makes an identical image.
+	// A second build must make an identical image.
 	before, err := image.Digest()
 	if err != nil {
 		t.Fatal(err)

@@ -1,10 +1,10 @@
-// Command mutate changes the code of its first argument, a package, in small ways, one at a time. It lists the changes
+// Command mutate makes one small change at a time in the package that its first argument names. It lists the changes
 // that make no test fail, and the changes that make the tests time out. "make mutate" runs it.
 //
 // It builds the tests of each package once, with all changes (mutants) compiled in. Each run enables
-// one mutant, so a mutant needs no build of its own. Each argument is a test suite: all tests of
-// PACKAGE or, for PACKAGE:TEST, the tests that match TEST. Only the suites that reach a mutant run
-// for this mutant, so pass slow tests as separate arguments.
+// one mutant, so a mutant needs no build of its own. Each argument names a test suite: PACKAGE means
+// all tests of the package, and PACKAGE:TEST means the tests that match TEST. For each mutant, only
+// the suites that reach it run, so pass slow tests as separate arguments.
 package main
 
 import (
@@ -213,8 +213,8 @@ func (s *suite) only(ctx context.Context, run string) (*suite, error) {
 	return s, os.RemoveAll(reached)
 }
 
-// command returns the command that runs the tests. It limits the processor time, not the elapsed time,
-// because the machine can be busy. It also limits the memory, which an endless loop could fill.
+// command returns the command that runs the tests. It limits the processor time, because the elapsed time
+// also depends on other programs. It also limits the memory, which an endless loop could fill.
 func (s *suite) command(ctx context.Context, env string) *exec.Cmd {
 	script := fmt.Sprintf(`ulimit -t %d; ulimit -v 8000000; exec "$0" "$@"`, s.seconds)
 	args := append([]string{"-c", script, s.binary, "-test.failfast", "-test.cpu=1", "-test.timeout=10m"}, s.args...)
@@ -262,7 +262,7 @@ func run(ctx context.Context, suites []*suite, m mutant) string {
 		if err := command.Run(); err == nil {
 			continue
 		}
-		// If a process is killed at the limit, its reported time can be slightly lower.
+		// If a process is killed at the limit, its reported time can be slightly below the limit.
 		if processorTime(command) >= time.Duration(s.seconds)*time.Second*9/10 {
 			return timedOut
 		}

@@ -20,7 +20,7 @@ func main() {
 }
 
 func generate(dir string) error {
-	// Remove all pages, including those of commands that no longer exist.
+	// Remove all pages, including the pages of removed commands.
 	old, err := filepath.Glob(filepath.Join(dir, "*.md"))
 	if err != nil {
 		return err
@@ -32,6 +32,6 @@ func generate(dir string) error {
 	}
 	root := cmd.NewRootCommand("", genericiooptions.NewTestIOStreamsDiscard())
 	root.DisableAutoGenTag = true                                             // a date would change with each run
-	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache" // not the home directory of the user
+	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache" // not the user's home directory
 	return doc.GenMarkdownTree(root, dir)
 }

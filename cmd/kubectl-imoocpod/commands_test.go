@@ -97,7 +97,7 @@ func TestStatusWatchAtRest(t *testing.T) {
 	}
 }
 
-// Every verb reports an unusable kubeconfig with the same message. An invalid command line is reported first.
+// Every verb reports an unusable kubeconfig with the same message. It reports an invalid command line first.
 func TestBadKubeconfig(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	t.Setenv("KUBERNETES_SERVICE_HOST", "") // client-go uses this variable in a pod

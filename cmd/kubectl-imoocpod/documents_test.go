@@ -68,7 +68,7 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// inShell matches examples that need a shell, or an object that an earlier example changes. The test omits them.
+// inShell matches the examples to omit, because they need a shell, or an object that an earlier example changes.
 var inShell = regexp.MustCompile(`(?m)^.*(\| | > |--remove|--to-revision|--cascade).*$`)
 
 var commentLine = regexp.MustCompile(`(?m)^ *#.*$`)

@@ -208,7 +208,7 @@ func scaleOnStaging(t *testing.T) *cobra.Command {
 }
 
 // The most serious outcome of several objects determines the exit code, regardless of the order of the objects. report
-// prints each message unchanged, but not the errors of requests that Ctrl-C canceled.
+// prints each error, except errors of requests that Ctrl-C canceled.
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	imoocpods := schema.GroupResource{Group: "g", Resource: "imoocpods"}

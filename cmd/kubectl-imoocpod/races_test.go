@@ -67,7 +67,7 @@ func countOf(s *apiserver.Server) int64 {
 	return n
 }
 
-// No step and no revert overwrites a replica count that another client sets during the command. Only a
+// Neither a step nor a revert overwrites a replica count that another client sets during the command. Only a
 // command that reads the new count at its start can change it.
 func TestStepsWithAnotherWriter(t *testing.T) {
 	t.Parallel()

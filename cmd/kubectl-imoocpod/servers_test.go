@@ -201,7 +201,7 @@ func TestCompletionOfBrokenServer(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends a verb that waits for an unresponsive server.
+// Ctrl-C ends a verb that waits for an unresponsive server, but a write still waits until the request timeout.
 func TestInterruptWithSilentServer(t *testing.T) {
 	t.Parallel()
 	for _, verb := range verbs() {
@@ -343,8 +343,8 @@ func onlyDeployments(groups []string, responses map[string]string) *http.ServeMu
 	return mux
 }
 
-// A wait survives watches that send nothing, send invalid events, or break off, even if that takes longer
-// than the request timeout.
+// A wait survives watches that send nothing, send invalid events, break off, or fail, even if the wait takes
+// longer than the request timeout.
 func TestBrokenWatch(t *testing.T) {
 	t.Parallel()
 	const foo = `{"apiVersion":"batch.tutorial.kubebuilder.io/v1alpha1","kind":"ImoocPod","metadata":{"name":"foo","namespace":"default","uid":"1","resourceVersion":"5"}}`
@@ -461,7 +461,7 @@ func after(seconds string, handler http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// redirecting starts a server that requires credentials and redirects clients to another server.
+// redirecting starts a server that redirects to another server, and fails the test if a request lacks credentials.
 func redirecting(t *testing.T, to string) (url string) {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

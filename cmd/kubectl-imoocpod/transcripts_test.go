@@ -94,8 +94,8 @@ type stage struct {
 	mu sync.Mutex
 	// interrupt ends the running command.
 	interrupt context.CancelFunc
-	// now maps each object to its current fields. last maps each object that has changed since the last call
-	// of changes to the fields that it had at that call.
+	// now contains the fields of each object. If an object has changed since the last call of the method changes,
+	// last contains the fields that the object had at that call.
 	now, last map[string]map[string]any
 }
 
@@ -253,7 +253,7 @@ func (s *stage) direct(word, rest string) error {
 	return nil
 }
 
-// run runs a command, and returns its changes and its output as lines of a transcript.
+// run runs a command, and returns the lines that follow it in the transcript.
 func (s *stage) run(line string) string {
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Hour)
 	defer cancel()
@@ -278,7 +278,7 @@ func (s *stage) run(line string) string {
 		b.WriteString("> " + request + "\n")
 	}
 	for _, change := range s.changes() {
-		fmt.Fprintf(&b, "~ %.600s\n", change) // a CRD has 70,000 characters
+		fmt.Fprintf(&b, "~ %.600s\n", change) // a CRD can have 70,000 characters
 	}
 	mark := func(sign, text string) {
 		for line := range strings.Lines(strings.ReplaceAll(text, s.dir, "DIR")) {
@@ -305,7 +305,7 @@ func (s *stage) run(line string) string {
 	return b.String()
 }
 
-// sent returns the requests of the last command that the directive "requests" selects. Commands send reads in
+// sent returns the last command's requests that the directive "requests" selects. Commands send reads in
 // parallel, so the reads between two writes are sorted.
 func (s *stage) sent() []string {
 	if s.shown == "" {
@@ -385,7 +385,7 @@ func inJSON(value any) string {
 	return string(text)
 }
 
-// compare appends the fields that differ between two values to a list.
+// compare appends the differences between two values to a list.
 func compare(path string, before, after any, list *[]string) {
 	if a, is := before.(map[string]any); is {
 		if b, is := after.(map[string]any); is {

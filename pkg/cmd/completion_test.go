@@ -41,7 +41,7 @@ func TestBashCompletionWithoutItsPackage(t *testing.T) {
 	}
 }
 
-// The link for kubectl is next to the program. Only links to versions of the program are replaced or removed.
+// The link for kubectl is next to the program. install and uninstall reject a link that leads to another program.
 func TestCompletionLink(t *testing.T) {
 	t.Parallel()
 	plugin := filepath.Join(t.TempDir(), "kubectl-imoocpod")
@@ -67,7 +67,7 @@ func TestCompletionLink(t *testing.T) {
 		if then, _ := os.Readlink(link); then != step.then || !strings.Contains(fmt.Sprint(out, err), step.says) || warned != (err == nil && step.verb == "install") {
 			t.Errorf("%+v: error %v, stdout %q, stderr %q, link target %q", step, err, out, errOut, then)
 		}
-		if step.verb == "uninstall" { // after the first rows, which do not find the program
+		if step.verb == "uninstall" { // the rows after the first uninstall find the program
 			_ = os.WriteFile(plugin, nil, 0o700)
 		}
 	}

@@ -45,7 +45,7 @@ func TestShippedKindsAreDeclared(t *testing.T) {
 	}
 }
 
-// The default pod template is defined in the CRD and in Go. The Go template is only for objects that are
+// The default pod template is the same in the CRD and in Go. The Go template is only for objects that are
 // older than the template field of the CRD.
 func TestDefaultTemplateMatchesCRD(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A built-in kind has a status only if it creates pods.
+// hasStatus accepts all custom kinds, and the built-in kinds that create pods.
 func TestHasStatus(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]bool{
@@ -26,7 +26,7 @@ func TestHasStatus(t *testing.T) {
 	}
 }
 
-// Large counts are printed as whole numbers, and not in scientific notation.
+// printModels prints a large count as a whole number, and not in scientific notation.
 func TestPrintModels(t *testing.T) {
 	t.Parallel()
 	p, err := printers.NewJSONPathPrinter("{.replicas.desired}")

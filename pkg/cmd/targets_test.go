@@ -88,7 +88,7 @@ func TestInvalidTargets(t *testing.T) {
 		{targetFlags{selector: "a=b"}, []string{"deployment", "web"}, "name cannot be provided when a selector is specified"},
 		{targetFlags{selector: "a in ("}, []string{"deployment"}, `invalid argument "a in (" for "-l, --selector" flag: unable to parse requirement: found '', expected: ',', ')' or identifier`},
 		{targetFlags{all: true}, []string{"deployment/web"}, "selectors and the all flag cannot be used when passing resource/name arguments"},
-		{targetFlags{all: true}, []string{"deployment", "web"}, ""}, // as in kubectl: the name decides
+		{targetFlags{all: true}, []string{"deployment", "web"}, ""}, // as in kubectl, the name overrides --all
 		{targetFlags{}, []string{"imoocpod/a/b"}, `invalid name "a/b": only lowercase letters, digits, '-', and '.' are allowed, with a letter or digit at the start, at the end, and around each '.'`},
 		{targetFlags{all: true, allNamespaces: true, selector: "a=b"}, []string{"deployment"}, ""},
 		{targetFlags{files: files, selector: "a=b"}, nil, ""},

@@ -81,7 +81,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// If the object changes between the read and the write, the change is planned again, and nothing is overwritten.
+// If another client writes between the read and the write of Apply, Apply plans again, and overwrites nothing.
 func TestApplyAgain(t *testing.T) {
 	t.Parallel()
 	most := contested().Steps
@@ -113,7 +113,7 @@ func TestApplyAgain(t *testing.T) {
 	}
 }
 
-// If another client removes the field that a patch removes, the patch does not fit, and the change is planned again.
+// If another client has already removed a field, a patch that removes it fails, and Apply plans again.
 func TestApplyAfterRemoval(t *testing.T) {
 	t.Parallel()
 	s, objects := serve(t)
@@ -128,7 +128,7 @@ func TestApplyAfterRemoval(t *testing.T) {
 	}
 }
 
-// The server rejects an unknown field like a patch that does not fit, but with a cause. The patch is sent once.
+// Apply does not retry a patch with an unknown field. Unlike the error for a missing field, this error names a cause.
 func TestApplyUnknownField(t *testing.T) {
 	t.Parallel()
 	s, objects := serve(t)

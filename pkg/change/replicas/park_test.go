@@ -30,7 +30,7 @@ func unparkWeb(obj *unstructured.Unstructured) (ParkPlan, error) {
 	return Unpark(ofWeb(), obj, []string{".spec.replicas"})
 }
 
-// Park and Unpark return a plan, an error with hints, or the reason why the object does not change.
+// Park and Unpark return an error with hints, or a plan. If the object does not change, the plan contains the reason.
 func TestParkRefuses(t *testing.T) {
 	t.Parallel()
 	type row struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Some kinds do not support --remove, --reuse, or --undo. Check sends no request.
+// Check returns an error if a kind does not support --remove, --reuse, or --undo. It sends no request.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -44,7 +44,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// OpenKruise removes deleted pods from podsToDelete. The change stays valid.
+// A change stays valid if OpenKruise removes the deleted pods from podsToDelete.
 func TestRemoveFromCloneSetStaysValid(t *testing.T) {
 	t.Parallel()
 	row := requestRow{Target: "cloneset/web", Request: Request{Remove: []string{"web-a"}}}

@@ -26,7 +26,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/rows"
 )
 
-// requestRow is a request for the count of an object, and its effect.
+// requestRow is a request to read or change the count of an object, with its expected effect.
 type requestRow struct {
 	Name string
 	// Request accepts any current count if Current is zero. The resourceVersion "its"
@@ -250,8 +250,8 @@ func (row requestRow) compare(t *testing.T, s *shelf, description string, err er
 	}
 }
 
-// Set and Remove try several requests in order. A patch of an object requires the version that they have
-// read. A dry run sends the same requests, and changes nothing.
+// Set and Remove send the requests of each row in order. A patch of an object requires the version that they
+// have read. A dry run sends the same requests, and changes nothing.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	rows.Run(t, "testdata/requests/*.yaml", time.Time{}, func(t *testing.T, row requestRow) {
@@ -347,7 +347,7 @@ func (row requestRow) checkPatches(t *testing.T, patches []apiserver.Request, dr
 	}
 }
 
-// The count is read through /scale or in its field.
+// Count reads the count through /scale or in its field.
 func TestCount(t *testing.T) {
 	t.Parallel()
 	rows.Run(t, "testdata/counts.yaml", time.Time{}, func(t *testing.T, row requestRow) {

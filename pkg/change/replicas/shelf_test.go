@@ -27,7 +27,7 @@ type shelf struct {
 	pods    corev1client.CoreV1Interface
 	// others contains writes of other clients. The server executes one of them before each request.
 	others []func()
-	// writes contains all other changes to existing objects.
+	// writes contains all changes to existing objects, except the writes in others.
 	writes []apiserver.Change
 }
 

@@ -53,7 +53,7 @@ func serverOf(t *testing.T, objects ...*unstructured.Unstructured) (*apiserver.S
 	return s, client
 }
 
-// created is the creation time of all revisions. With different times, an older revision would seem to be reused.
+// created is the creation time of all revisions. With an earlier time, a newer revision would seem to be reused.
 const created = "2026-01-01T00:00:00Z"
 
 func replicaSet(t *testing.T, revision, image, owner string) *unstructured.Unstructured {
@@ -74,7 +74,7 @@ func controllerRevision(t *testing.T, revision int, image, patch string) *unstru
 
 const running = "spec: {image: %[1]s, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: %[1]s}]}}}"
 
-// History contains the revisions that an object controls, from all resources of the kind.
+// History contains the revisions that an object controls. The kind determines which resources History lists.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	replicaSets := []*unstructured.Unstructured{
@@ -205,7 +205,7 @@ func TestHistoryReadErrors(t *testing.T) {
 	}
 }
 
-// A selector is used only if it matches all revisions.
+// selector returns a label selector only if it matches all revisions of the object.
 func TestSelector(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -69,7 +69,7 @@ func (s schemas) OpenAPIV3() openapi.Client {
 	}
 }
 
-// For an unknown kind, the field comes from the schema. It is never guessed.
+// For an unknown kind, FindPlace takes the field from the schema. It never guesses.
 func TestFindPlace(t *testing.T) {
 	t.Parallel()
 	const (

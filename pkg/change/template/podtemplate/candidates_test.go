@@ -26,7 +26,7 @@ func TestCandidates(t *testing.T) {
 		Name          string
 		Schema, Value map[string]any
 		Want          []string
-		// Chosen is the path that Choose returns, or "" if the choice is ambiguous.
+		// Chosen is the path that Choose returns, or "" if it makes no choice.
 		Chosen string
 	}
 	rows.Run(t, "testdata/candidates.yaml", time.Time{}, func(t *testing.T, row row) {

@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 )
 
-// A kind's own field takes precedence over the template. An annotation does not restart pods that are
+// A kind's own restart field takes precedence over the template. An annotation does not restart pods that are
 // updated in place.
 func TestRestartField(t *testing.T) {
 	t.Parallel()

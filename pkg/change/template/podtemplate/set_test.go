@@ -70,7 +70,7 @@ func TestSet(t *testing.T) {
 	})
 }
 
-// An image is valid if "kubectl run" accepts it: a name, optionally with a tag and a digest, or only a digest.
+// An image is valid if "kubectl run" accepts it: a name with an optional tag and an optional digest, or only a digest.
 func TestCheckImage(t *testing.T) {
 	t.Parallel()
 	digest := "sha256:" + strings.Repeat("a", 64)

@@ -13,7 +13,7 @@ func TestWrapped(t *testing.T) {
 		want []string
 	}{
 		{"", 3, []string{""}},
-		{"kubectl get web-7887 -n a", 3, []string{"kubectl", "get", "web-7887 -n a"}}, // hyphens do not break a name
+		{"kubectl get web-7887 -n a", 3, []string{"kubectl", "get", "web-7887 -n a"}}, // no break at a hyphen
 		{"0123456789abcd e", 3, []string{"0123456789", "abcd e"}},
 		{"a 0123456789abcd e", 2, []string{"a", "0123456789 abcd e"}},
 		{"0123456789 0123456789 0123456789", 2, []string{"0123456789", "0123456789 0123456789"}},

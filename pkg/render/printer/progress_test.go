@@ -84,7 +84,7 @@ func TestProgress(t *testing.T) {
 	fmt.Fprintf(&b, "       %s\n", line)
 	golden(t, "progress", b.String())
 
-	// Wide characters and escape sequences in a reason do not change the width of the line.
+	// Wide characters and escape sequences in a reason do not make the line wider than the terminal.
 	wide := Progress{Goal: "ready"}
 	wide.See(status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: "up"}, Verdict: status.Failed, Reason: "配置文件不存在\x1b[2J：/etc/应用/设置.yaml"}, false, time.Time{}, at(0))
 	if bar := wide.Frame(40, Style{}, at(9))[0]; ansi.StringWidth(bar) > 40 || ansi.StringWidth(bar) < 39 || strings.Contains(bar, "\x1b") {

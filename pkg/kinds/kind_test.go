@@ -32,7 +32,7 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 }
 
 // Desired reads the replica field of the kind, or .spec.replicas if the field is unknown. The default is
-// one. The error contains the invalid value, truncated.
+// one. The error contains the invalid value, truncated if it is long.
 func TestDesired(t *testing.T) {
 	t.Parallel()
 	sized := Kind{ReplicasPath: []string{"spec", "size"}}

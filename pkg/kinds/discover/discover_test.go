@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// Kinds returns patchable custom kinds and kinds with /scale, sorted by group. If a group does not
-// respond, Kinds returns the other kinds and an error.
+// Kinds returns the patchable kinds that are custom, have /scale, or are DaemonSets, sorted by group. If a group
+// does not respond, Kinds returns the other kinds and an error.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crd("{}", "{}"))

@@ -22,7 +22,7 @@ type server struct {
 	discovery.DiscoveryInterface
 
 	dynamic dynamic.Interface
-	// ServerPreferredResources also returns more and partial, as if an aggregated API did not respond.
+	// ServerPreferredResources also returns the lists in more and the error partial, as if a group did not respond.
 	more    []*metav1.APIResourceList
 	partial error
 }
@@ -70,7 +70,7 @@ func crd(annotations, subresources string) string {
 	return crdOf(annotations, subresources, "size: {type: integer}, image: {type: string}")
 }
 
-// crdOf is like crd, with the schemas of the fields of the spec.
+// crdOf is like crd, but with the given properties of .spec.
 func crdOf(annotations, subresources, spec string) string {
 	return fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: sets.example.com, annotations: %s}, spec: {group: example.com, scope: Namespaced,
 		names: {kind: Set, plural: sets, singular: set}, versions: [{name: v0, served: true, subresources: {scale: {specReplicasPath: .spec.old}}}, {name: v1, served: true, storage: true, subresources: %s,

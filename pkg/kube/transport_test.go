@@ -62,8 +62,8 @@ func ask(t *testing.T, transport http.RoundTripper, path string) (http.Header, e
 	return resp.Header, resp.Body.Close()
 }
 
-// A server that does not respond delays a command by a limited number of timeouts. In this test, the
-// server does not respond to paths that end in an exclamation mark.
+// A server that does not respond delays a command by a limited number of timeouts, unless the command is patient.
+// In this test, the server does not respond to paths that end in an exclamation mark.
 func TestTimeoutsOfSilentServer(t *testing.T) {
 	t.Parallel()
 	const silent = "!"
@@ -106,7 +106,7 @@ func TestTimeoutsOfSilentServer(t *testing.T) {
 	}
 }
 
-// A request that the caller limits to less than the timeout does not count as a failure of the server.
+// If a caller's own deadline ends a request before the timeout, this does not count as a failure of the server.
 func TestShortDeadlineOfACaller(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestPagesOfLists(t *testing.T) {
 	}
 }
 
-// The transport deletes a Retry-After that exceeds the timeout, so that client-go does not wait that long.
+// The transport deletes Retry-After if it would make client-go wait longer than the timeout in total.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -222,7 +222,7 @@ func (e endless) Read(p []byte) (int, error) {
 	return copy(p, e.piece), e.req.Context().Err()
 }
 
-// The transport fails to read an endless response, and releases its bytes.
+// The transport returns an error for an endless response, and releases its bytes.
 func TestResponseWithoutEnd(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -250,7 +250,7 @@ func TestResponseWithoutEnd(t *testing.T) {
 	}
 }
 
-// A compressed response or event of a few kilobytes can contain millions of small values.
+// The transport limits the number and depth of JSON values, because compressed kilobytes can contain millions of them.
 func TestManyValues(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ unit, want string }{
@@ -272,7 +272,7 @@ func TestManyValues(t *testing.T) {
 	}
 }
 
-// The limits ignore the contents of strings. The count of values restarts at each event.
+// jsonBounds ignores the contents of strings. The count of values restarts at each event.
 func TestJSONBounds(t *testing.T) {
 	t.Parallel()
 	var b jsonBounds
@@ -282,7 +282,7 @@ func TestJSONBounds(t *testing.T) {
 	}
 }
 
-// The limit applies to the decompressed response.
+// The limit applies to the size of the decompressed response.
 func TestCompressedResponse(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -378,7 +378,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// A successful response must be JSON or protobuf. Servers may declare JSON as text, as they do for
+// A successful response must be JSON, protobuf, or CBOR. Servers may declare JSON as text, as they do for
 // OpenAPI documents. If an error is a web page, the page is replaced with one line.
 func TestFormats(t *testing.T) {
 	t.Parallel()
@@ -440,7 +440,7 @@ func TestObjectPath(t *testing.T) {
 		"/api/clusters/c/api":                                   {},
 		"/api/clusters/c/api/v1/namespaces/a/pods/b":            {"a", "b"},
 		"/api/k8s/openapi/v3":                                   {},
-		"/apis/p/q/apis/apps/v1/namespaces/a/deployments/b":     {}, // not checked
+		"/apis/p/q/apis/apps/v1/namespaces/a/deployments/b":     {}, // the response is not checked
 		"/version": {},
 		"":         {},
 	} {
@@ -454,7 +454,7 @@ func TestObjectPath(t *testing.T) {
 	}
 }
 
-// The response to a create must have the name in the request body and the namespace in the path.
+// The response to a create must have the name from the request body and the namespace from the path.
 func TestResponseToCreate(t *testing.T) {
 	t.Parallel()
 	for answer, refused := range map[string]bool{

@@ -18,8 +18,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// The outcome of a write is unknown only if the request got a connection, but no response or a truncated
-// one. A gateway timeout is treated as a missing response.
+// The outcome of a write is unknown if the request got a connection, but no complete response. A gateway
+// timeout counts as a missing response.
 func TestWriteWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	certificate := httptest.NewUnstartedServer(nil)

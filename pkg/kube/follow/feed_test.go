@@ -246,7 +246,7 @@ func TestIndexOfUnknownFeed(t *testing.T) {
 	}
 }
 
-// A feed is known before subscribers are notified of the first objects or error.
+// Known returns true before a feed notifies its subscribers of the first objects or the first error.
 func TestKnownOnceReported(t *testing.T) {
 	t.Parallel()
 	for name, learn := range map[string]func(*podFeed){

@@ -92,7 +92,7 @@ func TestList(t *testing.T) {
 type script struct {
 	lists   []error
 	watches []watched
-	// listed and watched are the numbers of requests.
+	// listed and watched are the numbers of list and watch requests.
 	listed, watched int
 }
 
@@ -221,12 +221,12 @@ func TestObjectsPauses(t *testing.T) {
 }
 
 // Any response except a transient error shows that the server can be reached. A transient error means that the
-// connection is lost. For the first list, Objects only returns the error.
+// connection is lost. If the first list fails, Objects only returns the error.
 func TestObjectsReportLostConnection(t *testing.T) {
 	t.Parallel()
 	away := slices.Repeat([]error{errAway}, 5)
 	expires := []watched{refuses(errExpired)}
-	// endsThen returns a watch that ends, and then an error for the next watches.
+	// endsThen returns a script whose first watch ends. The next five watches return err.
 	endsThen := func(err error) script {
 		return script{watches: append([]watched{{ends: true}}, slices.Repeat([]watched{{err: err}}, 5)...)}
 	}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
-// "kubectl apply -k" ignores a manifest that the kustomization.yaml next to it does not list.
+// Each kustomization.yaml lists all manifests next to it, because "kubectl apply -k" ignores other manifests.
 func TestKustomizationsNameAllFiles(t *testing.T) {
 	t.Parallel()
 	manifests := 0

@@ -59,7 +59,7 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
-// A command with some of many names is short enough to keep its namespace and cluster.
+// WithSome adds at most ten of the names, so that the command keeps its namespace and context.
 func TestWithSome(t *testing.T) {
 	t.Parallel()
 	names := slices.Repeat([]string{strings.Repeat("a", 63)}, 700)

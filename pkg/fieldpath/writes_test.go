@@ -31,7 +31,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// LastWrites ignores entries without a time, and returns the latest of the other entries.
+// LastWrites returns the latest write to the spec and to the status. It ignores entries without a time.
 func TestLastWrites(t *testing.T) {
 	t.Parallel()
 	at := func(second int64) *metav1.Time { return new(metav1.Unix(second, 0)) }

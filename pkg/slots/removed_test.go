@@ -125,7 +125,7 @@ func lowest(n int32, removed []Slot) []Slot {
 	return list
 }
 
-// With the maximum count and removed slots, the highest slots exceed MaxInt32.
+// With the maximum count and removed slots, the highest slot exceeds MaxInt32.
 func TestSlotsAboveTheHighestCount(t *testing.T) {
 	removed := Removed{0, 1}
 	last := Slot(1<<31 - 1 + 2 - 1)

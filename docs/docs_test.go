@@ -211,8 +211,8 @@ func TestDiagram(t *testing.T) {
 	}
 }
 
-// elsewhere returns the files that the documents mention but that are not in this repository. They belong
-// to the tutorials and to the first release.
+// elsewhere returns the files that the documents mention but that are not in this repository: files of the
+// tutorials, and a manifest that the first release adds.
 func elsewhere() []string {
 	return []string{
 		"types.go", "hack/update-codegen.sh", "plugins/imoocpod.yaml",
@@ -220,7 +220,7 @@ func elsewhere() []string {
 }
 
 func TestNamedTargetsExist(t *testing.T) {
-	// The Makefile names bin/cluster by a variable. The other targets are in projects that kubebuilder generates.
+	// In the Makefile, a variable stands for bin/cluster. The other targets are in projects that kubebuilder generates.
 	targets := []string{"manifests", "install", "run", "docker-build", "docker-push", "deploy", "undeploy", "uninstall", "bin/cluster"}
 	for _, m := range target.FindAllStringSubmatch(read(t, "Makefile"), -1) {
 		targets = append(targets, m[1])

@@ -34,7 +34,7 @@ func phrases(t *testing.T) []phrase {
 	return all
 }
 
-// found returns a message for each match of a phrase in a text: the line number, the match, and the advice.
+// found returns a message for the first match of each phrase in a line: the line number, the match, and the advice.
 func found(text string, all []phrase) []string {
 	var places []string
 	number := 0

@@ -59,8 +59,8 @@ func (s *Server) delete(r Request, obj *unstructured.Unstructured) (any, error) 
 }
 
 // end deletes an object. If the object has finalizers or a grace period, end sets its deletion
-// timestamp and returns the object. Otherwise, end removes the object and returns nil. The dependents are
-// always deleted in the background, after the object.
+// timestamp and returns the object. Otherwise, end removes the object and returns nil. The propagation policy is
+// always Background: the server deletes the dependents after the object.
 func (s *Server) end(r *resource, obj *unstructured.Unstructured, grace *int64) *unstructured.Unstructured {
 	left := obj.DeepCopy()
 	seconds := gracePeriod(r, obj, grace)

@@ -85,7 +85,7 @@ func (s *Server) resourcesOf(gv schema.GroupVersion) *metav1.APIResourceList {
 	return lists[gv]
 }
 
-// aggregated returns the aggregated discovery document of the core group, or of all other groups.
+// aggregated returns the aggregated discovery document of the core group or, if core is false, of all other groups.
 func (s *Server) aggregated(core bool) apidiscoveryv2.APIGroupDiscoveryList {
 	list := apidiscoveryv2.APIGroupDiscoveryList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: "apidiscovery.k8s.io/v2"}, Items: []apidiscoveryv2.APIGroupDiscovery{}}
 	for _, gv := range s.groupVersions() {

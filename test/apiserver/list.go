@@ -60,7 +60,7 @@ func (s *Server) list(r Request) (any, error) {
 	return list, nil
 }
 
-// knows returns an error if a revision is not a number, or is in the future.
+// knows returns an error for a revision that is in the future or not a number. An empty revision is valid.
 func (s *Server) knows(revision string) error {
 	if revision == "" || revision == "0" {
 		return nil
@@ -74,7 +74,7 @@ func (s *Server) knows(revision string) error {
 	return nil
 }
 
-// selector returns a predicate for the label and field selectors of a request.
+// selector returns a predicate for the namespace, name, label selector, and field selector of a request.
 func (r Request) selector() (func(*unstructured.Unstructured) bool, error) {
 	byLabel, err := labels.Parse(r.Query.Get("labelSelector"))
 	if err != nil {

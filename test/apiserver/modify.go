@@ -47,7 +47,7 @@ func decode(contentType string, body []byte) (*unstructured.Unstructured, error)
 		return toUnstructured(obj)
 	}
 	if obj, err := decodeJSON(body); err == nil {
-		return obj, nil // the decoder of YAML also accepts JSON, but takes ten times as long
+		return obj, nil // the YAML decoder also accepts JSON, but takes ten times as long
 	}
 	text, err := yaml.YAMLToJSON(body)
 	if err != nil {

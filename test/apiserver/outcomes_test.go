@@ -162,7 +162,7 @@ func (s *scene) writes(r apiserver.Request) bool {
 	return r.Resource == s.resource && apiserver.Writes(r)
 }
 
-// atRevert calls f immediately before the second write of the command, which is the revert.
+// atRevert calls f immediately before the revert, the second write of the command.
 func (s *scene) atRevert(f func()) {
 	writes := 0
 	s.Fail(s.writes, apiserver.Fault{Before: func() {

@@ -26,7 +26,7 @@ type Request struct {
 	// Method, Path, and Query are the HTTP method, the URL path, and the parsed query.
 	Method, Path string
 	Query        url.Values
-	// Group, Version, Resource, Subresource, Namespace and Name are empty if the path does not contain them.
+	// Group, Version, Resource, Subresource, Namespace, and Name come from the path. All are empty without a resource.
 	Group, Version, Resource, Subresource string
 	Namespace, Name                       string
 	// ContentType, UserAgent, and User come from the headers. User is the impersonated user or,
@@ -41,8 +41,8 @@ type Request struct {
 	version  *version
 }
 
-// String returns the verb and the object, such as "patch deployments/scale default/web". For a request without a
-// resource, it returns the verb and the path.
+// String returns the verb, the resource, and any name, such as "patch deployments/scale default/web". For a request
+// without a resource, it returns the verb and the path.
 func (r Request) String() string {
 	if r.Resource == "" {
 		return r.Verb + " " + r.Path
@@ -124,8 +124,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, request Request) 
 	}
 }
 
-// answer responds to an admitted request, and calls after() when the request has taken effect. For a watch, a log, or a
-// type that is not served, it does not call after().
+// answer responds to an admitted request. It calls after() just before the response, except for a watch, a log, or a
+// type that is not served.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, request Request, after func()) error {
 	if request.Resource != "" {
 		if request.resource, request.version = s.requested(request); request.version == nil {
@@ -160,7 +160,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, request Request,
 	return err
 }
 
-// requested returns the type of a request. The version is nil if it is not served.
+// requested returns the type and the version of a request. The version is nil if the server does not serve it.
 func (s *Server) requested(request Request) (*resource, *version) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +212,7 @@ func (s *Server) do(r Request) (any, error) {
 	return nil, apierrors.NewMethodNotSupported(r.resource.gr(), r.Verb)
 }
 
-// log serves the annotation example.com/log of a pod as its log. Of the options, it supports only tailLines.
+// log serves the annotation example.com/log of a pod as its log. The only supported option is tailLines.
 func (s *Server) log(w http.ResponseWriter, r Request) error {
 	pod := s.Get("pods", r.Namespace, r.Name)
 	if pod == nil {

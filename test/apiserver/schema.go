@@ -13,8 +13,8 @@ import (
 
 const preserveUnknown = "x-kubernetes-preserve-unknown-fields"
 
-// customSchema returns the schema of a custom kind: fields, which is the openAPIV3Schema of the CRD, with apiVersion,
-// kind, and metadata. If fields is empty, the schema allows any field.
+// customSchema returns the schema of a custom kind. fields is the openAPIV3Schema of the CRD. The result also has
+// apiVersion, kind, and metadata. If fields is empty, the result allows any field.
 func customSchema(gvk schema.GroupVersionKind, fields map[string]any) (*spec.Schema, error) {
 	of := &spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}}}
 	text, err := json.Marshal(fields)

@@ -3,7 +3,7 @@
 // requests, so it also runs in a testing/synctest bubble, where delays pass instantly.
 //
 // The server itself deletes dependents and establishes CRDs. Package play simulates controllers. As on a
-// real server, a request cannot create an object in a missing namespace. Actor.Create creates it first.
+// real server, a request cannot create an object in a missing namespace. Actor.Create creates the namespace first.
 package apiserver
 
 import (
@@ -105,13 +105,13 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// RESTConfig returns the configuration of in-process clients.
+// RESTConfig returns a configuration for clients of the server, without a client-side rate limit.
 func (s *Server) RESTConfig() *rest.Config {
 	return &rest.Config{Host: "http://server", Transport: s, QPS: -1}
 }
 
-// Connect makes clients that are created from flags use the server. These clients read no kubeconfig, and keep
-// no discovery cache on disk.
+// Connect sets flags so that the clients created from them use the server, read no kubeconfig, and keep no discovery
+// cache on disk.
 func (s *Server) Connect(flags *genericclioptions.ConfigFlags) {
 	*flags.KubeConfig, *flags.APIServer, *flags.CacheDir = os.DevNull, "http://server", os.DevNull
 	wrap := flags.WrapConfigFn
@@ -140,7 +140,7 @@ func (s *Server) OnRequest(hook func(Actor, Request, Change)) {
 	s.check = hook
 }
 
-// checkRequest calls the hook of OnRequest. It ignores writes of an Actor. The caller must hold the lock.
+// checkRequest calls the hook of OnRequest. It ignores writes by an Actor. The caller must hold the lock.
 func (s *Server) checkRequest(r Request, kind watch.EventType, before, after *unstructured.Unstructured) {
 	if s.check != nil && r.Verb != "" {
 		s.check(Actor{s: s, locked: true}, r, Change{Type: kind, Resource: r.resource.gr(), Before: before.DeepCopy(), After: after.DeepCopy()})
@@ -183,7 +183,7 @@ type Actor struct {
 	locked bool
 }
 
-// As returns an actor with a field manager.
+// As returns an actor that writes as the given field manager.
 func (s *Server) As(manager string) Actor { return Actor{s: s, manager: manager} }
 
 // lock locks the server, and returns a function that unlocks it. If the caller holds the lock, both do nothing.
@@ -291,7 +291,7 @@ func (a Actor) Get(resource, namespace, name string) *unstructured.Unstructured 
 	return obj.DeepCopy()
 }
 
-// List returns copies of the objects of a type, sorted by namespace and name. An empty namespace selects all.
+// List returns copies of the objects of a type, sorted by namespace and name. An empty namespace selects all objects.
 func (a Actor) List(resource, namespace string) []*unstructured.Unstructured {
 	a.s.t.Helper()
 	defer a.lock()()

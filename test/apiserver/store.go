@@ -149,7 +149,8 @@ func (s *Server) replace(w write, before, after *unstructured.Unstructured) (*un
 	return after, err
 }
 
-// separate reverts the status of a type with /status or, in a write to /status, all but the status and managedFields.
+// separate reverts all but the status and managedFields in a write to /status, and the status in other writes. It does
+// nothing if the type has no /status.
 func separate(w write, before, after *unstructured.Unstructured) {
 	if !w.version.status {
 		return
@@ -176,7 +177,7 @@ func keep(after, before map[string]any, path ...string) {
 	}
 }
 
-// changedSpec reports whether a write changes fields other than the metadata and, if the type has /status, the status.
+// changedSpec reports whether a write changes a field outside metadata and, if the type has /status, outside status.
 func changedSpec(w write, before, after *unstructured.Unstructured) bool {
 	wanted := func(obj *unstructured.Unstructured) map[string]any {
 		fields := maps.Clone(obj.Object)
@@ -245,7 +246,7 @@ func (s *Server) commit(r *resource, before, after *unstructured.Unstructured) (
 	return after, nil
 }
 
-// establish sets the status of a CRD that has no conditions, including the condition Established.
+// establish sets the status of a CRD, with the condition Established. It skips a CRD that already has conditions.
 func establish(crd *unstructured.Unstructured) {
 	if _, found, _ := unstructured.NestedSlice(crd.Object, "status", "conditions"); found {
 		return

@@ -18,8 +18,8 @@ type resource struct {
 	clusterwide            bool
 	// versions are the served versions, with the preferred version first.
 	versions []*version
-	// custom means that a CRD defines the type. review means that the type has no objects: a create returns
-	// the answer to a question.
+	// custom means that a CRD defines the type. review means that the server stores no objects of the type, and
+	// only answers creates.
 	custom, review bool
 }
 
@@ -29,7 +29,7 @@ type version struct {
 	// status and scale are set if the type has these subresources.
 	status bool
 	scale  *scalePaths
-	// warning is the deprecationWarning of the CRD, or "". Each response repeats it.
+	// warning is the deprecationWarning in the CRD, or "". Responses contain it in the header Warning.
 	warning string
 	// schema comes from the CRD. It is nil for a built-in type.
 	schema *spec.Schema

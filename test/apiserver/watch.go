@@ -157,8 +157,8 @@ func (st *stream) send(kind watch.EventType, object any) {
 	_ = json.NewEncoder(st.to).Encode(map[string]any{"type": kind, "object": object})
 }
 
-// EndWatches ends the watches of a resource, such as "pods", or all watches if resource is empty. A
-// non-nil error is sent as the last event.
+// EndWatches ends the watches of a resource, such as "pods", or all watches if resource is empty. Each watch sends a
+// non-nil error as its last event.
 func (s *Server) EndWatches(resource string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// node is the node that all pods run on.
+	// node is the name of the node that runs all pods.
 	node = "node-1"
 	// podStarts is the time until a pod is ready, and podEnds is the time until a deleted pod is
 	// gone. podStarts is not exactly a second, because "wait" prints its first line after a second.

@@ -67,8 +67,7 @@ func control(s *apiserver.Server, resource, kind string, reconcile func(*unstruc
 	})
 }
 
-// owned returns the objects of a resource that an owner controls, oldest first. It omits objects
-// that are being deleted.
+// owned returns the objects of a resource that an owner controls, oldest first. It omits terminating objects.
 func owned(s *apiserver.Server, resource string, owner *unstructured.Unstructured) []*unstructured.Unstructured {
 	all := slices.DeleteFunc(s.List(resource, owner.GetNamespace()), func(obj *unstructured.Unstructured) bool {
 		return !metav1.IsControlledBy(obj, owner) || obj.GetDeletionTimestamp() != nil
@@ -133,7 +132,7 @@ func setStatus(a apiserver.Actor, resource string, of *unstructured.Unstructured
 	})
 }
 
-// condition returns a condition. If the status is unchanged, it keeps lastTransitionTime.
+// condition returns a condition. It keeps lastTransitionTime if the object has the condition with the same status.
 func condition(of *unstructured.Unstructured, kind string, met bool, reason, message string) map[string]any {
 	status := "False"
 	if met {

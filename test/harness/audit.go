@@ -93,7 +93,7 @@ func (l *auditLog) readOn(file string) error {
 	}
 }
 
-// Requests returns the matching requests in a namespace that are in the log so far.
+// Requests returns the matching requests that the audit log contains for a namespace so far.
 func (c *Cluster) Requests(t *testing.T, namespace string, match func(Request) bool) []Request {
 	t.Helper()
 	c.audit.mu.Lock()

@@ -24,7 +24,7 @@ func buildLauncher(root, output string) error {
 }
 
 // build builds a program into a file that is kept between test runs, so that Go links it only after
-// a change. Then it copies the file to output, which builds of other test runs do not affect.
+// a change. Then it copies the file to output, because builds of other test runs can replace the file.
 func build(module, file, output, pkg string, flags ...string) error {
 	file, err := filepath.Abs(file)
 	if err != nil {

@@ -1,10 +1,8 @@
-// Package harness runs and observes the plugin in tests. It provides a control plane with
-// clients, kubectl and the plugin as processes, an in-process controller, fault injection
-// between the controller and the server, and a witness that watches the result
-// independently. It contains no fakes.
+// Package harness runs and observes the plugin in tests. It provides a control plane with clients, kubectl and the
+// plugin as processes, an in-process controller, fault injection between the controller and the server, and a witness
+// that watches the pods independently of the controller. It contains no fakes.
 //
-// A test run has one Cluster. Start starts a control plane for it. Use and Connect use a
-// running control plane.
+// A test run has one Cluster. Start starts a control plane for it. Use and Connect use a running control plane.
 package harness
 
 import (
@@ -27,7 +25,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Timeout limits how long a test waits. No test checks the speed, so Timeout is long enough for busy machines.
+// Timeout limits each wait of a test. No test checks the speed, so Timeout can be long enough for busy machines.
 const Timeout = 2 * time.Minute
 
 // program is the name under which kubectl finds the plugin.
@@ -66,9 +64,8 @@ type Cluster struct {
 	namespaces atomic.Int32
 }
 
-// Start builds the plugin and the launcher from root, the directory of the repository, and starts a
-// control plane with the arguments args for "cluster serve". If race is set, the plugin uses the race
-// detector. stop removes the control plane.
+// Start builds the plugin and the launcher, and starts a control plane. root is the repository's directory. args are
+// arguments of "cluster serve". If race is set, the plugin uses the race detector. stop removes the control plane.
 func Start(root string, race bool, args ...string) (c *Cluster, stop func() error, err error) {
 	scratch, err := os.MkdirTemp("", "imoocpod-test-")
 	if err != nil {
@@ -158,7 +155,7 @@ func (c *Cluster) serve(launcher string, args []string) (stop func() error, err 
 	return stop, nil
 }
 
-// Connect creates clients for the running control plane in Kubeconfig.
+// Connect reads Kubeconfig, and creates clients for its running control plane.
 func (c *Cluster) Connect() (err error) {
 	if c.Config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig); err != nil {
 		return fmt.Errorf("read the kubeconfig: %w", err)

@@ -22,7 +22,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 )
 
-// Controller is a controller in the test process. Kill disconnects it, which looks like kill -9 to the server.
+// Controller is a controller in the test process. Kill disconnects it. To the server, this looks like kill -9.
 type Controller struct {
 	// Done is closed when the controller has ended, after Err is set.
 	Done chan struct{}
@@ -47,8 +47,8 @@ func (t *transcript) Write(p []byte) (int, error) {
 
 var errKilled = errors.New("the controller was killed")
 
-// StartController starts an in-process controller whose requests suffer from faults. It overwrites the
-// clients, the number of workers, the metrics, and the log in the options.
+// StartController starts an in-process controller, and injects faults into its requests. It overwrites the clients,
+// the number of workers, the metrics, and the log in the options.
 func (c *Cluster) StartController(t *testing.T, opts controller.Options, faults *Faults) *Controller {
 	t.Helper()
 	running := &Controller{Done: make(chan struct{})}
@@ -101,5 +101,5 @@ func (c *Controller) Kill() {
 	c.cancel()
 }
 
-// Killed reports whether Kill ended the controller.
+// Killed reports whether Kill was called.
 func (c *Controller) Killed() bool { return c.killed.Load() }

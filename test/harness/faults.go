@@ -39,7 +39,7 @@ func (f *Faults) roll(n int) int {
 	return f.rand.IntN(n)
 }
 
-// SetCalm stops or resumes the fault injection.
+// SetCalm stops or resumes the fault injection. When it stops the injection, it also calls Release.
 func (f *Faults) SetCalm(calm bool) {
 	f.mu.Lock()
 	f.calm = calm

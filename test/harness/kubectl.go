@@ -77,8 +77,8 @@ func (c *Cluster) Environment() []string {
 	}
 	return append(os.Environ(),
 		"KUBECONFIG="+c.Kubeconfig,
-		// Use a separate discovery cache. Its key is the host and the port, which another control
-		// plane may have used before.
+		// Use a separate discovery cache. The default cache is keyed by host and port, and another control plane
+		// may have used the same port.
 		"KUBECACHEDIR="+filepath.Join(c.Dir, "cache"),
 		"PATH="+path,
 		// By default, a process with the race detector sleeps for a second before it exits.
@@ -102,8 +102,8 @@ func Must(t *testing.T, r Result) string {
 	return r.Stdout
 }
 
-// KubeconfigWith returns the path of a copy of the admin kubeconfig. It calls change to modify the
-// current context, its cluster, or its user.
+// KubeconfigWith writes a copy of the admin kubeconfig, and returns its path. In the copy, change can modify the
+// current context, and the cluster and the user of this context.
 func (c *Cluster) KubeconfigWith(t *testing.T, change func(*clientcmdapi.Context, *clientcmdapi.Cluster, *clientcmdapi.AuthInfo)) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(c.Kubeconfig)
@@ -128,7 +128,7 @@ func (c *Cluster) AwaitEstablished(t *testing.T, crds ...string) {
 	})
 }
 
-// Words splits a command line at spaces. The word " becomes an empty word.
+// Words splits a command line at spaces. A word that is only a double quote becomes an empty word.
 func Words(line string) []string {
 	list := strings.Fields(line)
 	for i, word := range list {

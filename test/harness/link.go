@@ -9,10 +9,9 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Link is a proxy for the API server. Tests can cut the link, which closes all connections, or stall the link,
-// which delays all data.
+// Link is a proxy for the API server. Cut closes all connections, and Stall delays all data.
 type Link struct {
-	// Kubeconfig connects to the server through the link.
+	// Kubeconfig is the path of a kubeconfig that connects to the server through the link.
 	Kubeconfig string
 
 	mu       sync.Mutex
@@ -62,7 +61,7 @@ func (c *Cluster) NewLink(t *testing.T) *Link {
 	return l
 }
 
-// add registers connections. If the link is cut, it closes them and returns false.
+// add registers connections. If the link is cut, add closes them and returns false.
 func (l *Link) add(both ...net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -187,7 +187,7 @@ func (c *Cluster) Object(t *testing.T, namespace, resource, name string) *unstru
 	return obj
 }
 
-// CountImoocPods returns the number of ImoocPods in a namespace, or in all namespaces if it is empty.
+// CountImoocPods returns the number of ImoocPods in a namespace, or in all namespaces if namespace is "".
 func (c *Cluster) CountImoocPods(t *testing.T, namespace string) int {
 	t.Helper()
 	list, err := c.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})

@@ -26,7 +26,7 @@ type Owner struct {
 	cluster *Cluster
 }
 
-// NewOwner creates an object of a kind with a spec.
+// NewOwner creates an object of the given kind with the given spec.
 func (c *Cluster) NewOwner(t *testing.T, namespace string, kind kinds.Kind, name string, spec map[string]any) *Owner {
 	t.Helper()
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}

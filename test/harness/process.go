@@ -128,7 +128,7 @@ func (p *Process) Thaw(t *testing.T) {
 	}
 }
 
-// AwaitServing waits until the process prints the URL of what, such as "metrics", and returns the URL.
+// AwaitServing waits until the process prints the URL of a service, such as "metrics", and returns the URL.
 func (p *Process) AwaitServing(t *testing.T, what string) string {
 	t.Helper()
 	p.AwaitOutput("Serving " + what + " at ")

@@ -130,7 +130,7 @@ func (s *Terminal) InAlternateScreen() bool {
 	return s.now.Mode()&vt10x.ModeAltScreen != 0
 }
 
-// CheckRestored checks that the terminal has the settings in before, the main screen, line wrap, and a visible cursor.
+// CheckRestored checks that the terminal has the saved settings, the main screen, line wrap, and a visible cursor.
 func (s *Terminal) CheckRestored(before *term.State) {
 	s.t.Helper()
 	if after, err := term.SaveState(s.TTY.Fd()); err != nil || *after != *before {

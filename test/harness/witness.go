@@ -33,7 +33,7 @@ type Witness struct {
 	t    *testing.T
 	list func(context.Context) (*corev1.PodList, error)
 
-	// podsAt is the resource version of the last event about a pod.
+	// podsAt is the highest resource version of a pod in the events so far.
 	podsAt string
 	// mostLive is the maximum number of unfinished pods that each owner had at the same time.
 	mostLive map[types.UID]int
@@ -43,7 +43,7 @@ type Witness struct {
 	look func()
 }
 
-// WatchPods starts a witness. If the witness has seen violations of I1, the test fails at its end.
+// WatchPods starts a witness. When the test ends, it fails if the witness has seen a violation of I1.
 func (c *Cluster) WatchPods(t *testing.T, namespace string) *Witness {
 	t.Helper()
 	w := &Witness{
@@ -156,7 +156,7 @@ func (w *Witness) Until(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// catchUp waits until the witness, whose watch may be behind, has seen all current pods.
+// catchUp waits until the witness, whose watch may lag behind the server, has seen all changes so far.
 func (w *Witness) catchUp() {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout)

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-// bubbles is the number of running bubbles, and the number of processors to restore after the last bubble ends.
+// bubbles counts the running bubbles, and holds the number of processors to restore after the last bubble ends.
 type bubbles struct {
 	mu         sync.Mutex
 	running    int

@@ -12,8 +12,8 @@ import (
 // characters if it is not escaped.
 const Hostile = "a\x1b[2J\rFORGED\nFORGED\u2028FORGED\u0085\u202e\u200b\x7f\xff"
 
-// MustBeHarmless fails the test if a text contains a forged line, invalid UTF-8, or invisible characters besides
-// newlines, or lacks the escaped Hostile.
+// MustBeHarmless fails the test if a text contains a forged line, invalid UTF-8, or a non-graphic character other than
+// a newline, or if it lacks the escaped \x1b of Hostile.
 func MustBeHarmless(t testing.TB, what, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' }) {

@@ -23,7 +23,7 @@ func Parse(t testing.TB, text string) map[string]any {
 	return obj
 }
 
-// Content is the content of an object in a row of a table. Whole numbers are int64, as in Parse.
+// Content holds an object in a row of a table test. Whole numbers are int64, as in Parse.
 type Content map[string]any
 
 // UnmarshalJSON parses JSON like the API machinery.
@@ -36,7 +36,7 @@ func Names() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.SampledFrom([]string{"replicas", "name", "", "a.b", "c/d", "~1", "~", "it's", `"`, `\`, "[0]", "é", "-", "0", "*", "…"}), rapid.StringN(1, 4, -1))
 }
 
-// Values returns a generator of values in unstructured objects, with at most depth levels of maps and lists.
+// Values returns a generator of values in unstructured objects. depth limits how deeply maps and lists are nested.
 func Values(depth int) *rapid.Generator[any] {
 	leaves := []*rapid.Generator[any]{
 		rapid.Int64Range(-1<<53, 1<<53).AsAny(), rapid.String().AsAny(), rapid.Bool().AsAny(), rapid.Just[any](nil),
@@ -51,7 +51,7 @@ func Values(depth int) *rapid.Generator[any] {
 	return rapid.OneOf(append(leaves, nested, nested, lists, lists)...)
 }
 
-// Maps returns a generator of maps in unstructured objects. Each value has at most depth levels of maps and lists.
+// Maps returns a generator of maps in unstructured objects. depth limits the maps and lists nested in each value.
 func Maps(depth int) *rapid.Generator[map[string]any] {
 	return rapid.MapOfN(Names(), Values(depth), 0, 4)
 }

@@ -56,8 +56,8 @@ func released(t *testing.T) (m manifest, text string) {
 	return m, text
 }
 
-// TestManifest checks that krew's validator can install the manifest for every platform, with the
-// license, and that the manifest lists all supported platforms.
+// TestManifest checks that krew's validator can install the plugin for every platform, with the license, and that the
+// manifest lists exactly the supported platforms.
 func TestManifest(t *testing.T) {
 	t.Parallel()
 	m, text := released(t)
@@ -82,8 +82,8 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// TestIndex adds the repository as a krew index, and finds, installs, upgrades, and uninstalls its
-// release. It also runs the program and its completion.
+// TestIndex adds the repository as a krew index, and finds, installs, upgrades, and uninstalls the plugin. It also runs
+// the plugin and its completion.
 func TestIndex(t *testing.T) {
 	t.Parallel()
 	m, text := released(t)
@@ -137,7 +137,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestChecksums checks that each archive has a list of modules, and that checksums.txt contains the
+// TestChecksums checks that each archive has a list of modules, and that checksums.txt contains the checksums of the
 // archives and the lists.
 func TestChecksums(t *testing.T) {
 	t.Parallel()

@@ -40,8 +40,8 @@ var tally struct{ runs, actions, faults atomic.Int64 }
 
 // In a random run, a user scales an object and changes its image. Someone deletes, evicts, and modifies pods, and makes
 // pods fail. Controllers run without a lease, with an unreliable network and server, and are killed. The final state
-// must be exactly as requested. Two pods must never be in one slot. There must never be more pods than the highest
-// requested count, besides pods of an earlier controller.
+// must be exactly as requested. Two unfinished pods must never be in one slot. There must never be more unfinished pods
+// than the highest requested count plus the pods of an earlier controller.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	if *chaosSeed != 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// The verb check reports missing permissions with commands that grant them, a missing controller, and rejected pods.
+// The verb check reports a missing controller, rejected pods, and missing permissions with the commands to grant them.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -46,7 +46,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 
-	// Run the printed commands, which grant the missing permissions.
+	// Run the printed commands that grant the permissions for scale and run-controller.
 	for _, verb := range []string{"scale", "run-controller"} {
 		for _, fix := range checks["permission to "+verb][0].Fix {
 			harness.Must(t, cluster.Kubectl(t, "", strings.Fields(strings.TrimPrefix(fix, "kubectl "))...))

@@ -61,7 +61,7 @@ func TestCompletionInstall(t *testing.T) {
 	if out := completions(t, env, "sta"); !strings.HasPrefix(out, "status\tShow whether ") || !strings.HasSuffix(out, "\n:4\n") {
 		t.Errorf("candidates for sta = %q, want status", out)
 	}
-	// A link to an older version is replaced.
+	// The command replaces a link to an older version.
 	if err := os.Remove(link); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestCompletionInstall(t *testing.T) {
 		t.Errorf("the link still exists after completion uninstall (error %v)", err)
 	}
 
-	// The name of the link is taken by a program of the user.
+	// The user already has a program with the name of the link.
 	if err := os.WriteFile(link, []byte("#!/bin/sh\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

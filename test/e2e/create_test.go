@@ -14,8 +14,8 @@ import (
 
 const createdFoo = "imoocpod.batch.tutorial.kubebuilder.io/foo created"
 
-// The strictest level of Pod Security admits the default pod. If it rejects a pod, the status contains the message of
-// the server.
+// The strictest level of Pod Security admits the default pod. If this level rejects a pod, the status of the ImoocPod
+// contains the server's message.
 func TestCreateUnderPodSecurity(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

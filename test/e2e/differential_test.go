@@ -114,8 +114,8 @@ type outcome struct {
 	result  harness.Result
 }
 
-// kubectl scale and the plugin run the same command lines on equal objects. The exit status, the
-// objects afterwards and, on success, the output must be equal, or differ for a documented reason.
+// kubectl scale and the plugin run the same command lines on equal objects. Both must succeed or both must fail. They
+// must leave equal objects and, on success, print the same output. Only documented differences are allowed.
 func TestScaleAsKubectlDoes(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
@@ -162,7 +162,7 @@ func runKubectl(t *testing.T, ns, stdin string, args []string) harness.Result {
 	return cluster.KubectlFrom(t, stdin, nil, ns, args...)
 }
 
-// runPlugin runs the plugin in this process, which is much faster than a real kubectl with a real plugin.
+// runPlugin runs the plugin, if possible in this process, because this is much faster than kubectl with the plugin.
 func runPlugin(t *testing.T, ns, stdin string, args []string) harness.Result {
 	t.Helper()
 	if slices.Contains(args, "-") { // for -, kubectl's libraries read os.Stdin, not the streams
@@ -242,7 +242,7 @@ func newStage(t *testing.T) *stage {
 	return &stage{namespace: cluster.NewNamespace(t), wanted: map[string]any{}}
 }
 
-// set recreates all objects of each resource that the last run changed. The first call creates the objects.
+// set recreates all objects of a resource if the last run changed any of them. The first call creates the objects.
 func (s *stage) set(t *testing.T) {
 	t.Helper()
 	background := metav1.DeletePropagationBackground

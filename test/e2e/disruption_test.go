@@ -120,7 +120,7 @@ func TestAutoscaler(t *testing.T) {
 		cluster.Apply(t, ns, fmt.Sprintf("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: %s}, spec: {minReplicas: %d, maxReplicas: %d, scaleTargetRef: {apiVersion: %s, kind: %s, name: foo}}}",
 			strings.ToLower(kind), least, most, apiVersion, kind))
 	}
-	// The manifest has no replica count, so the autoscaler reads the default of the schema.
+	// The manifests have no replica count, so the autoscalers read the defaults of the schemas.
 	cluster.Apply(t, ns, harness.ImoocPodManifest("foo", ""))
 	cluster.Apply(t, ns, manifest(appService, "foo", "spec: {deploymentName: web}"))
 	cluster.AwaitConverged(t, ns, "foo", 1)

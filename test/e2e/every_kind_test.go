@@ -17,7 +17,7 @@ import (
 // kindStory describes how to use one of the four shipped kinds from the command line.
 type kindStory struct {
 	kind kinds.Kind
-	// create holds the arguments to create an object, with two pods if it has a replica count.
+	// create holds the arguments to create an object, with two pods if the kind has a replica count.
 	create string
 	// image is the format of a merge patch that sets the image, or "" if the image cannot change.
 	image string
@@ -34,9 +34,9 @@ func kindStories() []kindStory {
 	}
 }
 
-// TestEveryKind uses each kind from the command line with a real controller. It creates, scales,
-// restarts, updates, breaks, and fixes an object, deletes a pod, and deletes the object in each of three
-// ways. It kills the controller during a scale and during a restart. A witness watches the pods.
+// TestEveryKind uses each shipped kind from the command line with a real controller. As far as the kind allows, it
+// creates, scales, restarts, updates, breaks, and fixes an object, deletes a pod, and deletes the object with each
+// value of --cascade. It kills the controller during a scale and during a restart. A witness watches the pods.
 func TestEveryKind(t *testing.T) {
 	t.Parallel()
 	for _, story := range kindStories() {

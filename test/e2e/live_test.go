@@ -65,7 +65,7 @@ func TestLiveScreen(t *testing.T) {
 	s.CheckRestored(before)
 }
 
-// awaitRow waits until a terminal shows a table row with these cells.
+// awaitRow waits until a terminal shows a table row that begins with these cells.
 func awaitRow(s *harness.Terminal, cells ...string) {
 	var quoted []string
 	for _, cell := range cells {
@@ -159,7 +159,7 @@ func TestLiveScreenIsSuspended(t *testing.T) {
 }
 
 // Ctrl-C restores the terminal immediately, even if the program cannot exit yet because a child
-// process ignores the signal. A second Ctrl-C exits without waiting.
+// process ignores the signal. A second Ctrl-C ends the program without waiting.
 func TestLiveScreenIsInterruptedTwice(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

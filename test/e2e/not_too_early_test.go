@@ -7,7 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// imagesOf returns the image of each pod that has a label and is not terminating.
+// imagesOf returns the first image of each pod that has a label and is not terminating.
 func imagesOf(t *testing.T, ns, label string) []string {
 	t.Helper()
 	out := harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-l", label, "-o", `go-template={{range .items}}{{if not .metadata.deletionTimestamp}}{{(index .spec.containers 0).image}}{{"\n"}}{{end}}{{end}}`))

@@ -16,8 +16,8 @@ var (
 	kindsInstalled  bool
 )
 
-// installKinds installs the CRDs in testdata/crds once. Each declares its counts in a different way. The CRDs do not
-// affect other tests, and stay installed.
+// installKinds installs the CRDs in testdata/crds once. A comment in each file describes how its CRD is special. The
+// CRDs do not affect other tests, and stay installed.
 func installKinds(t *testing.T) {
 	t.Helper()
 	installingKinds.Lock()

@@ -22,7 +22,7 @@ const (
 	myDaemonSet = "apiVersion: apps.zhongmingmao.io/v1beta1\nkind: MyDaemonSet\n"
 )
 
-// manifest returns a manifest that consists of its first lines, a name, and the rest.
+// manifest returns a manifest with the first lines in head, the name, and the lines in rest.
 func manifest(head, name, rest string) string {
 	return fmt.Sprintf("%smetadata: {name: %q}\n%s\n", head, name, rest)
 }
@@ -149,7 +149,7 @@ func TestServerRejectsShippedKinds(t *testing.T) {
 			t.Errorf("%s with a name of 64 characters: got error %v, want one about the limit of 63", head, err)
 		}
 	}
-	// Updates are validated, too. For example, an image cannot be removed.
+	// The server validates updates, too. For example, an update cannot remove an image.
 	cluster.Apply(t, ns, manifest(imoocPod, "foo", "")+"---\n"+manifest(myDaemonSet, "agent", "spec: {image: nginx}"))
 	for object, test := range map[string]struct{ patch, says string }{
 		"imp/foo":           {`{"spec":{"template":{"spec":{"restartPolicy":"Never"}}}}`, policy},

@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestScaleWithTheControllerRunning tests the main use case. A scale to three pods takes one
-// request by the user and three creates by the controller.
+// TestScaleWithTheControllerRunning tests the main use case. A scale to three pods takes one write by the user and
+// three creates by the controller.
 func TestScaleWithTheControllerRunning(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -25,7 +25,7 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 	foo := cluster.ImoocPod(t, ns, "foo")
 	cluster.AwaitConverged(t, ns, "foo", 0) // otherwise, the first status could conflict with the scale
 
-	// Scale as another user, to find these requests in the audit log.
+	// Scale as another user, to find the requests of this command in the audit log.
 	out := cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3", "--as", "scaler", "--as-group", "system:masters")
 	if want := "imoocpod.batch.tutorial.kubebuilder.io/foo scaled\n"; out != want {
 		t.Errorf("scale printed %q, want %q", out, want)

@@ -23,7 +23,7 @@ func TestScaleAsks(t *testing.T) {
 	if code := s.Wait(); code != 0 || *cluster.ImoocPod(t, ns, "foo").Spec.Replicas != 2 {
 		t.Errorf("after the answer no: exit code %d, want 0, and foo with 2 replicas", code)
 	}
-	// The verb does not ask for one object, for several objects without a scale to zero, or with --yes.
+	// The verb asks no question if it scales one object, if it scales no object to zero, or with --yes.
 	for _, args := range []string{"imoocpod/foo --replicas 0", "imoocpod/foo imoocpod/bar --replicas 2", "imoocpod/foo imoocpod/bar --replicas 0 --yes"} {
 		s := cluster.StartTerminal(t, 120, 40, nil, cluster.PluginDir+"/kubectl-imoocpod", append([]string{"scale", "-n", ns}, harness.Words(args)...)...)
 		if code := s.Wait(); code != 0 || strings.Contains(s.Written(), "continue") {

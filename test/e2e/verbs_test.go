@@ -7,8 +7,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// The verbs work with a real server and a real controller, and exit with the code for the response
-// of the server. The commands run in this order.
+// The verbs work with a real server and a real controller, and exit with the documented codes. The commands run in the
+// order of the table.
 func TestEveryVerb(t *testing.T) {
 	t.Parallel()
 	installKinds(t)

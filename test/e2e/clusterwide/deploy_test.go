@@ -47,8 +47,7 @@ func TestDeployKeepsObjects(t *testing.T) {
 	}
 }
 
-// A team runs its own controller next to other controllers, with only the permissions that it
-// needs, as in docs/teams.md.
+// A team can run its own controller next to other controllers, with only the necessary permissions (docs/teams.md).
 func TestDeployForATeam(t *testing.T) {
 	cluster.InstallCRDs(t)
 	_, doc, _ := strings.Cut(harness.ReadFile(t, "../../../docs/teams.md"), "# team-a/kustomization.yaml")
@@ -84,7 +83,7 @@ func TestDeployForATeam(t *testing.T) {
 		harness.Must(t, cluster.Kubectl(t, ns, "label", "imoocpod", "foo-"+team, "team="+team))
 	}
 	cluster.AwaitConverged(t, ns, "foo-a", 1)
-	// The server requires more permissions for a blocking owner reference, and for an apply that creates.
+	// The server requires more permissions for a blocking owner reference, and for an apply that creates an object.
 	cluster.Apply(t, ns, "{apiVersion: appcontroller.k8s.io/v1alpha1, kind: AppService, metadata: {name: app, labels: {team: a}}, spec: {deploymentName: web}}")
 	cluster.Apply(t, ns, "{apiVersion: apps.zhongmingmao.io/v1beta1, kind: MyDaemonSet, metadata: {name: agent, labels: {team: a}}, spec: {image: nginx}}")
 	harness.Must(t, cluster.Kubectl(t, ns, "wait", "appservice/app", "mydaemonset/agent", "--for=condition=Ready", "--timeout", harness.Timeout.String()))
@@ -122,7 +121,7 @@ type form struct {
 	namespace   string
 }
 
-// run runs a command of the plugin with the flags for this controller.
+// run runs a command of the plugin with the flags that select the controller and the user.
 func (f form) run(t *testing.T, verb string) harness.Result {
 	t.Helper()
 	return cluster.Kubectl(t, "", harness.Words("imoocpod "+verb+" "+f.where+" "+f.user)...)

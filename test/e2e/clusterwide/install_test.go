@@ -174,7 +174,7 @@ func TestUninstall(t *testing.T) {
 		t.Errorf("%d objects are left after the rejected uninstall, want 3", left)
 	}
 
-	// The CRD remains as long as it has an object.
+	// The CRD remains as long as an object of its kind exists.
 	foo := cluster.Owner(t, ns, kinds.ImoocPod(), "foo")
 	foo.Patch(`{"metadata":{"finalizers":["example.com/hold"]}}`)
 	r = cluster.Kubectl(t, "", "imoocpod", "uninstall", "--crds", "--delete-objects", "--timeout", "5s")
@@ -192,7 +192,7 @@ func TestUninstall(t *testing.T) {
 	cluster.Imoocpod(t, ns, "install", "--roles")
 	cluster.Imoocpod(t, other, "create", "last")
 	out := cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
-	// Earlier objects are listed, too, if the garbage collector discovered the CRD late.
+	// The output also lists earlier objects if the garbage collector discovered the CRD late.
 	last := fmt.Sprintf("imoocpod.batch.tutorial.kubebuilder.io \"last\" deleted from %s namespace\n", other)
 	want = fmt.Sprintf("helloworld.test.jiaozi.com \"helloworld-sample\" deleted from %s namespace\n", other) + installOutput("deleted", "deleted")
 	for _, role := range []string{"admin", "editor", "viewer"} {

@@ -108,8 +108,8 @@ func shows(got, want string) bool {
 	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(want), "…", ".*") + "$").MatchString(got)
 }
 
-// usual returns the lines of an output without ages, column widths, and the progress of a wait,
-// which would be overwritten on a terminal.
+// usual returns the lines of an output without the progress of a wait, because a terminal would overwrite the progress.
+// It replaces ages, and drops column widths and empty lines.
 func usual(output string) []string {
 	output = regexp.MustCompile(`\b\d+[smh](\d+s)?\b`).ReplaceAllString(output, "AGE")
 	var lines []string

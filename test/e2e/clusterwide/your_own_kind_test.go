@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// The commands on the page about custom kinds work in the order of the page.
+// The commands in docs/your-own-kind.md work in the order in which they are listed.
 func TestYourOwnKind(t *testing.T) {
 	session := newSession(t)
 	if err := os.CopyFS(session.dir+"/config/crd/bases", os.DirFS("../testdata/kubebuilder")); err != nil {

@@ -67,9 +67,9 @@ type verb struct {
 	// creates means that the command creates the object. starts means that the change starts pods.
 	// pauses means that the object must support pausing.
 	creates, starts, pauses bool
-	// alike means that the command changes the template like "set image", so the test uses only a Deployment.
+	// alike means that the command changes the template like "set image", so TestOutcomes runs it only for a Deployment.
 	alike bool
-	// rival overwrites the field that the command writes.
+	// rival simulates another client, which overwrites the field that the command writes.
 	rival func(*unstructured.Unstructured)
 }
 

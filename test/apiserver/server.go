@@ -132,7 +132,7 @@ func (s *Server) OnWrite(hook func(Change)) {
 }
 
 // OnRequest sets a hook that runs before a get, create, update, patch, or delete of one object takes effect. Dry runs
-// and reads of /scale do not call it. For a get, the change has no type, and Before and After are equal. The server is
+// and reads of /scale do not call it. For a get, Change.Type is empty, and Before and After are equal. The server is
 // locked, so the hook must call only Get and List of the Actor that it receives.
 func (s *Server) OnRequest(hook func(Actor, Request, Change)) {
 	s.mu.Lock()

@@ -32,7 +32,7 @@ type write struct {
 	strict bool
 	// trusted means that an Actor or the server itself writes, without validation.
 	trusted bool
-	// request causes the write. It is empty for a trusted write.
+	// request is the request that causes the write. It is empty for a trusted write.
 	request Request
 }
 

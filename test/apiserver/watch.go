@@ -20,7 +20,7 @@ type stream struct {
 	request Request
 	selects func(*unstructured.Unstructured) bool
 	to      io.Writer
-	// since is the revision up to which the stream has sent the changes.
+	// since is the last revision that the stream has handled.
 	since     int
 	bookmarks bool
 	// end receives the error that ends the watch. A nil error closes the watch without an event.

@@ -227,7 +227,7 @@ func (r *rollout) bound(name string, up bool) int {
 	return n
 }
 
-// report writes the status.
+// report writes the status of the Deployment.
 func (r *rollout) report(paused bool) {
 	count := func(sets []*unstructured.Unstructured, field string) (n int64) {
 		for _, rs := range sets {
@@ -253,7 +253,7 @@ func (r *rollout) report(paused bool) {
 	})
 }
 
-// progress returns the condition Progressing. A rollout never exceeds its deadline.
+// progress returns the condition Progressing. A simulated rollout never exceeds its deadline.
 func (r *rollout) progress(done, paused bool) map[string]any {
 	switch {
 	case done:

@@ -55,8 +55,7 @@ func (r Request) Writes() bool {
 	return false
 }
 
-// auditLog holds the part of the API server's audit log that has been read. Tests query the log
-// repeatedly, but each line is read only once.
+// auditLog caches the API server's audit log, so that repeated queries by tests read each line only once.
 type auditLog struct {
 	mu sync.Mutex
 	// read is the number of bytes read. requests holds the completed requests by namespace.

@@ -90,8 +90,7 @@ func (o *Observer) Changed() <-chan struct{} {
 	return o.next()
 }
 
-// Within waits until a condition is met, for the time d at most, and reports whether it is met. It
-// calls the condition with the observer locked.
+// Within waits at most d for a condition, and reports whether it is met. It calls condition with the observer locked.
 func (o *Observer) Within(d time.Duration, condition func() bool) bool {
 	for end := time.After(d); ; {
 		o.Lock()

@@ -30,7 +30,7 @@ var (
 )
 
 const (
-	// chaosRuns is the number of random runs if no duration is given. Nightly runs have many more.
+	// chaosRuns is the number of random runs if no duration is given. Nightly tests run many more.
 	chaosRuns = 8
 	// chaosLanes is the number of concurrent runs.
 	chaosLanes = 4

@@ -15,12 +15,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// If the server rejects the patch that restores the labels of a pod, the loop sends the patch twice a minute, even
-// if no event occurs. Until the server accepts the patch, the pod still belongs to the object.
+// If the server rejects the patch that restores the labels of a pod, the loop sends the patch about twice a minute,
+// even if no event occurs. Until the server accepts the patch, the pod still belongs to the object.
 func TestRejectedLabelPatchIsRetried(t *testing.T) {
 	for name, test := range map[string]struct {
 		err *apierrors.StatusError
-		// before means that the pods lost their labels before the loop started.
+		// before means that the pods lose their labels before the loop is restarted.
 		before bool
 		// least and most limit the number of patches in ten minutes, and lines limits the number of log lines.
 		least, most, lines int

@@ -63,7 +63,7 @@ func TestLargeObjectsAreNotCached(t *testing.T) {
 	}
 }
 
-// Plans depend on the removed slots. The cache keeps only the start of a long annotation.
+// differs compares the removed slots. The cache keeps only the start of a list that is too long.
 func TestDiffersComparesRemovedSlots(t *testing.T) {
 	kind := kinds.ImoocPod()
 	before := sized(kind, 1)

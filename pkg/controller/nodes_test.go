@@ -19,7 +19,7 @@ func TestNodesPlan(t *testing.T) {
 	agent := kinds.MyDaemonSet()
 	inWorld(t, []kinds.Kind{agent}, func(w *world) {
 		foo := w.create(agent, "default", "foo", ofAnyKind(agent, "web"))
-		// podsOn waits until each of the nodes has one pod, and the status counts the desired pods.
+		// podsOn waits until only these nodes have a pod, one each, and the pod counts in the status equal desired.
 		podsOn := func(desired int64, nodes ...string) {
 			t.Helper()
 			w.until(func() string {

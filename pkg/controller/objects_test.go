@@ -151,8 +151,8 @@ func (w *world) deployment(kind kinds.Kind, owner *unstructured.Unstructured, na
 	return w.Create(d)
 }
 
-// Creates that are rejected at the same time count as one refusal, which is reported once. After a second, the loop
-// retries, and the second refusal is also reported once.
+// Creates that are rejected at the same time count as one refusal. After a second, the loop retries. Each refusal
+// causes one event, but the log reports only the first.
 func TestParallelRefusalsAreReportedOnce(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		const quota = 40

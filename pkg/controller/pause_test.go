@@ -44,8 +44,8 @@ func occurrences(list []string, word string) int {
 	return n
 }
 
-// For a paused object, the loop writes only the status, which stays accurate. Within a second after
-// the pause ends, the loop continues, even if it was started during the pause.
+// While an object is paused, the loop writes none of its children, but keeps its status accurate. Within a
+// second after the pause ends, the loop continues, even if it was started during the pause.
 func TestPausedObjectIsLeftAlone(t *testing.T) {
 	for name, restart := range map[string]bool{"without a restart": false, "with a restart during the pause": true} {
 		t.Run(name, func(t *testing.T) {
@@ -142,8 +142,8 @@ type monotonicClock struct{ start, bubble time.Time }
 func (c monotonicClock) Now() time.Time                  { return c.start.Add(time.Since(c.bubble)) }
 func (c monotonicClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// Plans use only the wall clock. The monotonic clock stops while the machine is suspended, which would prolong
-// the delay after a failure.
+// Plans use only the wall clock. The monotonic clock stops while the machine is suspended, and would
+// prolong the delay after a failure.
 func TestPlansUseTheWallClock(t *testing.T) {
 	start := time.Now()
 	inWorld(t, imoocPods(), func(w *world) {

@@ -28,9 +28,9 @@ func (w *world) checkRecorded(is request, owner *unstructured.Unstructured, hash
 	}
 }
 
-// checkRevision checks a write of a revision. The loop must have read the owner before. A new revision must contain
-// the template whose hash is in its name. A patch may change only the labels, the annotations, and the number. A patch
-// or a delete must have the resource version as a precondition. A revision in use must not be deleted.
+// checkRevision checks a write of a revision. The loop must have read the owner before. The name of a new revision must
+// contain the hash of its template. A patch may change only the labels, the annotations, and the revision number. A
+// patch or a delete must have the resource version as a precondition. A revision in use must not be deleted.
 func (w *world) checkRevision(is request, kind kinds.Kind, owner *unstructured.Unstructured) {
 	if owner == nil {
 		w.addViolation("I4: %s: the loop does not own the revision", is)
@@ -292,8 +292,8 @@ func TestForeignRevision(t *testing.T) {
 	})
 }
 
-// The loop recreates a deleted revision and restores removed labels. If a number was changed, the
-// current template still gets the highest number.
+// The loop recreates a deleted revision and restores removed labels. If someone changed a revision
+// number, the current template still gets the highest number.
 func TestChangedRevisionsAreRepaired(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))

@@ -195,7 +195,7 @@ func TestStopFinishesTheWriteUnderWay(t *testing.T) {
 	})
 }
 
-// If a declaration is removed while pods are being created, the remaining creates do not start.
+// If a declaration is removed while pods are being created, the loop soon stops creating pods.
 func TestDeclarationRemovedDuringCreate(t *testing.T) {
 	inWorkers(t, declaredKind{plan: kinds.StrategyPods}, func(w *world, worker kinds.Kind) {
 		const wanted = 300

@@ -35,7 +35,7 @@ type script struct {
 	steps  []step
 }
 
-// scriptedOwner is an object with its pods. kind, namespace, and name are indexes in lists.
+// scriptedOwner is an object with its pods. kind, namespace, and name are indexes (see make).
 type scriptedOwner struct {
 	kind, namespace, name int
 	count, template       string
@@ -121,7 +121,7 @@ func drawScript(t *rapid.T) script {
 		}
 		s.owners = append(s.owners, o)
 	}
-	// how maps each kind of step that uses the field how to a generator for this field.
+	// For each kind of step that uses the field how, this map contains a generator of the field.
 	how := map[string]*rapid.Generator[string]{
 		"scale": counts, "slots": removed, "template": templates, "status": statuses, "add": rapid.SampledFrom(scriptedPods),
 		"refuse": rapid.SampledFrom([]string{"", "create", "patch", "apply", "delete"}),
@@ -145,8 +145,8 @@ func drawScript(t *rapid.T) script {
 
 // In random worlds with arbitrary events, each write of the loop must keep the invariants, and an
 // object that cannot converge must report why. After the faults are repaired, everything must
-// converge. To repeat a failure, pass its seed as "-rapid.seed". "-rapid.checks" sets the number of
-// worlds; the Makefile sets RAPID_CHECKS.
+// converge. To repeat a failure, pass its seed as "-rapid.seed". The flag "-rapid.checks" or the
+// environment variable RAPID_CHECKS sets the number of worlds to draw.
 func TestArbitraryObjectsConverge(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

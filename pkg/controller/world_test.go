@@ -58,7 +58,7 @@ type world struct {
 	// check checks a request of the loop on one object before the request takes effect. By default,
 	// check is the method checkRequest.
 	check func(request)
-	// accept undoes the last call to refuse. It is nil if the server rejects nothing.
+	// accept undoes the last call to refuse. It is nil if there is nothing to undo.
 	accept func()
 
 	linesMu sync.Mutex
@@ -86,7 +86,7 @@ type world struct {
 	violations []string
 }
 
-// request is a request of the loop on one object that is about to take effect.
+// request is a request of the loop on one object, before the request takes effect.
 type request struct {
 	apiserver.Request
 	// in reads objects while the server is locked.
@@ -155,7 +155,7 @@ func newWorld(t testing.TB, kinds []kinds.Kind) *world {
 			w.CreateYAML(openCRD(kind))
 		}
 	}
-	w.ManageOnly("deployments") // only they are written with server-side apply
+	w.ManageOnly("deployments") // the loop uses server-side apply only for Deployments
 	play.Kubelet(w.Server)
 	play.ReplicaSets(w.Server)
 	play.Deployments(w.Server)
@@ -323,15 +323,15 @@ func (w *world) note(kind kinds.Kind, obj *unstructured.Unstructured) {
 
 func desired(in apiserver.Actor, kind kinds.Kind, obj *unstructured.Unstructured) want {
 	n, ok := count(in, kind, obj)
-	removed, _ := slots.ParseRemoved(obj.GetAnnotations()[apis.AnnotationRemovedSlots]) // count checks it
+	removed, _ := slots.ParseRemoved(obj.GetAnnotations()[apis.AnnotationRemovedSlots]) // count checks for misprint
 	return want{since: time.Now(), n: n, ok: ok, removed: removed}
 }
 
 // misprint is an invalid value of the annotation for removed slots.
 const misprint = "1;2"
 
-// count returns how many pods an object asks for. A missing count means one. ok is false if the
-// count or the list of removed slots is invalid.
+// count returns how many pods an object asks for. A missing count means one. ok is false if the count
+// or, with StrategyPods, the list of removed slots is invalid.
 func count(in apiserver.Actor, kind kinds.Kind, obj *unstructured.Unstructured) (n int64, ok bool) {
 	if kind.Mapping.Strategy == kinds.StrategyNodes {
 		return int64(len(in.List("nodes", ""))), true
@@ -486,7 +486,7 @@ func (w *world) pause(kind kinds.Kind, namespace, name string, length time.Durat
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.paused[obj.GetUID()] = time.Now()
-		annotations := maps.Clone(obj.GetAnnotations()) // keep the other annotations
+		annotations := maps.Clone(obj.GetAnnotations())
 		if annotations == nil {
 			annotations = map[string]string{}
 		}
@@ -499,7 +499,7 @@ func (w *world) pause(kind kinds.Kind, namespace, name string, length time.Durat
 	})
 }
 
-// mine lists those pods of an object that the loop could see when it last read the object live.
+// mine lists an object's pods, except pods that others created after the loop last read the object live.
 func (w *world) mine(in apiserver.Actor, owner *unstructured.Unstructured) []*unstructured.Unstructured {
 	return slices.DeleteFunc(children(in, owner), func(pod *unstructured.Unstructured) bool {
 		shown, ok := w.shown[pod.GetUID()]
@@ -533,8 +533,8 @@ func lost(pod *unstructured.Unstructured) bool {
 	return at != nil && !time.Now().Before(at.Add(5*time.Minute))
 }
 
-// checkCreate checks that the loop creates a pod only if it has just read the object, and only if
-// fewer pods exist than wanted. Finished and lost pods (see lost) do not count.
+// checkCreate checks that the loop has just read the owner of a new pod. Except with StrategyNodes, the slot of the pod
+// must be wanted, and fewer pods than wanted must exist. Finished and lost pods (see lost) do not count.
 func (w *world) checkCreate(is request, kind kinds.Kind, owner *unstructured.Unstructured) {
 	if looked, ever := w.lastRead[owner.GetUID()]; !ever || time.Since(looked) > strategy.Slice+time.Second {
 		w.addViolation("%s: the loop has not read the owner just before (last read: %s)", is, looked.Format(time.TimeOnly))
@@ -576,10 +576,9 @@ func slotOf(pod, owner *unstructured.Unstructured) slots.Slot {
 	return slots.FromName(pod.GetName(), owner.GetName(), owner.GetUID(), "")
 }
 
-// checkDelete checks that a delete has the UID of the pod as a precondition, and that the delete leaves at least
-// the wanted number of active pods, unless the deleted pod is outdated or its slot is not wanted. If the
-// deleted pod is ready, at most a quarter of the wanted pods, or one pod if that is more, may be unready
-// afterward.
+// checkDelete checks that a delete has the UID of the pod as a precondition, and leaves at least the wanted number of
+// active pods. The delete may leave fewer if the pod is outdated or its slot is not wanted. But if such a pod is ready,
+// at most a quarter of the wanted pods, or one pod if that is more, may be unready or missing afterward.
 func (w *world) checkDelete(is request, kind kinds.Kind, owner *unstructured.Unstructured) {
 	gone := is.before
 	if !bytes.Contains(is.Body, []byte(gone.GetUID())) {
@@ -779,8 +778,8 @@ func (w *world) deploymentMismatch(kind kinds.Kind, obj *unstructured.Unstructur
 	return ""
 }
 
-// isTrue reports whether a condition is true for the current generation of an object. If the kind
-// has no conditions, isTrue returns true.
+// isTrue reports whether a condition has a message and is true for the current generation of an object. If
+// the kind has no conditions, isTrue returns true.
 func isTrue(kind kinds.Kind, obj *unstructured.Unstructured, condition string) bool {
 	if len(kind.Mapping.Status.Conditions) == 0 {
 		return true
@@ -859,7 +858,7 @@ func (w *world) restartsQuietly() {
 	})
 }
 
-// writesNothing fails the test if the loop writes anything in a function.
+// writesNothing calls do, and fails the test if the loop writes anything meanwhile.
 func (w *world) writesNothing(do func()) {
 	w.Helper()
 	before := len(w.Requests(apiserver.Writes))

@@ -23,9 +23,9 @@ func TestConvergenceIsCountedOnce(t *testing.T) {
 		count uint64
 		sum   float64
 	}{
-		{missing, 0, 0}, {missing, 0, 0}, {later, 1, 2}, {converged, 1, 2}, // after two seconds
-		{later, 1, 2}, {converged, 1, 2}, // a terminating pod is gone
-		{missing, 1, 2}, {converged, 2, 3}, // a second later
+		{missing, 0, 0}, {missing, 0, 0}, {later, 1, 2}, {converged, 1, 2}, // ready after two seconds
+		{later, 1, 2}, {converged, 1, 2}, // the status changes: a terminating pod is gone
+		{missing, 1, 2}, {converged, 2, 3}, // ready again after a second
 	} {
 		states.setProgress(k, begun.Add(time.Duration(i)*time.Second), step.state.ready, Progress{Converged: step.state.converged})
 		families, err := counted.Gather()

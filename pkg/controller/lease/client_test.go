@@ -140,8 +140,8 @@ func TestExitIfHeld(t *testing.T) {
 	}
 }
 
-// A loop logs once that another loop with an overlapping scope renews its lease. The clock of the
-// other machine does not matter.
+// A loop logs one line for each other loop that has an overlapping scope and renews its lease. The clock
+// of the other machine does not matter.
 func TestOverlapsAreReported(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s, l := leaseIn(t, nil)

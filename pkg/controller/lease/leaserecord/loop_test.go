@@ -97,7 +97,7 @@ func TestLoopFromLease(t *testing.T) {
 	if !got.Live(want.Renewed.Add(Longest-1)) || got.Live(want.Renewed.Add(Longest)) {
 		t.Error("the loop must be live until a minute after its last renewal, and not after that")
 	}
-	// A lease cannot claim a namespace other than its own.
+	// A lease is for its own namespace. Only a lease in kube-system can be for all namespaces.
 	for namespace, annotated := range map[string]string{"a": "b", "kube-system": "kube-system", "b": ""} {
 		lease.Namespace, lease.Annotations[apis.AnnotationNamespace] = namespace, annotated
 		if got := LoopOf(lease).Scope.Namespace; got != namespace {

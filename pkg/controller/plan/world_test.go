@@ -81,7 +81,7 @@ func (w *world) setTemplate(hash string) {
 	}
 }
 
-// writeStatus stores the status of a plan. If prunes is set, the server drops parts of the status.
+// writeStatus stores the status of a plan with WriteStatus. If prunes is set, the server drops parts of the status.
 func (w *world) writeStatus(a Actions) {
 	if !a.WriteStatus {
 		return

@@ -58,8 +58,8 @@ func TestHealth(t *testing.T) {
 	NewHealth(func(format string, args ...any) { t.Errorf(format, args...) }).observe(stopped, "pods", refused)
 }
 
-// Forget drops an outage or a rejection of a resource. The next outage is logged again, and the end
-// of the rejection is not logged.
+// After Forget drops an outage or a rejection of a resource, the next outage is logged, but the end of the
+// rejection is not.
 func TestHealthForgets(t *testing.T) {
 	t.Parallel()
 	var logged []string

@@ -11,8 +11,8 @@ import (
 
 func always(int) bool { return true }
 
-// The number of parallel calls starts at one and doubles as long as calls succeed: after n successes, at
-// most n+1 calls are in flight.
+// SlowStart starts with one call, and allows one more after each success: after n successes, at most n+1
+// calls are in flight.
 func TestSlowStartDoublesWhileItSucceeds(t *testing.T) {
 	items := make([]int, 200)
 	var mu sync.Mutex

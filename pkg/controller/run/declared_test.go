@@ -75,7 +75,7 @@ func TestAnnotateAKind(t *testing.T) {
 			"imoocpod.dev/image-path: .spec.imgae is not in the schema of version v1")
 		c.set("gizmos", "foo", int64(1), "spec", "size")
 		c.expect(3, "web:v9")
-		// Without names, every kind that a CRD declares is reconciled.
+		// With --declared-kinds, --once reports a kind whose declaration is invalid.
 		_, err := c.run(c.Context(), "default", func(o *Options) { o.Once, o.Kinds.Declared = true, true })
 		if err == nil || !strings.Contains(err.Error(), "gizmos.example.com is not reconciled: the annotations") {
 			t.Errorf("--once with an invalid declaration: error %v, want gizmos.example.com to be reported as not reconciled", err)

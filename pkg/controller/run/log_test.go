@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 )
 
-// In log records, all messages that -v adds have the level DEBUG. The text format separates the reasons.
+// Log records of all messages that -v adds have the level DEBUG. The text format joins the reasons.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Some errors end the loops of all namespaces. Other errors affect only one namespace.
+// triedAgain returns true for an error that affects only one namespace. Any other error ends all loops.
 func TestTriedAgain(t *testing.T) {
 	t.Parallel()
 	pods := schema.GroupResource{Resource: "pods"}

@@ -34,8 +34,8 @@ func TestOutputLosesNothing(t *testing.T) {
 	}
 }
 
-// A blocked reader does not block the loop. When it continues, it gets the buffered lines and the
-// number of dropped lines.
+// A blocked reader does not block the loop. When the reader continues, it gets the buffered lines and
+// the number of dropped lines.
 func TestOutputNeverBlocks(t *testing.T) {
 	t.Parallel()
 	r, w := io.Pipe()
@@ -57,5 +57,5 @@ func TestOutputNeverBlocks(t *testing.T) {
 		t.Errorf("after the notice: got %q, want \"again\"", scanner.Text())
 	}
 	fmt.Fprintln(o, "nobody reads this") //nolint:errcheck // never fails
-	o.close()                            // does not block
+	o.close()                            // gives up after flushTimeout
 }

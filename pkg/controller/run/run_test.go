@@ -139,7 +139,7 @@ func TestOnce(t *testing.T) {
 		limits  observe.Limits
 		// namespaces lists the namespaces of the run, separated by commas. "" means default.
 		namespaces string
-		// err is an error that the run must return. If err is nil, a run that does not converge may return any error.
+		// err is an error that the run must return. If err is nil, a run that does not converge must return some error.
 		err   error
 		text  string
 		ready int64
@@ -346,7 +346,7 @@ status: {conditions: [{type: Established, status: "True"}]}
 
 const gizmoDeclaration = ", annotations: {imoocpod.dev/plan: pods, imoocpod.dev/image: nginx}"
 
-// bareGizmos returns the CRD of gizmos without its declaration.
+// bareGizmos returns the CRD gizmos without its declaration.
 func bareGizmos() string { return strings.Replace(gizmos, gizmoDeclaration, "", 1) }
 
 // If a declaration is removed while the controller lists the objects of its kind, the list stops,
@@ -398,7 +398,7 @@ func TestKindsFromFile(t *testing.T) {
 }
 
 // rights returns the permissions that the manifests grant to a controller, such as "patch imoocpods/status". It
-// omits permissions that the server checks in another request, such as "create deployments" in an apply.
+// omits permissions that the server checks during other requests, such as "create deployments" during an apply.
 func rights(t *testing.T, settings deploy.Settings) (all []apiserver.Request) {
 	t.Helper()
 	objs := deploy.Controller(settings)

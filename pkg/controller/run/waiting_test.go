@@ -14,8 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// A replica that waits for the lease of another replica is healthy and ready, so that a rollout of
-// the controller can finish. The probe reports what the replica waits for.
+// A replica that waits for a lease that another replica holds is healthy and ready, so that a rollout of
+// the controller can finish. The page /readyz reports what the replica waits for.
 func TestHealthWhileWaitingForTheLease(t *testing.T) {
 	inCluster(t, func(c *cluster) {
 		c.holdLease("team-a", 15)

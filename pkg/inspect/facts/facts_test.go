@@ -45,7 +45,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// Controllers of other programs report their counts in different fields.
+// Of finds the counts in the different status fields that controllers of other programs write.
 func TestFactsOfOtherKinds(t *testing.T) {
 	t.Parallel()
 	kind := kinds.Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "lamps"}, Kind: "Lamp", Singular: "lamp"}
@@ -231,8 +231,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// A count is unknown if the mapping names no field for it. Without a field for updated pods, the template hash is set,
-// except for kinds with the strategy Deployment. Without a field for all pods, Current is the number of ready pods.
+// ReadyUnknown is set if the mapping has no field for ready or available pods. Template is set if it has no field for
+// updated pods, except with the strategy Deployment. Without a field for all pods, Current is the number of ready pods.
 func TestReadMapped(t *testing.T) {
 	t.Parallel()
 	field, other := []string{"status", "x"}, []string{"status", "y"}
@@ -263,7 +263,7 @@ func TestReadMapped(t *testing.T) {
 	}
 }
 
-// Groups of the same name in different objects cannot be told apart by a label or the status.
+// groups omits groups with the same name in different objects, because no label or status field distinguishes them.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[string]string{
@@ -303,7 +303,7 @@ func TestSetsImage(t *testing.T) {
 }
 
 // A generation may be a number or a numeric string. An empty string means that no controller has seen the
-// object. A hash is treated like an absent field, and the result depends on the kind.
+// object. The result for a hash or an absent field depends on the facts of the kind.
 func TestReadGeneration(t *testing.T) {
 	t.Parallel()
 	ready := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// The writer is the GitOps tool that manages the count. Its message says where a user must change the count.
+// gitOpsWriter returns the GitOps tool that manages the count, and a message about where to change the count.
 func TestGitOpsWriter(t *testing.T) {
 	t.Parallel()
 	const (

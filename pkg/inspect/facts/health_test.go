@@ -60,7 +60,8 @@ func reportOf(t *testing.T, resource string, content map[string]any) status.Repo
 	return status.NewReport(status.Snapshot{Object: o, Pods: problem.Pods{}, Now: made.Add(15 * time.Second)})
 }
 
-// A built-in object whose status never shows whether it is ready, such as a ConfigMap, is ready. Others need a report.
+// A built-in object whose status never shows whether it is ready, such as a ConfigMap, is ready. Any other object is
+// ready only if its status shows that it is ready.
 func TestExistence(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ resource, object, want string }{

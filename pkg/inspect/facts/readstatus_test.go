@@ -95,7 +95,7 @@ type statusRow struct {
 	Spec, Status json.RawMessage
 	// Report is the verdict, its code, and its reason.
 	Report, Hint string
-	// Kubectl is the result of "kubectl rollout status", or "" if the kind is not built in.
+	// Kubectl is the result of "kubectl rollout status" (see built-in.yaml), or "" if the kind is not built in.
 	Kubectl string
 }
 

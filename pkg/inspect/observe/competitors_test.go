@@ -27,7 +27,7 @@ func set(t testing.TB, obj *unstructured.Unstructured, value any, path ...string
 	return obj
 }
 
-// guards returns a report on the Deployment that includes its disruption budgets.
+// guards returns a report on the Deployment, including the disruption budgets.
 func guards(t *testing.T, c *kube.Clients) (status.Report, error) {
 	t.Helper()
 	s, _, err := Read(t.Context(), c, web(), Extent{Competitors: true, Recount: true})

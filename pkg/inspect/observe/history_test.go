@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// acted compares two snapshots. It detects actions of the controller that the times do not show.
+// acted detects what the controller did between two snapshots, even if the times of writes do not show it.
 func TestActed(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

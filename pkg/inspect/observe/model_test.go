@@ -84,8 +84,8 @@ func owned(t testing.TB, obj *unstructured.Unstructured, apiVersion, kind, name 
 	return set(t, obj, []any{owner}, "metadata", "ownerReferences")
 }
 
-// The objects between an object and its pods are found by the controller references of the pods, level by
-// level. If there are no pods, the kinds that create pods are searched.
+// The objects between an object and its pods are found by the controller references of the pods, level by level. For a
+// custom resource of another program, or if there are no pods, the kinds that create pods are searched, too.
 func TestReadIntermediate(t *testing.T) {
 	t.Parallel()
 	cell := parse(t, "{apiVersion: example.com/v1, kind: Cell, metadata: {name: cell, namespace: ns, uid: cell, generation: 1}, spec: {readers: {replicas: 1}}}")

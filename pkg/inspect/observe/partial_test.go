@@ -91,8 +91,8 @@ func TestWaitWithoutTheRightToListNodes(t *testing.T) {
 	})
 }
 
-// The error of a failed wait includes the reasons from events. Nothing is shown until the events are
-// known or a second has passed.
+// The error of a failed wait includes the reasons from events, unless the list of events hangs. Nothing is
+// shown until the events are known or a second has passed.
 func TestFinalErrorHasReasons(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

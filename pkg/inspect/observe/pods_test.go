@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// pods returns the pods in each shown observation of the Deployment, without repetitions.
+// pods returns the pods in each shown observation of the Deployment, without consecutive duplicates.
 func (r *recorder) pods(t *testing.T) []string {
 	t.Helper()
 	var all []string

@@ -59,8 +59,8 @@ type world struct {
 	target Target
 }
 
-// run performs the steps of a script. After each step, it checks the verdict of a new command, and
-// the verdict of a command that waits for the count.
+// run performs the steps of a script. After each step, it checks the verdict of a new read, and the
+// verdict in a wait that has seen all steps so far.
 func (s script) run(t *testing.T) {
 	t.Helper()
 	bubble.Test(t, func(t *testing.T) {

@@ -125,8 +125,8 @@ func TestWaitTimesOut(t *testing.T) {
 	}
 }
 
-// If both Limits.FailFast and Condition.FailsFast are set, a wait ends with an error that says why when the object has
-// failed for long enough. An observation of the failed object contains the time at which such a wait gives up.
+// If both Limits.FailFast and Condition.FailsFast are set, a wait ends when the object has failed for long enough, and
+// the error describes the failure. Observations of the failed object contain the time at which such a wait gives up.
 func TestWaitForFailedObject(t *testing.T) {
 	t.Parallel()
 	gentle := Ready()
@@ -248,7 +248,7 @@ func TestWaitForConditionsInOrder(t *testing.T) {
 	})
 }
 
-// A condition with a Settle time is met exactly after that time. An interruption restarts the time.
+// If Settle is set, the last condition of a wait must remain met for that time. An interruption restarts the time.
 func TestWaitSettles(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -345,7 +345,7 @@ func TestWaitRechecksDoubtfulVerdict(t *testing.T) {
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
-			if test.doubt { // the Deployment counts two ready pods, but only one exists
+			if test.doubt { // the Deployment counts two ready pods, but only one is ready
 				s.put(deployment(t, 2, 2))
 			}
 			var looks atomic.Int64

@@ -142,7 +142,7 @@ func TestWaitDoesNotEndByStaleWatch(t *testing.T) {
 	})
 }
 
-// A follower of a single object reads only the pods of that object, and no events of normal pod starts.
+// A follower of a single object reads only the pods that the object selects, and no events of normal pod starts.
 func TestFollowerOfOneObjectUsesSelectors(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// A pod or a child refers to its controller, and to no other owner.
+// controllerOf returns the reference to the controller of an object, and ignores other owners.
 func TestControllerOf(t *testing.T) {
 	t.Parallel()
 	set := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", UID: "set", Controller: new(true)}

@@ -353,7 +353,7 @@ func TestFollowClosesStreamsOfDeletedPod(t *testing.T) {
 	})
 }
 
-// If there are more containers than logs may be open, the containers take turns, and no line is lost.
+// If the containers outnumber the logs that may be open, the containers take turns, and no line is lost.
 func TestFollowInTurn(t *testing.T) {
 	t.Parallel()
 	const pods, most, rounds = 20, 3, 10

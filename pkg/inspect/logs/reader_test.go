@@ -121,7 +121,7 @@ func TestOnceInOrder(t *testing.T) {
 	}
 }
 
-// counted is a log that counts down when it is closed.
+// counted is a log that decrements open when it is closed.
 type counted struct {
 	io.ReadCloser
 	open *atomic.Int64
@@ -129,8 +129,8 @@ type counted struct {
 
 func (c counted) Close() error { c.open.Add(-1); return c.ReadCloser.Close() }
 
-// If the previous log of a container cannot be read, its current log is skipped, and does not keep the
-// logs of other containers from being read.
+// If the previous log of a container cannot be read, Once skips the container's current log, and still
+// reads the logs of other containers.
 func TestOnceSkipsALog(t *testing.T) {
 	t.Parallel()
 	logs := script{"a/main": stamp + "one\n", "b/main": stamp + "two\n"}

@@ -45,7 +45,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// The last log line explains only problems of containers that have ended.
+// The last line of a log can explain only an ended pod or a crashed container.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

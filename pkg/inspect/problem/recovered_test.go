@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A restarted container recovers after some time, which is longer after several restarts.
+// How long a restarted container must run until it has recovered depends on its restarts, last run, and readiness.
 func TestRecovered(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -103,7 +103,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// An exceeded deadline comes after other fatal problems, because the pods explain it.
+// An exceeded deadline comes after other fatal problems, because these problems explain it.
 func TestOrderOfProblems(t *testing.T) {
 	t.Parallel()
 	s := recorded(t, "image-pull")

@@ -46,8 +46,8 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// Live run-controllers come first. Within each group, the latest renewal comes first. Run-controllers that do
-// not cover the object, or that released their lease, are omitted.
+// Live run-controllers come before the others, and in both groups, the latest renewal comes first. Run-controllers
+// that do not cover the object, or that released their lease, are omitted.
 func TestReconcilerOf(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)

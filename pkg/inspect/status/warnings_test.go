@@ -41,7 +41,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// A budget guards the pods of all groups, and a unit such as a shard has several pods.
+// Warnings compares a budget with the pods of all groups, and takes into account that a shard has several pods.
 func TestWarningsOfGroupsAndShards(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

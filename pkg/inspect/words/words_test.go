@@ -177,7 +177,7 @@ func TestCostOfCounts(t *testing.T) { // not parallel, because it counts allocat
 	}
 }
 
-// The limits apply to long names and to many fields.
+// Read ignores fields with long paths, and limits the number of claims.
 func TestHostileStatus(t *testing.T) {
 	t.Parallel()
 	parts, many := map[string]any{}, map[string]any{}

@@ -107,9 +107,9 @@ func (w *world) lag(resources ...string) (end func()) {
 	}
 }
 
-// An object is scaled up and down, gives up a slot, and gets the templates B, A, and, during the rollout
-// of A, B again. If any single write fails in one of the three ways, the loop or its successor reaches
-// exactly the desired state after each change, and no write violates an invariant.
+// An object is scaled up and down, gives up a slot, and gets template B, then A, and B again during the
+// rollout of A. If any single write fails in one of the three ways, the loop or its successor still
+// reaches exactly the desired state, and no write violates an invariant.
 func TestEveryCrashPoint(t *testing.T) {
 	foo := kinds.ImoocPod()
 	story := func(w *world) {

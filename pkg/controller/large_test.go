@@ -33,7 +33,7 @@ func strategyOf(t testing.TB, kind kinds.Kind) *strategy.Strategy {
 	return strategy.All()[kind.Mapping.Strategy]
 }
 
-// The cache keeps only the parts of a large object that show a change.
+// The cache keeps only an outline of a large object, which still shows whether the object has changed.
 func TestLargeObjectsAreNotCached(t *testing.T) {
 	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.MyDaemonSet()} {
 		for bytes, kept := range map[int]bool{1_000: true, 1_300_000: false} {

@@ -423,7 +423,7 @@ func (st step) happen(w *world) {
 		}
 	case "refuse":
 		w.refuse(st.how)
-	case "lose": // the next write of a child
+	case "lose": // loses the next write of a child, or the response to this write
 		children := []string{"pods", "deployments", "controllerrevisions"}
 		child := func(r apiserver.Request) bool { return apiserver.Writes(r) && slices.Contains(children, r.Resource) }
 		w.Server.Fail(child, apiserver.Fault{Times: 1, Drop: st.how == "request", DropAfter: st.how == "response"})

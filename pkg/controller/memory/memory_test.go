@@ -104,7 +104,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// An object is in the backlog until a change is recorded as a reason, or the object's reconcile begins.
+// A listed object is in the backlog until a change is recorded as a reason, or the object's reconcile begins.
 func TestLater(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -136,7 +136,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// The text contains the user, the host, and the process only if all three are known.
+// String includes the user, the host, and the process only if all three are known.
 func TestLoopString(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -62,7 +62,7 @@ func TestPodsBelow(t *testing.T) {
 	}
 }
 
-// Pods in a snapshot lack the fields that reports ignore.
+// Pods in a snapshot lack large fields that reports ignore.
 func TestPodsAreTrimmed(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 2)

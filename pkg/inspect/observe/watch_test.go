@@ -117,7 +117,7 @@ func TestWaitEndsSoon(t *testing.T) {
 	}
 }
 
-// A watch of one type can lag behind a watch of another. A wait does not end if the watches agree on an outdated state.
+// One watch can lag behind another. A wait does not end if its target seems ready only because a watch is behind.
 func TestWaitDoesNotEndByStaleWatch(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -58,7 +58,7 @@ func (o *installOptions) takeOver(ctx context.Context, objects dynamic.ResourceI
 }
 
 func (o *installOptions) say(obj *unstructured.Unstructured, deed string) error {
-	return printObject(o.common.streams.Out, o.printer, obj, o.dryRun.mark(deed))
+	return printObject(o.common.streams.Out, o.print.printer, obj, o.dryRun.mark(deed))
 }
 
 // content returns an object without its status and the metadata that the server sets on each write.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
@@ -29,13 +28,11 @@ import (
 type changeFlags struct {
 	common  commonOptions
 	targets targetFlags
-	print   *genericclioptions.PrintFlags
+	print   objectOutput
 	// done, such as "scaled", is printed after the name of a changed object.
-	done string
-	// printer prints changed objects. validate sets it.
-	printer printers.ResourcePrinter
-	dryRun  dryRun
-	wait    changeWaitFlags
+	done   string
+	dryRun dryRun
+	wait   changeWaitFlags
 	// manager is the field manager. Only verbs that call addManagerFlag have a flag for it.
 	manager string
 	// reason is why the user makes the change. Only verbs that call addReasonFlag have a flag for it.
@@ -43,7 +40,7 @@ type changeFlags struct {
 }
 
 func newChangeFlags(common commonOptions, done string) changeFlags {
-	return changeFlags{common: common, print: genericclioptions.NewPrintFlags(""), done: done, manager: kinds.FieldManager}
+	return changeFlags{common: common, done: done, manager: kinds.FieldManager}
 }
 
 func (f *changeFlags) addFlags(cmd *cobra.Command) {
@@ -53,7 +50,7 @@ func (f *changeFlags) addFlags(cmd *cobra.Command) {
 
 // addOutputFlags adds the flags for output, dry runs, and waiting.
 func (f *changeFlags) addOutputFlags(cmd *cobra.Command) {
-	addPrintFlags(cmd, f.print)
+	f.print.addFlags(cmd)
 	f.dryRun.addFlag(cmd)
 	f.wait.addFlags(cmd)
 }
@@ -82,9 +79,8 @@ func (f *changeFlags) complete(args []string) error {
 }
 
 // validate checks the wait flags and the output format, and sets the printer.
-func (f *changeFlags) validate(waits bool) (err error) {
-	f.printer, err = newObjectPrinter(f.print)
-	return cmp.Or(f.wait.limits.validate(waits), err)
+func (f *changeFlags) validate(waits bool) error {
+	return cmp.Or(f.wait.limits.validate(waits), f.print.complete())
 }
 
 // changer runs a verb that changes objects. It prints each result, waits for objects, and can revert failed changes.
@@ -104,8 +100,8 @@ type changer struct {
 
 func newChanger(ctx context.Context, on *cluster, flags *changeFlags, waits bool) *changer {
 	c := &changer{
-		cluster: on, flags: flags, waits: waits && flags.dryRun == "none", reports: *flags.print.OutputFormat,
-		printer: flags.printer,
+		cluster: on, flags: flags, waits: waits && flags.dryRun == "none", reports: flags.print.format(),
+		printer: flags.print.printer,
 		user:    sync.OnceValue(func() string { return on.User(ctx) }),
 	}
 	if c.waits && c.reports == "json" {

@@ -39,15 +39,14 @@ func TestErrorsEscape(t *testing.T) {
 func TestLinesOfObjectsEscape(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"", "name"} {
-		flags := genericclioptions.NewPrintFlags("")
-		*flags.OutputFormat = format
-		p, err := newObjectPrinter(flags)
-		if err != nil {
+		output := objectOutput{flags: genericclioptions.NewPrintFlags("")}
+		*output.flags.OutputFormat = format
+		if err := output.complete(); err != nil {
 			t.Fatal(err)
 		}
 		var w strings.Builder
 		obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": strings.ReplaceAll(escapetest.Hostile, "\n", "")}}}
-		if err := printObject(&w, p, obj, "scaled"); err != nil {
+		if err := printObject(&w, output.printer, obj, "scaled"); err != nil {
 			t.Fatal(err)
 		}
 		escapetest.MustBeHarmless(t, "the line of an object", w.String())

@@ -10,8 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
@@ -24,10 +22,9 @@ import (
 
 type installOptions struct {
 	common  commonOptions
-	print   *genericclioptions.PrintFlags
+	print   objectOutput
 	dryRun  dryRun
 	timeout time.Duration
-	printer printers.ResourcePrinter
 
 	// controller means that the controller is also installed, with these settings.
 	controller bool
@@ -39,7 +36,7 @@ type installOptions struct {
 
 func newInstallCommand(common commonOptions) *cobra.Command {
 	o := &installOptions{
-		common: common, print: genericclioptions.NewPrintFlags(""), timeout: 2 * time.Minute,
+		common: common, timeout: 2 * time.Minute,
 		settings: deploy.Settings{Replicas: 2, Version: common.version, Image: deploy.Image + ":" + common.version},
 	}
 	cmd := &cobra.Command{
@@ -68,7 +65,7 @@ also installs the roles for people.`,
   # Print the manifests of a controller for one namespace
   kubectl imoocpod install --controller -n team-a --dry-run=client -o yaml`,
 	}
-	addPrintFlags(cmd, o.print)
+	o.print.addFlags(cmd)
 	o.dryRun.addFlag(cmd)
 	cmd.Flags().BoolVar(&o.controller, "controller", false, "Install the controller as well.")
 	cmd.Flags().BoolVar(&o.roles, "roles", false, "Install the roles for people, and the role of a controller in the current namespace.")
@@ -83,8 +80,8 @@ also installs the roles for people.`,
 	return command(cmd, o.complete, o.run)
 }
 
-func (o *installOptions) complete(args []string) (err error) {
-	if err = noArgs("install", args); err != nil {
+func (o *installOptions) complete(args []string) error {
+	if err := noArgs("install", args); err != nil {
 		return err
 	}
 	if o.timeout == 0 {
@@ -98,8 +95,7 @@ func (o *installOptions) complete(args []string) (err error) {
 	if o.controller && !o.given("image") && !o.dryRun.client() && !isRelease(o.common.version) {
 		return usageErrorf("--image is required: version %[1]s is not a release, so no image of it is published; build one with \"docker build --build-arg VERSION=%[1]s --tag REGISTRY/kubectl-imoocpod:%[1]s .\" and push it", o.common.version)
 	}
-	o.printer, err = newObjectPrinter(o.print)
-	return err
+	return o.print.complete()
 }
 
 func (o *installOptions) run(ctx context.Context) error {

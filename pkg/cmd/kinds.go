@@ -11,8 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/workqueue"
 
@@ -30,7 +28,7 @@ const maxParallel = 8
 
 type kindsOptions struct {
 	common commonOptions
-	print  *genericclioptions.PrintFlags
+	print  objectOutput
 	// types holds the types on the command line. If it is empty, all types are listed.
 	types []string
 	// nearest returns the subcommands that are similar to a misspelled word.
@@ -41,7 +39,7 @@ type kindsOptions struct {
 }
 
 func newKindsCommand(common commonOptions) *cobra.Command {
-	o := &kindsOptions{common: common, print: genericclioptions.NewPrintFlags("")}
+	o := &kindsOptions{common: common}
 	cmd := &cobra.Command{
 		Use:   "kinds [TYPE ...] [--output=wide|json|yaml|name|...]",
 		Short: "List the resource types that have a replica count",
@@ -64,7 +62,7 @@ that.`,
   kubectl imoocpod kinds deployment -o yaml`,
 		SuggestionsMinimumDistance: 2,
 	}
-	addListPrintFlags(cmd, o.print)
+	o.print.addListFlags(cmd)
 	cmd.AddCommand(newKindsNewCommand(common), newKindsRBACCommand(common))
 	o.nearest = cmd.SuggestionsFor
 	return command(cmd, o.complete, o.run)
@@ -77,14 +75,12 @@ func (o *kindsOptions) complete(args []string) (err error) {
 }
 
 func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) {
-	single := len(o.types) == 1
 	table := func(w io.Writer, rows []*printer.Kind) error {
-		return printer.Kinds(w, rows, *o.print.OutputFormat == "wide")
+		return printer.Kinds(w, rows, o.print.format() == "wide")
 	}
 	name := func(k *printer.Kind) string { return strings.TrimSuffix(k.Resource+"."+k.Group, ".") }
-	return listWriter(o.print, false, table, name, func(w io.Writer, p printers.ResourcePrinter, rows []*printer.Kind) error {
-		return printModels(w, p, rows, single, map[string]any{"apiVersion": "imoocpod.dev/v1alpha1", "kind": "KindList"})
-	})
+	single := func() bool { return len(o.types) == 1 }
+	return listWriter(&o.print, false, table, name, single, map[string]any{"apiVersion": "imoocpod.dev/v1alpha1", "kind": "KindList"})
 }
 
 func (o *kindsOptions) run(ctx context.Context) error {

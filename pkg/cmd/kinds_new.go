@@ -10,8 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -21,18 +19,16 @@ import (
 
 type kindsNewOptions struct {
 	common   commonOptions
-	print    *genericclioptions.PrintFlags
+	print    objectOutput
 	scaffold kinds.Scaffold
 	install  bool
 
-	crd     *unstructured.Unstructured
-	printer printers.ResourcePrinter
+	crd *unstructured.Unstructured
 }
 
 func newKindsNewCommand(common commonOptions) *cobra.Command {
 	o := &kindsNewOptions{
-		common: common, print: genericclioptions.NewPrintFlags(""),
-		scaffold: kinds.Scaffold{Plan: kinds.StrategyPods, Image: "nginx"},
+		common: common, scaffold: kinds.Scaffold{Plan: kinds.StrategyPods, Image: "nginx"},
 	}
 	cmd := &cobra.Command{
 		Use:   "new NAME --group=GROUP [--plan=pods|deployment|nodes] [--replicas-path=PATH] [--image=IMAGE] [--install]",
@@ -56,7 +52,7 @@ an existing definition: one with different content is an error.`,
   # Print a kind that manages one pod per node
   kubectl imoocpod kinds new Agent --group example.com --plan nodes --image busybox -o json`,
 	}
-	addPrintFlags(cmd, o.print)
+	o.print.addFlags(cmd)
 	cmd.Flags().StringVar(&o.scaffold.Group, "group", "", "API group of the kind, a domain.")
 	addChoice(cmd, &o.scaffold.Plan, "plan", "What an object manages. Must be %s.", kinds.Strategies()...)
 	addReplicasPathFlag(cmd, &o.scaffold.ReplicasPath)
@@ -70,8 +66,8 @@ func (o *kindsNewOptions) complete(args []string) (err error) {
 		return usageErrorf("expected one NAME, got %d arguments", len(args))
 	}
 	o.scaffold.Kind = args[0]
-	if !o.install && *o.print.OutputFormat == "" {
-		*o.print.OutputFormat = "yaml"
+	if !o.install && o.print.format() == "" {
+		*o.print.flags.OutputFormat = "yaml"
 	}
 	switch {
 	case o.scaffold.Group == "":
@@ -82,13 +78,12 @@ func (o *kindsNewOptions) complete(args []string) (err error) {
 	if o.crd, err = o.scaffold.CRD(); err != nil {
 		return usageErrorf("%w", err)
 	}
-	o.printer, err = newObjectPrinter(o.print)
-	return err
+	return o.print.complete()
 }
 
 func (o *kindsNewOptions) run(ctx context.Context) error {
 	if !o.install {
-		return printObject(o.common.streams.Out, o.printer, o.crd, "created")
+		return printObject(o.common.streams.Out, o.print.printer, o.crd, "created")
 	}
 	c, err := o.common.factory.Connect()
 	if err != nil {
@@ -122,7 +117,7 @@ func (o *kindsNewOptions) run(ctx context.Context) error {
 	if err := awaitEstablished(ctx, crds, created, time.Minute); err != nil {
 		return err
 	}
-	if err := printObject(o.common.streams.Out, o.printer, created, deed); err != nil {
+	if err := printObject(o.common.streams.Out, o.print.printer, created, deed); err != nil {
 		return err
 	}
 	reconcile := commandline.Plugin("run-controller", "--kinds", o.crd.GetName())

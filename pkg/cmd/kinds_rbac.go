@@ -6,8 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/run"
@@ -17,16 +15,15 @@ import (
 
 type kindsRBACOptions struct {
 	common commonOptions
-	print  *genericclioptions.PrintFlags
+	print  objectOutput
 	word   string
 	file   string
 	// commented means that the commands that bind the roles are printed as comments.
 	commented bool
-	printer   printers.ResourcePrinter
 }
 
 func newKindsRBACCommand(common commonOptions) *cobra.Command {
-	o := &kindsRBACOptions{common: common, print: genericclioptions.NewPrintFlags("")}
+	o := &kindsRBACOptions{common: common}
 	cmd := &cobra.Command{
 		Use:   "rbac (KIND | PLURAL.GROUP | --filename=FILE)",
 		Short: "Print the permissions that \"run-controller\" needs for a kind",
@@ -42,23 +39,22 @@ cluster or, with --filename, from a file.`,
   # Create the roles for a kind that is not installed yet
   kubectl imoocpod kinds rbac -f foo.yaml | kubectl apply -f -`,
 	}
-	addPrintFlags(cmd, o.print)
+	o.print.addFlags(cmd)
 	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "A file with the CRDs of the kinds, instead of those in the cluster. '-' reads standard input.")
 	return command(cmd, o.complete, o.run)
 }
 
-func (o *kindsRBACOptions) complete(args []string) (err error) {
+func (o *kindsRBACOptions) complete(args []string) error {
 	if len(args) > 1 || (len(args) == 1) == (o.file != "") {
 		return usageErrorf("expected one KIND, or --filename with CRDs, got %d arguments", len(args))
 	}
 	if len(args) > 0 {
 		o.word = args[0]
 	}
-	if o.commented = *o.print.OutputFormat == ""; o.commented {
-		*o.print.OutputFormat = "yaml"
+	if o.commented = o.print.format() == ""; o.commented {
+		*o.print.flags.OutputFormat = "yaml"
 	}
-	o.printer, err = newObjectPrinter(o.print)
-	return err
+	return o.print.complete()
 }
 
 func (o *kindsRBACOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
@@ -102,7 +98,7 @@ func (o *kindsRBACOptions) run(ctx context.Context) error {
 			}
 		}
 		for _, role := range roles {
-			if err := printObject(o.common.streams.Out, o.printer, role, ""); err != nil {
+			if err := printObject(o.common.streams.Out, o.print.printer, role, ""); err != nil {
 				return err
 			}
 		}

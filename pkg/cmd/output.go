@@ -20,14 +20,28 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// newObjectPrinter returns the printer for the flags, or a usage error if the format is unknown.
-func newObjectPrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePrinter, error) {
-	p, err := flags.ToPrinter()
-	if err != nil {
-		return nil, usageErrorf("%w", err)
-	}
-	return p, nil
+// objectOutput holds kubectl's -o flag and its related flags, for a verb that prints objects or models.
+type objectOutput struct {
+	flags *genericclioptions.PrintFlags
+	// printer prints objects in the format of the flags. complete sets it.
+	printer printers.ResourcePrinter
 }
+
+func (o *objectOutput) addFlags(cmd *cobra.Command) {
+	o.flags = genericclioptions.NewPrintFlags("")
+	o.flags.AddFlags(cmd)
+	completeFlag(cmd, "output", o.flags.AllowedFormats()...)
+}
+
+// complete sets the printer, or returns a usage error if the format is unknown.
+func (o *objectOutput) complete() (err error) {
+	if o.printer, err = o.flags.ToPrinter(); err != nil {
+		return usageErrorf("%w", err)
+	}
+	return nil
+}
+
+func (o *objectOutput) format() string { return *o.flags.OutputFormat }
 
 // printObject prints an object. If p prints names, it prints a line with the object's name and, except with -o name,
 // the deed, such as "scaled". Only this line is escaped. It is buffered, because a NamePrinter ignores write errors.
@@ -74,25 +88,21 @@ func takeTemplate(cmd *cobra.Command) error {
 	return cmd.Flags().Set("output", "go-template")
 }
 
-func addPrintFlags(cmd *cobra.Command, flags *genericclioptions.PrintFlags) {
-	flags.AddFlags(cmd)
-	completeFlag(cmd, "output", flags.AllowedFormats()...)
+// addListFlags is like addFlags, but for a verb that calls listWriter.
+func (o *objectOutput) addListFlags(cmd *cobra.Command) {
+	o.flags = genericclioptions.NewPrintFlags("")
+	o.flags.AddFlags(cmd)
+	cmd.Flags().Lookup("output").Usage = "Output format. One of: (" + strings.Join(o.listFormats(), ", ") + ")."
+	completeFlag(cmd, "output", o.listFormats()...)
 }
 
-func addListPrintFlags(cmd *cobra.Command, flags *genericclioptions.PrintFlags) {
-	flags.AddFlags(cmd)
-	cmd.Flags().Lookup("output").Usage = "Output format. One of: (" + strings.Join(listFormats(flags), ", ") + ")."
-	completeFlag(cmd, "output", listFormats(flags)...)
-}
-
-func listFormats(flags *genericclioptions.PrintFlags) []string {
-	return append(flags.AllowedFormats(), "custom-columns", "wide")
+func (o *objectOutput) listFormats() []string {
+	return append(o.flags.AllowedFormats(), "custom-columns", "wide")
 }
 
 // listPrinter returns the printer for a format that is not a table. cli-runtime has no printer for custom columns.
-func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.ResourcePrinter, error) {
-	format := *flags.OutputFormat
-	if name, spec, _ := strings.Cut(format, "="); name == "custom-columns" {
+func (o *objectOutput) listPrinter(noHeaders bool) (printers.ResourcePrinter, error) {
+	if name, spec, _ := strings.Cut(o.format(), "="); name == "custom-columns" {
 		c, err := printer.ParseCustomColumns(spec)
 		if err != nil {
 			return nil, err
@@ -100,18 +110,18 @@ func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.
 		c.NoHeaders = noHeaders
 		return c, nil
 	}
-	p, err := flags.ToPrinter()
+	p, err := o.flags.ToPrinter()
 	if genericclioptions.IsNoCompatiblePrinterError(err) {
-		return nil, noPrinter(format, listFormats(flags))
+		return nil, noPrinter(o.format(), o.listFormats())
 	}
 	return p, err
 }
 
 // listWriter returns a function that prints models, such as reports, as a table, as names, or as objects (printModels).
-func listWriter[T any](flags *genericclioptions.PrintFlags, noHeaders bool,
-	table func(io.Writer, []T) error, name func(T) string, models func(io.Writer, printers.ResourcePrinter, []T) error,
+func listWriter[T any](o *objectOutput, noHeaders bool,
+	table func(io.Writer, []T) error, name func(T) string, single func() bool, fields map[string]any,
 ) (func(io.Writer, []T) error, error) {
-	switch *flags.OutputFormat {
+	switch o.format() {
 	case "", "wide":
 		return table, nil
 	case "name":
@@ -123,11 +133,11 @@ func listWriter[T any](flags *genericclioptions.PrintFlags, noHeaders bool,
 			return printLines(w, lines)
 		}, nil
 	}
-	p, err := listPrinter(flags, noHeaders)
+	p, err := o.listPrinter(noHeaders)
 	if err != nil {
 		return nil, usageErrorf("%w", err)
 	}
-	return func(w io.Writer, all []T) error { return models(w, p, all) }, nil
+	return func(w io.Writer, all []T) error { return printModels(w, p, all, single(), fields) }, nil
 }
 
 // printModels prints the models in a list with the given fields. If single is set and there is one model,

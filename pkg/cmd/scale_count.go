@@ -193,7 +193,7 @@ func (o *scaleOptions) set(ctx context.Context, c *changer, l *located, request 
 // result returns the object to print, or only its name if the output needs no more, except in a client-side dry run.
 func (o *scaleOptions) result(ctx context.Context, c *changer, l *located, done replicas.Result) (*unstructured.Unstructured, error) {
 	t := l.target
-	if format := *o.change.print.OutputFormat; (format == "" || format == "name") && !o.change.dryRun.client() {
+	if format := o.change.print.format(); (format == "" || format == "name") && !o.change.dryRun.client() {
 		return nameOnly(*t), nil
 	}
 	if done.Object != nil {

@@ -15,8 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -32,7 +30,7 @@ import (
 
 type statusOptions struct {
 	targets   targetFlags
-	print     *genericclioptions.PrintFlags
+	print     objectOutput
 	watch     bool
 	only      status.Only
 	exitCode  bool
@@ -53,7 +51,7 @@ type statusOptions struct {
 }
 
 func newStatusCommand(common commonOptions) *cobra.Command {
-	o := &statusOptions{print: genericclioptions.NewPrintFlags(""), targets: targetFlags{without: toRead, optional: true}}
+	o := &statusOptions{targets: targetFlags{without: toRead, optional: true}}
 	cmd := &cobra.Command{
 		Use:   "status [NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME] [-l label] [-A] [--only=STATE] [--watch | --wait] [flags]",
 		Short: "Show whether ImoocPods and other objects are ready, and why not",
@@ -84,7 +82,7 @@ failed or is paused, and 4 otherwise.`,
   # Print the reason for a script
   kubectl imoocpod status foo -o jsonpath='{.reasonCode}'`,
 	}
-	addListPrintFlags(cmd, o.print)
+	o.print.addListFlags(cmd)
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "After showing the objects, watch for changes until Ctrl-C.")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Watch until all objects are ready, or one cannot become ready without help.")
 	addTimeout(cmd, &o.limits.Timeout)
@@ -113,7 +111,7 @@ func (o *statusOptions) complete(args []string) (err error) {
 		return err
 	}
 	_, err = labels.Parse(o.targets.selector)
-	switch format := *o.print.OutputFormat; {
+	switch format := o.print.format(); {
 	case err != nil:
 		return usageErrorf("invalid --selector: %w", err)
 	case o.watch && o.exitCode:
@@ -142,17 +140,16 @@ func (o *statusOptions) run(ctx context.Context, c *cluster) error {
 }
 
 func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
-	o.table = printer.Table{Namespaces: o.targets.allNamespaces, NoHeaders: o.noHeaders, Wide: len(o.only) > 0 || *o.print.OutputFormat == "wide"}
+	o.table = printer.Table{Namespaces: o.targets.allNamespaces, NoHeaders: o.noHeaders, Wide: len(o.only) > 0 || o.print.format() == "wide"}
 	o.table.Types = len(o.targets.args) > 0 && strings.Contains(o.targets.args[0], ",") // as in kubectl
 	if o.targets.untyped() {
 		// A NAME without a type means an ImoocPod, so the other rows show their type.
 		o.table.Type, o.table.Types = kinds.ImoocPod().String(), defaultType() != kinds.ImoocPod().Singular
 	}
 	name := func(r status.Report) string { return r.Metadata.Type + "/" + r.Metadata.Name }
-	return listWriter(o.print, o.noHeaders, o.printText, name, func(w io.Writer, p printers.ResourcePrinter, reports []status.Report) error {
-		single := len(reports) == 1 && (o.one() || o.watch)
-		return printModels(w, p, reports, single, map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{}})
-	})
+	single := func() bool { return o.one() || o.watch }
+	list := map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{}}
+	return listWriter(&o.print, o.noHeaders, o.printText, name, single, list)
 }
 
 // printText prints a table or, unless --no-headers is set, one object in full (on a terminal, as in a watch).
@@ -177,7 +174,7 @@ func (o *statusOptions) runOnce(ctx context.Context) error {
 	errs = append(errs, failed...)
 	reports = o.wanted(reports)
 	nothing := len(reports) == 0 && (len(errs) == 0 || len(errs) == 1 && errors.Is(errs[0], errNothingFound))
-	if nothing && !slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) {
+	if nothing && !slices.Contains([]string{"", "wide", "name"}, o.print.format()) {
 		return o.write(o.cluster.streams.Out, nil) // an empty list, as with kubectl
 	}
 	if nothing && len(errs) == 0 {
@@ -243,7 +240,7 @@ func verdicts(reports []status.Report) []error {
 
 // extent returns how much to read of each object. It omits competitors for tables and lists of all types.
 func (o *statusOptions) extent() observe.Extent {
-	row := slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) && !o.one()
+	row := slices.Contains([]string{"", "wide", "name"}, o.print.format()) && !o.one()
 	return observe.Extent{Depth: observe.Reasons, Competitors: !row && !o.targets.untyped()}
 }
 

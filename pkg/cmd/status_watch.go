@@ -22,7 +22,7 @@ import (
 
 // terminal returns the terminal for a screen, or nil if there is none or if an output format was given.
 func (o *statusOptions) terminal() *os.File {
-	if *o.print.OutputFormat != "" {
+	if o.print.format() != "" {
 		return nil
 	}
 	return terminal.Of(o.cluster.streams.Out)
@@ -43,7 +43,7 @@ func (o *statusOptions) runWait(ctx context.Context) error {
 	var all []observe.WaitTarget
 	for _, t := range targets {
 		goal := observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Ready()}}
-		if on == nil && *o.print.OutputFormat == "" {
+		if on == nil && o.print.format() == "" {
 			goal.Reached = func(seen observe.Observation) error {
 				return escape.PrintLine(o.cluster.streams.Out, "%s: %s: %s", seen.Target, seen.Report.Verdict, seen.Report.Reason)
 			}
@@ -51,7 +51,7 @@ func (o *statusOptions) runWait(ctx context.Context) error {
 		all = append(all, goal)
 	}
 	if on == nil {
-		return outcome.Join(append(errs, o.cluster.awaitAll(ctx, *o.print.OutputFormat, o.limits, all)...))
+		return outcome.Join(append(errs, o.cluster.awaitAll(ctx, o.print.format(), o.limits, all)...))
 	}
 	screen := o.newScreen(ctx, on)
 	defer screen.End()

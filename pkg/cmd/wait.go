@@ -10,8 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -22,16 +20,15 @@ import (
 
 type waitOptions struct {
 	targets targetFlags
-	print   *genericclioptions.PrintFlags
+	print   objectOutput
 	words   []string
 	limits  waitFlags
 
 	conditions []observe.Condition
-	printer    printers.ResourcePrinter
 }
 
 func newWaitCommand(common commonOptions) *cobra.Command {
-	o := &waitOptions{targets: targetFlags{without: toRead}, print: genericclioptions.NewPrintFlags(""), words: []string{"ready"}}
+	o := &waitOptions{targets: targetFlags{without: toRead}, words: []string{"ready"}}
 	o.limits.Timeout = 30 * time.Second
 	var conditions, usages []string
 	for _, form := range observe.ConditionForms() {
@@ -61,7 +58,7 @@ with code 6 if an object does not exist or is deleted.`,
   # Wait until a field has a value
   kubectl imoocpod wait foo --for=jsonpath='{.status.readyReplicas}'=3`,
 	}
-	addPrintFlags(cmd, o.print)
+	o.print.addFlags(cmd)
 	o.targets.addFlags(cmd)
 	addAllNamespacesFlag(cmd, &o.targets.allNamespaces)
 	cmd.Flags().StringArrayVar(&o.words, "for", o.words, "What to wait for: "+strings.Join(usages, ", ")+" (can be repeated).")
@@ -71,8 +68,8 @@ with code 6 if an object does not exist or is deleted.`,
 	return o.targets.command(cmd, common, o.complete, o.run)
 }
 
-func (o *waitOptions) complete(args []string) (err error) {
-	if err = o.targets.complete(args); err != nil {
+func (o *waitOptions) complete(args []string) error {
+	if err := o.targets.complete(args); err != nil {
 		return err
 	}
 	// An object must exist before it can meet other conditions.
@@ -93,8 +90,7 @@ func (o *waitOptions) complete(args []string) (err error) {
 		o.limits.Once, o.limits.FailAfter = true, 0
 	}
 	o.targets.optional = o.waitsFor("delete")
-	o.printer, err = newObjectPrinter(o.print)
-	return cmp.Or(o.limits.validate(true), err)
+	return cmp.Or(o.limits.validate(true), o.print.complete())
 }
 
 func (o *waitOptions) waitsFor(condition string) bool {
@@ -114,12 +110,12 @@ func (o *waitOptions) run(ctx context.Context, c *cluster) error {
 	var all []observe.WaitTarget
 	for _, t := range targets {
 		goal := observe.WaitTarget{Target: t, Conditions: o.conditions}
-		if *o.print.OutputFormat != "json" { // JSON output consists of reports
+		if o.print.format() != "json" { // JSON output consists of reports
 			goal.Reached = func(seen observe.Observation) error { return o.printReached(c.streams.Out, t, seen.Object) }
 		}
 		all = append(all, goal)
 	}
-	return outcome.Join(append(errs, c.awaitAll(ctx, *o.print.OutputFormat, o.limits, all)...))
+	return outcome.Join(append(errs, c.awaitAll(ctx, o.print.format(), o.limits, all)...))
 }
 
 // printReached prints an object that meets the conditions. obj is nil if the object does not exist.
@@ -128,7 +124,7 @@ func (o *waitOptions) printReached(w io.Writer, t observe.Target, obj *unstructu
 	if o.targets.allNamespaces && t.Namespace != "" {
 		met += " in namespace " + t.Namespace
 	}
-	return printObject(w, o.printer, cmp.Or(obj, nameOnly(t)), met)
+	return printObject(w, o.print.printer, cmp.Or(obj, nameOnly(t)), met)
 }
 
 // find returns the targets. With --for=create or --for=delete, it does not read named objects, because they

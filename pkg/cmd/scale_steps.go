@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -24,7 +25,7 @@ import (
 
 type stepFlags struct {
 	// step is nil if the whole change is made in one step.
-	step     *replicas.Step
+	step     *intstr.IntOrString
 	parallel bool
 	// ignoreBudgets allows a step down to break a disruption budget.
 	ignoreBudgets bool

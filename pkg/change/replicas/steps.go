@@ -6,49 +6,27 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Step is the size of one step in a change: a number of replicas, or a percentage of the whole change.
-type Step struct {
-	size    int64
-	percent bool
-}
-
-// ParseStep parses a step such as 10 or 25%: a number of replicas, or a percentage from 1% to 100%.
-func ParseStep(word string) (Step, error) {
+// ParseStep parses the size of one step, such as 10 or 25%: a number of replicas, or a percentage of the whole change.
+func ParseStep(word string) (intstr.IntOrString, error) {
 	parts := regexp.MustCompile(`^([0-9]+)(%?)$`).FindStringSubmatch(word)
 	if parts == nil {
-		return Step{}, fmt.Errorf("%q is not a step such as 10 or 25%%", word)
+		return intstr.IntOrString{}, fmt.Errorf("%q is not a step such as 10 or 25%%", word)
 	}
-	s := Step{percent: parts[2] == "%"}
 	most := int64(math.MaxInt32)
-	if s.percent {
+	if parts[2] == "%" {
 		most = 100
 	}
-	var err error
-	if s.size, err = strconv.ParseInt(parts[1], 10, 64); err != nil || s.size < 1 || s.size > most {
-		return Step{}, fmt.Errorf("%q is out of range: a step is from 1%s to %d%[2]s", word, parts[2], most)
+	if size, err := strconv.ParseInt(parts[1], 10, 64); err != nil || size < 1 || size > most {
+		return intstr.IntOrString{}, fmt.Errorf("%q is out of range: a step is from 1%s to %d%[2]s", word, parts[2], most)
 	}
-	return s, nil
-}
-
-// String formats the step so that ParseStep can parse it.
-func (s Step) String() string {
-	word := strconv.FormatInt(s.size, 10)
-	if s.percent {
-		word += "%"
-	}
-	return word
-}
-
-// of returns the number of replicas in one step of a change, at least one. A percentage is rounded up.
-func (s Step) of(change int64) int64 {
-	if s.percent {
-		return max(1, (change*s.size+99)/100)
-	}
-	return s.size
+	return intstr.Parse(strings.TrimLeft(word, "0")), nil
 }
 
 const maxSteps = 1000
@@ -56,9 +34,13 @@ const maxSteps = 1000
 // Steps returns the count after each step from one count to another. The last step may be smaller than
 // the other steps. If both counts are equal, the result is this count, because the pods must still become
 // ready. More than maxSteps steps are an error, because anyone with access to /scale can set a huge count.
-func Steps(from, to int32, step Step) ([]int32, error) {
+func Steps(from, to int32, step intstr.IntOrString) ([]int32, error) {
 	distance := max(int64(to)-int64(from), int64(from)-int64(to))
-	size := step.of(distance)
+	scaled, err := intstr.GetScaledValueFromIntOrPercent(&step, int(distance), true)
+	if err != nil {
+		return nil, err
+	}
+	size := max(1, int64(scaled))
 	if n := (distance + size - 1) / size; n > maxSteps {
 		return nil, fmt.Errorf("%w: from %d to %d takes %d steps: use a larger --step", outcome.ErrRefused, from, to, n)
 	}

@@ -2,10 +2,12 @@ package replicas
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"pgregory.net/rapid"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -37,10 +39,10 @@ func TestSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := Steps(test.from, test.to, step); err != nil || !slices.Equal(got, test.want) {
-			t.Errorf("Steps(%d, %d, %s) = %v, %v, want %v", test.from, test.to, step, got, err, test.want)
+			t.Errorf("Steps(%d, %d, %s) = %v, %v, want %v", test.from, test.to, &step, got, err, test.want)
 		}
 	}
-	if _, err := Steps(math.MaxInt32, 3, Step{size: 1}); !errors.Is(err, outcome.ErrRefused) {
+	if _, err := Steps(math.MaxInt32, 3, intstr.FromInt32(1)); !errors.Is(err, outcome.ErrRefused) {
 		t.Errorf("2147483644 steps: error %v, want ErrRefused", err)
 	}
 }
@@ -49,12 +51,12 @@ func TestParseStep(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"", "0", "0%", "101%", "-1", "+1", "1.5", "ten", "2147483648", "99999999999999999999", "%", "1 %"} {
 		if step, err := ParseStep(word); err == nil {
-			t.Errorf("ParseStep(%q) = %s, want an error", word, step)
+			t.Errorf("ParseStep(%q) = %s, want an error", word, &step)
 		}
 	}
 	for _, word := range []string{"1", "10", "2147483647", "1%", "100%"} {
 		if step, err := ParseStep(word); err != nil || step.String() != word {
-			t.Errorf("ParseStep(%q) = %s, %v, want a step with the same text", word, step, err)
+			t.Errorf("ParseStep(%q) = %s, %v, want a step with the same text", word, &step, err)
 		}
 	}
 }
@@ -65,13 +67,20 @@ func TestStepsEndAtTheRequestedCount(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		from, to := rapid.Int32Range(0, maxSteps).Draw(t, "from"), rapid.Int32Range(0, maxSteps).Draw(t, "to")
-		step := Step{size: rapid.Int64Range(1, 100).Draw(t, "size"), percent: rapid.Bool().Draw(t, "percent")}
+		wanted, percent := rapid.Int32Range(1, 100).Draw(t, "size"), rapid.Bool().Draw(t, "percent")
+		step := intstr.FromInt32(wanted)
+		if percent {
+			step = intstr.FromString(fmt.Sprintf("%d%%", wanted))
+		}
 		counts, err := Steps(from, to, step)
 		if err != nil {
 			t.Fatal(err)
 		}
 		distance := max(to-from, from-to)
-		size := int32(step.of(int64(distance)))
+		size := wanted
+		if percent {
+			size = max(1, (distance*wanted+99)/100)
+		}
 		before := from
 		for i, count := range counts {
 			went := count - before
@@ -86,8 +95,8 @@ func TestStepsEndAtTheRequestedCount(t *testing.T) {
 		if before != to {
 			t.Fatalf("counts %v end at %d, want %d", counts, before, to)
 		}
-		if step.percent && distance > 0 && len(counts) > 100 {
-			t.Fatalf("%d steps of %s, want at most 100", len(counts), step)
+		if percent && distance > 0 && len(counts) > 100 {
+			t.Fatalf("%d steps of %s, want at most 100", len(counts), &step)
 		}
 		at := rapid.SampledFrom(counts).Draw(t, "interrupted at")
 		if rest, err := Steps(at, to, step); err != nil || rest[len(rest)-1] != to {
@@ -107,7 +116,7 @@ func FuzzParseStep(f *testing.F) {
 			return
 		}
 		if again, err := ParseStep(step.String()); err != nil || again != step {
-			t.Errorf("ParseStep(%q) = %s, which parses as %s (%v)", word, step, again, err)
+			t.Errorf("ParseStep(%q) = %s, which parses as %s (%v)", word, &step, &again, err)
 		}
 		counts, err := Steps(3, 40, step)
 		if err != nil || len(counts) == 0 || counts[len(counts)-1] != 40 {

@@ -256,8 +256,9 @@ func (c *changer) readBefore(ctx context.Context, t *observe.Target) (status.Rep
 	return status.NewReport(before), err
 }
 
-// each calls do for each target, even after an error, and returns the results and the errors.
-func each[T any](targets []observe.Target, do func(*observe.Target) (T, error)) (done []T, errs []error) {
+// each calls do for each target, even after an error. It returns the results, and errs with the new errors.
+func each[T any](targets []observe.Target, errs []error, do func(*observe.Target) (T, error)) ([]T, []error) {
+	var done []T
 	for i := range targets {
 		result, err := do(&targets[i])
 		if err != nil {

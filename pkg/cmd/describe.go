@@ -37,8 +37,7 @@ too. For a pod, the command shows its owner.`,
 
 func (f *targetFlags) describe(ctx context.Context, c *cluster) error {
 	targets, errs := f.find(ctx, c)
-	targets, failed := c.podOwners(ctx, targets, "showing", commandline.Kubectl("describe", "pod"))
-	errs = append(errs, failed...)
+	targets, errs = c.podOwners(ctx, targets, errs, "showing", commandline.Kubectl("describe", "pod"))
 	for i, t := range targets {
 		if i > 0 {
 			if _, err := fmt.Fprint(c.streams.Out, "\n\n"); err != nil {

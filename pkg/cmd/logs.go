@@ -27,7 +27,7 @@ type logsOptions struct {
 	targets targetFlags
 	follow  bool
 	wanted  logs.Wanted
-	reader  logs.Reader
+	logs    logs.Reader
 	since   time.Duration
 	output  *output
 	color   string
@@ -35,7 +35,7 @@ type logsOptions struct {
 }
 
 func newLogsCommand(common commonOptions) *cobra.Command {
-	o := &logsOptions{targets: targetFlags{without: toRead, optional: true}, reader: logs.Reader{Tail: 20, Most: 50, Out: &logs.Output{}}}
+	o := &logsOptions{targets: targetFlags{without: toRead, optional: true}, logs: logs.Reader{Tail: 20, Most: 50, Out: &logs.Output{}}}
 	cmd := &cobra.Command{
 		Use:   "logs (NAME | TYPE/NAME ... | TYPE NAME ... | -l label) [-f] [flags]",
 		Short: "Show what the pods of an ImoocPod or another object wrote",
@@ -63,12 +63,12 @@ replacements, until Ctrl-C or until the object is gone. See docs/logs.md.`,
 	addContainerFlag(cmd, &o.wanted.Container)
 	flags.BoolVar(&o.wanted.AllContainers, "all-containers", false, "Show all containers of each pod, init containers too.")
 	flags.StringVar(&o.wanted.Slot, "slot", "", "Show only the pod of this slot: the last part of its name.")
-	flags.BoolVarP(&o.reader.Previous, "previous", "p", false, "Show the log of the previous run of each restarted container.")
-	flags.Var(numberFlag(&o.reader.Tail, -1), "tail", "Number of last lines of each container to show. -1 shows all. With --since or --grep, the default is all.")
+	flags.BoolVarP(&o.logs.Previous, "previous", "p", false, "Show the log of the previous run of each restarted container.")
+	flags.Var(numberFlag(&o.logs.Tail, -1), "tail", "Number of last lines of each container to show. -1 shows all. With --since or --grep, the default is all.")
 	addDuration(flags, &o.since, "since", "Show only lines newer than a duration such as 5s, 2m or 3h.")
-	flags.Var(parsed[*regexp.Regexp]{&o.reader.Out.Only, regexp.Compile, "regexp"}, "grep", "Show only the lines that match a regular expression.")
-	flags.BoolVar(&o.reader.Out.Timestamps, "timestamps", false, "Put the time before each line.")
-	flags.Var(numberFlag(&o.reader.Most, 1), "max-log-requests", "Maximum number of logs to read at once. With more containers, the logs are read in turn.")
+	flags.Var(parsed[*regexp.Regexp]{&o.logs.Out.Only, regexp.Compile, "regexp"}, "grep", "Show only the lines that match a regular expression.")
+	flags.BoolVar(&o.logs.Out.Timestamps, "timestamps", false, "Put the time before each line.")
+	flags.Var(numberFlag(&o.logs.Most, 1), "max-log-requests", "Maximum number of logs to read at once. With more containers, the logs are read in turn.")
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s). JSON has an object for each line, raw the lines as they are.", "json", "raw")
 	addColorFlag(cmd, &o.color)
 	return o.targets.command(cmd, common, o.complete, o.run)
@@ -78,7 +78,7 @@ func (o *logsOptions) complete(args []string) error {
 	switch err := o.targets.complete(args); {
 	case err != nil:
 		return err
-	case o.follow && o.reader.Previous:
+	case o.follow && o.logs.Previous:
 		return usageErrorf("--previous and --follow cannot be used together")
 	case o.wanted.Container != "" && o.wanted.AllContainers:
 		return usageErrorf("--container and --all-containers cannot be used together")
@@ -92,22 +92,21 @@ func (o *logsOptions) run(ctx context.Context, c *cluster) error {
 		return outcome.Join(errs)
 	}
 	o.wanted.FullNames = len(targets) > 1
-	o.reader.Open = logs.Server(c.Core)
-	out := o.reader.Out
+	o.logs.Open = logs.Server(c.Core)
+	out := o.logs.Out
 	out.Out, out.ErrOut, out.Format = c.streams.Out, c.streams.ErrOut, logs.Format(o.output.format)
 	out.Paint = terminal.Style(c.streams.Out, o.color).Hue
 	if o.since > 0 {
-		o.reader.Since = time.Now().Add(-o.since)
+		o.logs.Since = time.Now().Add(-o.since)
 	}
 	if (o.since > 0 || out.Only != nil) && !o.given("tail") {
-		o.reader.Tail = -1
+		o.logs.Tail = -1
 	}
 	if o.follow {
 		return outcome.Join(append(errs, o.runFollow(ctx, c, targets)...))
 	}
-	all, failed := each(targets, func(t *observe.Target) ([]logs.Container, error) { return o.containers(ctx, c, *t) })
-	errs = append(errs, failed...)
-	return outcome.Join(append(errs, o.reader.Once(ctx, slices.Concat(all...))...))
+	all, errs := each(targets, errs, func(t *observe.Target) ([]logs.Container, error) { return o.containers(ctx, c, *t) })
+	return outcome.Join(append(errs, o.logs.Once(ctx, slices.Concat(all...))...))
 }
 
 // containers returns the selected containers of a target. If there are none, it prints or returns the reason.
@@ -144,12 +143,12 @@ func (o *logsOptions) ofAnyName(r status.Report) []logs.Container {
 func (o *logsOptions) runFollow(ctx context.Context, c *cluster, targets []observe.Target) []error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	connection := &follow.Connection{Changed: func(lost time.Time) { o.reader.Out.Say("%s", printer.Connection(lost)) }}
+	connection := &follow.Connection{Changed: func(lost time.Time) { o.logs.Out.Say("%s", printer.Connection(lost)) }}
 	follower := observe.NewFollower(ctx, c.Clients, connection, observe.Extent{Depth: observe.Below}, len(targets) > 1, true)
 	defer follower.Stop()
 	errs := make([]error, len(targets))
 	var running sync.WaitGroup
-	for i, f := range logs.NewFollowers(len(targets), o.reader, o.wanted, stop) {
+	for i, f := range logs.NewFollowers(len(targets), o.logs, o.wanted, stop) {
 		running.Go(func() {
 			errs[i] = kube.Explain(targets[i].Kind, o.followTarget(ctx, follower, targets[i], f))
 			f.End()
@@ -181,7 +180,7 @@ func (o *logsOptions) followTarget(ctx context.Context, from *observe.Follower, 
 
 // sayNone prints why there is no log of a target. The parameter yet is " yet" if a log may still come.
 func (o *logsOptions) sayNone(t observe.Target, r status.Report, yet string) {
-	out := o.reader.Out
+	out := o.logs.Out
 	switch {
 	case len(r.Pods) == 0:
 		out.Say("%s has no pods%s", t, yet)

@@ -21,9 +21,11 @@ import (
 )
 
 // podOwners replaces each pod with its owner, without duplicates, and prints a line about each owner. doing is the verb
-// in that line, such as "showing". instead is the command that the error for a pod without an owner suggests.
-func (c *cluster) podOwners(ctx context.Context, targets []observe.Target, doing string, instead commandline.Command) (all []observe.Target, errs []error) {
-	for _, t := range targets {
+// in that line, such as "showing". instead is the command that the error for a pod without an owner suggests. It
+// appends new errors to errs.
+func (c *cluster) podOwners(ctx context.Context, found []observe.Target, errs []error, doing string, instead commandline.Command) ([]observe.Target, []error) {
+	var all []observe.Target
+	for _, t := range found {
 		if !t.Kind.IsPod() {
 			all = append(all, t)
 			continue

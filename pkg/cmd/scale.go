@@ -142,8 +142,7 @@ func (o *scaleOptions) run(ctx context.Context, on *cluster) error {
 	case len(targets) > 1 && len(o.count.Remove) > 0:
 		return outcome.Join(append(errs, usageErrorf("--remove can only be used for one object")))
 	}
-	found, failed := each(targets, func(t *observe.Target) (*located, error) { return o.locate(ctx, c, t) })
-	errs = append(errs, failed...)
+	found, errs := each(targets, errs, func(t *observe.Target) (*located, error) { return o.locate(ctx, c, t) })
 	if agreed, err := c.confirm(o.counts(found), o.yes); err != nil || !agreed {
 		return outcome.Join(append(errs, err))
 	}

@@ -170,8 +170,7 @@ func (o *statusOptions) printText(w io.Writer, reports []status.Report) error {
 
 func (o *statusOptions) runOnce(ctx context.Context) error {
 	targets, errs := o.find(ctx)
-	reports, failed := o.reports(ctx, targets)
-	errs = append(errs, failed...)
+	reports, errs := o.reports(ctx, targets, errs)
 	reports = o.wanted(reports)
 	nothing := len(reports) == 0 && (len(errs) == 0 || len(errs) == 1 && errors.Is(errs[0], errNothingFound))
 	if nothing && !slices.Contains([]string{"", "wide", "name"}, o.print.format()) {
@@ -193,31 +192,30 @@ func (o *statusOptions) wanted(reports []status.Report) []status.Report {
 	return slices.DeleteFunc(reports, func(r status.Report) bool { return !o.only.Wants(r) })
 }
 
-// reports returns a report or an error for each target. It returns equal Forbidden errors only once.
-func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) ([]status.Report, []error) {
-	all, errs := make([]status.Report, len(targets)), make([]error, len(targets))
+// reports returns a report or an error for each target. It adds the errors to errs, equal Forbidden errors only once.
+func (o *statusOptions) reports(ctx context.Context, targets []observe.Target, errs []error) ([]status.Report, []error) {
+	all, failed := make([]status.Report, len(targets)), make([]error, len(targets))
 	reader := observe.NewReader(ctx, o.cluster.Clients, len(targets) > maxParallel)
 	defer reader.Stop()
 	// ParallelizeUntil skips the remaining items when its context ends, but each target needs a report or an error.
 	workqueue.ParallelizeUntil(context.WithoutCancel(ctx), maxParallel, len(targets), func(i int) {
-		all[i], errs[i] = o.report(ctx, reader, targets[i])
-		errs[i] = kube.Explain(targets[i].Kind, errs[i])
+		all[i], failed[i] = o.report(ctx, reader, targets[i])
+		failed[i] = kube.Explain(targets[i].Kind, failed[i])
 	})
 	var reports []status.Report
-	var failed []error
 	seen := sets.New[string]()
-	for i, err := range errs {
+	for i, err := range failed {
 		switch {
 		case err == nil:
 			reports = append(reports, all[i])
 		case apierrors.IsForbidden(err) && seen.Has(err.Error()):
 			// The error for a forbidden list names no object, so all objects get the same error.
 		default:
-			failed = append(failed, err)
+			errs = append(errs, err)
 			seen.Insert(err.Error())
 		}
 	}
-	return reports, failed
+	return reports, errs
 }
 
 // verdicts returns errors with exit codes for the objects that are neither ready nor parked.

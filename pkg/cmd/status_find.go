@@ -35,8 +35,7 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	if o.word != nil && len(targets) == 1 {
 		targets[0].Object = o.word
 	}
-	targets, failed := o.cluster.podOwners(ctx, targets, "showing", commandline.Kubectl("describe", "pod"))
-	errs = append(errs, failed...)
+	targets, errs = o.cluster.podOwners(ctx, targets, errs, "showing", commandline.Kubectl("describe", "pod"))
 	var all []observe.Target
 	for _, t := range targets {
 		if hasStatus(t.Kind) || o.targets.fromFiles() {

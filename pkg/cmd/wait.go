@@ -100,9 +100,7 @@ func (o *waitOptions) waitsFor(condition string) bool {
 func (o *waitOptions) run(ctx context.Context, c *cluster) error {
 	targets, errs := o.find(ctx, c)
 	if o.waitsFor("ready") {
-		var failed []error
-		targets, failed = c.podOwners(ctx, targets, "waiting for", commandline.Kubectl("wait", "--for=condition=Ready", "pod"))
-		errs = append(errs, failed...)
+		targets, errs = c.podOwners(ctx, targets, errs, "waiting for", commandline.Kubectl("wait", "--for=condition=Ready", "pod"))
 	}
 	if len(targets)+len(errs) == 0 {
 		return errNothingFound

@@ -74,11 +74,8 @@ func reportOne(w io.Writer, err error, command *cobra.Command, interrupted bool)
 }
 
 func exitCode(err error) int {
-	var usage *outcome.UsageError
-	var missing *outcome.NotServedError
-	var unknown *outcome.UnknownTypeError
 	switch {
-	case errors.As(err, &usage):
+	case errors.As(err, new(*outcome.UsageError)):
 		return exitUsage
 	case errors.Is(err, outcome.ErrUnknown):
 		return exitUnknown
@@ -92,7 +89,8 @@ func exitCode(err error) int {
 		return exitFailed
 	case errors.Is(err, outcome.ErrTimeout), errors.Is(err, outcome.ErrNotReady), noAnswer(err):
 		return exitTimeout
-	case errors.Is(err, outcome.ErrGone), errors.As(err, &missing), errors.As(err, &unknown), apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+	case errors.Is(err, outcome.ErrGone), errors.As(err, new(*outcome.NotServedError)), errors.As(err, new(*outcome.UnknownTypeError)),
+		apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		return exitNotFound
 	case errors.Is(err, outcome.ErrPrecondition), errors.Is(err, outcome.ErrRefused), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return exitPrecondition
@@ -103,14 +101,13 @@ func exitCode(err error) int {
 }
 
 func noAnswer(err error) bool {
-	var failed *url.Error
-	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &failed) && failed.Timeout()
+	failed, is := errors.AsType[*url.Error](err)
+	return errors.Is(err, context.DeadlineExceeded) || is && failed.Timeout()
 }
 
 // message formats an error like kubectl (StandardErrorMessage in k8s.io/kubectl/pkg/cmd/util). It never starts a line
 // with text from the server, which could forge a message of this program.
 func message(err error) string {
-	var missing *outcome.NotServedError
 	var server apierrors.APIStatus
 	var failed *url.Error
 	words := err.Error()
@@ -119,7 +116,7 @@ func message(err error) string {
 		words = strings.ReplaceAll(words, text, escape.Line(text))
 	}
 	switch {
-	case errors.Is(err, outcome.ErrFailed), errors.Is(err, outcome.ErrPaused), errors.Is(err, outcome.ErrTimeout), errors.As(err, &missing):
+	case errors.Is(err, outcome.ErrFailed), errors.Is(err, outcome.ErrPaused), errors.Is(err, outcome.ErrTimeout), errors.As(err, new(*outcome.NotServedError)):
 		return "error: " + words // if a revert also failed, the message describes both failures
 	case errors.Is(err, outcome.ErrUnknown) && errors.As(err, &failed):
 		return "error: " + strings.TrimPrefix(failed.Err.Error(), failed.Op+" ")

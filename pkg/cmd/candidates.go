@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
@@ -44,8 +45,8 @@ func (e *choiceError) Unwrap() error { return e.err }
 // chooseField adds the possible fields, likeliest first, to the error about an unknown replica field. It suggests a
 // command, with the flags in count, for each field that the verb can set. It returns other errors unchanged.
 func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, count ...string) error {
-	var unknown *discover.UnknownFieldError
-	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
+	unknown, is := errors.AsType[*discover.UnknownFieldError](err)
+	if !is || len(unknown.Candidates) == 0 {
 		return err
 	}
 	var lines []string
@@ -80,8 +81,8 @@ func (c *changer) countPath(ctx context.Context, verb string, t *observe.Target,
 // choosePlace adds the possible fields, shallow paths first, to the error about an unknown pod template or
 // image. It suggests a command for each field that a flag can select. It returns other errors unchanged.
 func (o *commonOptions) choosePlace(err error, command commandline.Command) error {
-	var unknown *template.UnknownPlaceError
-	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
+	unknown, is := errors.AsType[*template.UnknownPlaceError](err)
+	if !is || len(unknown.Candidates) == 0 {
 		return err
 	}
 	var lines []string
@@ -148,8 +149,7 @@ func suggestTypes(f *kube.Factory, err error) error {
 	all := outcome.Errors{err}
 	errors.As(err, &all)
 	for _, err := range all {
-		var unknown *outcome.UnknownTypeError
-		if errors.As(err, &unknown) {
+		if unknown, is := errors.AsType[*outcome.UnknownTypeError](err); is {
 			unknown.Nearest = nearestTo(unknown.Type, typeNames(f))
 		}
 	}
@@ -162,10 +162,9 @@ func typeNames(f *kube.Factory) []string {
 		served, _ := clients.Finder.Kinds() // a partial list is better than none
 		all = append(all, served...)
 	}
-	names := make([]string, 0, len(all))
+	names := sets.New[string]()
 	for _, kind := range all {
-		names = append(names, kind.Singular)
+		names.Insert(kind.Singular)
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return sets.List(names)
 }

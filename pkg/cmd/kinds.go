@@ -119,7 +119,7 @@ func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	var errs []error
 	for _, word := range o.types {
 		kind, err := o.cluster.KindNamed(ctx, word)
-		if unknown := (*outcome.UnknownTypeError)(nil); errors.As(err, &unknown) {
+		if errors.As(err, new(*outcome.UnknownTypeError)) {
 			err = usageErrorf("unknown command %q for %q, and the server has no such resource type%s", word, programName+" kinds", outcome.DidYouMean(o.nearest(word)))
 		}
 		if err != nil {
@@ -156,8 +156,8 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	byName := len(o.types) > 0
 	kind, wrong := o.cluster.Finder.Declare(ctx, kind)
 	field, err := o.cluster.Finder.Find(ctx, kind, nil, nil)
-	var unknown *discover.UnknownFieldError
-	none := errors.As(err, &unknown) && len(unknown.Candidates) == 0
+	unknown, is := errors.AsType[*discover.UnknownFieldError](err)
+	none := is && len(unknown.Candidates) == 0
 	if none && !byName {
 		return nil
 	}
@@ -165,7 +165,7 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 		Kind: kind.Kind, Group: kind.Resource.Group, Version: kind.Resource.Version, Resource: kind.Resource.Resource,
 		Reconciled: kind.Reconciled(), Objects: countOf(ctx, o.cluster.Dynamic.Resource(kind.Resource)),
 	}
-	if declaration := (*kinds.DeclarationError)(nil); errors.As(wrong, &declaration) {
+	if declaration, is := errors.AsType[*kinds.DeclarationError](wrong); is {
 		row.Wrong = declaration.Problems
 	}
 	if byName || err == nil {
@@ -184,7 +184,7 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	case errors.Is(err, discover.ErrPerNode):
 		row.Found, row.MayScale = "one per node", new(false)
 		return row
-	case unknown != nil:
+	case is:
 		row.Found = "guess"
 		for _, candidate := range unknown.Candidates {
 			row.Candidates = append(row.Candidates, candidate.Path.String())

@@ -89,8 +89,7 @@ func counts(ctx context.Context, finder *discover.Finder, t observe.Target) bool
 		return hasStatus(t.Kind) && t.Kind.CRD() != kinds.CronJobs
 	}
 	_, err := finder.Find(ctx, t.Kind, t.Object, nil)
-	var unknown *discover.UnknownFieldError
-	if errors.As(err, &unknown) {
+	if unknown, is := errors.AsType[*discover.UnknownFieldError](err); is {
 		return len(unknown.Candidates) > 0
 	}
 	return err == nil

@@ -98,8 +98,8 @@ func (o *setImageOptions) want(c *changer, t *observe.Target) (template.Wanted, 
 // setImages sets the images in a pod template. The error for an ambiguous image suggests a command for each container.
 func (o *setImageOptions) setImages(c *changer, t *observe.Target, template map[string]any) error {
 	err := podtemplate.SetImages(template, o.images)
-	several := (*podtemplate.SeveralContainersError)(nil)
-	if !errors.As(err, &several) {
+	several, is := errors.AsType[*podtemplate.SeveralContainersError](err)
+	if !is {
 		return err
 	}
 	var lines []string

@@ -268,12 +268,12 @@ func (f *targetFlags) explainTypes(errs []error) []error {
 	named := defaultType() + "/"
 	for i, err := range errs {
 		err = kube.ExplainType(err)
-		unknown := (*outcome.UnknownTypeError)(nil)
-		if word := os.Getenv(typeVariable); errors.As(err, &unknown) && word != "" && unknown.Type == word {
+		unknown, is := errors.AsType[*outcome.UnknownTypeError](err)
+		if word := os.Getenv(typeVariable); is && word != "" && unknown.Type == word {
 			err = outcome.WithAdvice(err, "the type comes from the environment variable "+typeVariable)
 		}
 		switch {
-		case unknown == nil || len(f.args) == 0 || strings.ContainsAny(f.args[0], "/,"):
+		case !is || len(f.args) == 0 || strings.ContainsAny(f.args[0], "/,"):
 		case len(f.args) > 1:
 			err = outcome.WithAdvice(err, "with several arguments, the first is the TYPE; to name several objects, use "+named+strings.Join(f.args, " "+named))
 		default:

@@ -126,7 +126,7 @@ func (f *targetFlags) explain(ctx context.Context, c *cluster, err error) error 
 
 // noImoocPod reports whether an error means that there is no such ImoocPod, or no CRD for it.
 func noImoocPod(err error) bool {
-	if unserved := (*outcome.NotServedError)(nil); errors.As(err, &unserved) {
+	if unserved, is := errors.AsType[*outcome.NotServedError](err); is {
 		return unserved.CRD == kinds.ImoocPod().CRD()
 	}
 	return missing(err) == kinds.ImoocPod().Resource.GroupResource()

@@ -3,8 +3,10 @@ package replicas
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -69,12 +71,9 @@ func Undone(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Pat
 // entry with a subresource is a change through /scale. If another user changes the count and then changes it back, the
 // number is the same, but the field has another manager.
 func setHere(obj *unstructured.Unstructured, path fieldpath.Path) bool {
-	for _, entry := range obj.GetManagedFields() {
-		if entry.Manager == kinds.FieldManager && entry.Subresource == "" && path.ManagedBy(entry, obj.Object) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(obj.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == kinds.FieldManager && entry.Subresource == "" && path.ManagedBy(entry, obj.Object)
+	})
 }
 
 func nothingToUndo(t observe.Target, why string) error {

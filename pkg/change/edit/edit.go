@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
@@ -38,14 +36,14 @@ type Options struct {
 	Local bool
 }
 
-func contested() wait.Backoff {
-	return wait.Backoff{Steps: 10, Duration: 10 * time.Millisecond, Factor: 1, Jitter: 0.1}
-}
+const maxTries = 10
 
-// Retry calls change until it returns no conflict or until the backoff of contested ends. If ctx is
-// done, Retry returns the cause of ctx instead of the last conflict, unlike client-go.
+// Retry calls change until it returns no conflict, at most maxTries times. If ctx is done, Retry returns
+// the cause of ctx instead of the last conflict, unlike client-go.
 func Retry(ctx context.Context, change func() error) error {
-	err := retry.OnError(contested(), isConflict, change)
+	backoff := retry.DefaultRetry
+	backoff.Steps = maxTries
+	err := retry.OnError(backoff, isConflict, change)
 	if cause := context.Cause(ctx); cause != nil && isConflict(err) {
 		return cause
 	}

@@ -84,7 +84,7 @@ func TestApply(t *testing.T) {
 // If another client writes between the read and the write of Apply, Apply plans again, and overwrites nothing.
 func TestApplyAgain(t *testing.T) {
 	t.Parallel()
-	most := contested().Steps
+	most := maxTries
 	for _, test := range []struct {
 		others, patches int
 		conflict        bool

@@ -70,17 +70,13 @@ that.`,
 
 func (o *kindsOptions) complete(args []string) (err error) {
 	o.types = args
-	o.write, err = o.writer()
-	return err
-}
-
-func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) {
 	table := func(w io.Writer, rows []*printer.Kind) error {
 		return printer.Kinds(w, rows, o.print.format() == "wide")
 	}
 	name := func(k *printer.Kind) string { return strings.TrimSuffix(k.Resource+"."+k.Group, ".") }
 	single := func() bool { return len(o.types) == 1 }
-	return listWriter(&o.print, false, table, name, single, map[string]any{"apiVersion": "imoocpod.dev/v1alpha1", "kind": "KindList"})
+	o.write, err = listWriter(&o.print, false, table, name, single, map[string]any{"apiVersion": "imoocpod.dev/v1alpha1", "kind": "KindList"})
+	return err
 }
 
 func (o *kindsOptions) run(ctx context.Context) error {

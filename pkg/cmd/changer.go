@@ -72,15 +72,7 @@ func (f *changeFlags) addManagerFlag(cmd *cobra.Command) {
 }
 
 func (f *changeFlags) complete(args []string) error {
-	if err := f.targets.complete(args); err != nil {
-		return err
-	}
-	return f.validate(f.wait.waits())
-}
-
-// validate checks the wait flags and the output format, and sets the printer.
-func (f *changeFlags) validate(waits bool) error {
-	return cmp.Or(f.wait.limits.validate(waits), f.print.complete())
+	return cmp.Or(f.targets.complete(args), f.wait.limits.validate(f.wait.waits()), f.print.complete())
 }
 
 // changer runs a verb that changes objects. It prints each result, waits for objects, and can revert failed changes.
@@ -98,9 +90,9 @@ type changer struct {
 	user func() string
 }
 
-func newChanger(ctx context.Context, on *cluster, flags *changeFlags, waits bool) *changer {
+func newChanger(ctx context.Context, on *cluster, flags *changeFlags) *changer {
 	c := &changer{
-		cluster: on, flags: flags, waits: waits && flags.dryRun == "none", reports: flags.print.format(),
+		cluster: on, flags: flags, waits: flags.wait.waits() && flags.dryRun == "none", reports: flags.print.format(),
 		printer: flags.print.printer,
 		user:    sync.OnceValue(func() string { return on.User(ctx) }),
 	}
@@ -119,7 +111,7 @@ func (f *changeFlags) command(cmd *cobra.Command, complete func([]string) error,
 }
 
 func (f *changeFlags) run(ctx context.Context, on *cluster, do func(context.Context, *changer, *observe.Target) (*change, error)) error {
-	c := newChanger(ctx, on, f, f.wait.waits())
+	c := newChanger(ctx, on, f)
 	found, errs := f.targets.find(ctx, on)
 	all := make([]planned, len(found))
 	for i := range found {

@@ -109,7 +109,7 @@ func (o *createOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c := newChanger(ctx, on, &o.change, o.change.wait.waits())
+	c := newChanger(ctx, on, &o.change)
 	if o.change.targets.fromFiles() {
 		return o.createFiles(ctx, c)
 	}

@@ -80,6 +80,8 @@ type changeWaitFlags struct {
 	limits    waitFlags
 	wait      bool
 	onFailure onFailure
+	// implied means that a flag of the verb, such as --step, implies the wait.
+	implied bool
 }
 
 // addTimeout adds --timeout to a verb that can wait without a limit.
@@ -104,5 +106,5 @@ func (f *changeWaitFlags) addFlags(cmd *cobra.Command) {
 }
 
 func (f *changeWaitFlags) waits() bool {
-	return f.wait || f.limits.Timeout > 0 || f.onFailure == revertOnFailure
+	return f.wait || f.implied || f.limits.Timeout > 0 || f.onFailure == revertOnFailure
 }

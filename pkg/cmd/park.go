@@ -84,7 +84,7 @@ func (o *parkOptions) command(cmd *cobra.Command) *cobra.Command {
 }
 
 func (o *parkOptions) run(ctx context.Context, on *cluster) error {
-	c := newChanger(ctx, on, &o.change, o.change.wait.waits())
+	c := newChanger(ctx, on, &o.change)
 	targets, errs := o.change.targets.find(ctx, on)
 	if o.change.targets.untyped() {
 		targets = slices.DeleteFunc(targets, o.skips)

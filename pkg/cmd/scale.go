@@ -70,8 +70,6 @@ See docs/scaling.md.`,
 	return o.change.targets.command(cmd, common, o.complete, o.run)
 }
 
-func (o *scaleOptions) waits() bool { return o.change.wait.waits() || o.steps.given() }
-
 func (o *scaleOptions) complete(args []string) error {
 	removes := len(o.count.Remove) > 0
 	err := cmp.Or(
@@ -101,7 +99,8 @@ func (o *scaleOptions) complete(args []string) error {
 	case o.steps.given() && version != "":
 		return usageErrorf("--step and --resource-version cannot be used together")
 	}
-	return cmp.Or(o.change.targets.complete(args), o.change.validate(o.waits()))
+	o.change.wait.implied = o.steps.given()
+	return o.change.complete(args)
 }
 
 // apart returns a usage error if the flag is set together with one of the others.
@@ -130,7 +129,7 @@ func validateRemoved(pods []string) error {
 }
 
 func (o *scaleOptions) run(ctx context.Context, on *cluster) error {
-	c := newChanger(ctx, on, &o.change, o.waits())
+	c := newChanger(ctx, on, &o.change)
 	// With -o json, print reports only with --wait, and not if another flag, such as --timeout, implies the wait.
 	if !o.change.wait.wait {
 		c.reports, c.printer = "", o.change.print.printer

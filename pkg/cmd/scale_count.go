@@ -146,7 +146,7 @@ func (o *scaleOptions) scale(ctx context.Context, c *changer, l *located) (*chan
 	}
 	t := l.target
 	c.warnPaused(t)
-	if o.waits() || !t.Kind.Shipped() {
+	if o.change.wait.waits() || !t.Kind.Shipped() {
 		c.warnOfCompetitors(ctx, t, func(now int64) (int32, error) { return request.From(*t, now) })
 	}
 	done, err := o.set(ctx, c, l, request)

@@ -62,7 +62,7 @@ that.`,
   kubectl imoocpod kinds deployment -o yaml`,
 		SuggestionsMinimumDistance: 2,
 	}
-	o.print.addListFlags(cmd)
+	o.print.addFlags(cmd, "custom-columns", "wide")
 	cmd.AddCommand(newKindsNewCommand(common), newKindsRBACCommand(common))
 	o.nearest = cmd.SuggestionsFor
 	return command(cmd, o.complete, o.run)

@@ -22,15 +22,19 @@ import (
 
 // objectOutput holds kubectl's -o flag and its related flags, for a verb that prints objects or models.
 type objectOutput struct {
-	flags *genericclioptions.PrintFlags
+	flags   *genericclioptions.PrintFlags
+	formats []string
 	// printer prints objects in the format of the flags. complete sets it.
 	printer printers.ResourcePrinter
 }
 
-func (o *objectOutput) addFlags(cmd *cobra.Command) {
+// addFlags adds the flags. The formats in more are those that the verb has in addition to kubectl's.
+func (o *objectOutput) addFlags(cmd *cobra.Command, more ...string) {
 	o.flags = genericclioptions.NewPrintFlags("")
 	o.flags.AddFlags(cmd)
-	completeFlag(cmd, "output", o.flags.AllowedFormats()...)
+	o.formats = append(o.flags.AllowedFormats(), more...)
+	cmd.Flags().Lookup("output").Usage = "Output format. One of: (" + strings.Join(o.formats, ", ") + ")."
+	completeFlag(cmd, "output", o.formats...)
 }
 
 // complete sets the printer, or returns a usage error if the format is unknown.
@@ -88,18 +92,6 @@ func takeTemplate(cmd *cobra.Command) error {
 	return cmd.Flags().Set("output", "go-template")
 }
 
-// addListFlags is like addFlags, but for a verb that calls listWriter.
-func (o *objectOutput) addListFlags(cmd *cobra.Command) {
-	o.flags = genericclioptions.NewPrintFlags("")
-	o.flags.AddFlags(cmd)
-	cmd.Flags().Lookup("output").Usage = "Output format. One of: (" + strings.Join(o.listFormats(), ", ") + ")."
-	completeFlag(cmd, "output", o.listFormats()...)
-}
-
-func (o *objectOutput) listFormats() []string {
-	return append(o.flags.AllowedFormats(), "custom-columns", "wide")
-}
-
 // listPrinter returns the printer for a format that is not a table. cli-runtime has no printer for custom columns.
 func (o *objectOutput) listPrinter(noHeaders bool) (printers.ResourcePrinter, error) {
 	if name, spec, _ := strings.Cut(o.format(), "="); name == "custom-columns" {
@@ -112,7 +104,7 @@ func (o *objectOutput) listPrinter(noHeaders bool) (printers.ResourcePrinter, er
 	}
 	p, err := o.flags.ToPrinter()
 	if genericclioptions.IsNoCompatiblePrinterError(err) {
-		return nil, noPrinter(o.format(), o.listFormats())
+		return nil, noPrinter(o.format(), o.formats)
 	}
 	return p, err
 }

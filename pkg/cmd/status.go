@@ -82,7 +82,7 @@ failed or is paused, and 4 otherwise.`,
   # Print the reason for a script
   kubectl imoocpod status foo -o jsonpath='{.reasonCode}'`,
 	}
-	o.print.addListFlags(cmd)
+	o.print.addFlags(cmd, "custom-columns", "wide")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "After showing the objects, watch for changes until Ctrl-C.")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Watch until all objects are ready, or one cannot become ready without help.")
 	addTimeout(cmd, &o.limits.Timeout)

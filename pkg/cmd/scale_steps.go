@@ -77,15 +77,14 @@ func (o *scaleOptions) scaleInSteps(ctx context.Context, c *changer, all []*loca
 // complete (see awaitStep). A step fails if someone else has changed the count.
 func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) error {
 	t := l.target
-	now, err := replicas.Count(ctx, t.Resource(c.Dynamic), *t, l.field)
+	at, err := replicas.Count(ctx, t.Resource(c.Dynamic), *t, l.field)
 	if err != nil {
 		return err
 	}
-	to, err := o.count.From(*t, now)
+	to, err := o.count.From(*t, int64(at))
 	if err != nil {
 		return err
 	}
-	at := int32(now) //nolint:gosec // replicas.Count limits it
 	counts, err := replicas.Steps(at, to, *o.steps.step)
 	if err != nil {
 		return fmt.Errorf("scale %s: %w", t, err)

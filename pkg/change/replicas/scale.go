@@ -219,12 +219,12 @@ func readScale(ctx context.Context, objects dynamic.ResourceInterface, t observe
 
 // Count returns the current count of an object. If the replica field is known but not set, the error is
 // an outcome.ErrPrecondition.
-func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field) (int64, error) {
+func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field) (int32, error) {
 	r := Request{Current: AnyCount}
 	if field.Scale {
 		scale, err := readScale(ctx, objects, t, field, r)
 		if err == nil {
-			return int64(scale.Spec.Replicas), nil
+			return scale.Spec.Replicas, nil
 		}
 		if !apierrors.IsNotFound(err) || !t.Kind.Shipped() {
 			return 0, err
@@ -235,8 +235,7 @@ func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 	if err != nil {
 		return 0, err
 	}
-	now, err := countAt(t, obj, *field.Path)
-	return int64(now), err
+	return countAt(t, obj, *field.Path)
 }
 
 // beside returns additional edits for the patch that sets a count, and a note about them.

@@ -138,8 +138,7 @@ func (w *Written) record(before *unstructured.Unstructured, edits []fieldpath.Ed
 		case err != nil:
 			return err
 		}
-		for n := len(e.Path.Steps) - 1; n > 0; n-- {
-			parent := fieldpath.Path{Steps: e.Path.Steps[:n]}
+		for parent := e.Path.Parent(); len(parent.Steps) > 0; parent = parent.Parent() {
 			if there, err := parent.Value(before.Object); err != nil || there != nil {
 				break
 			}

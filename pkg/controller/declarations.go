@@ -13,6 +13,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
 // Declarations selects the CRDs whose declared kinds are reconciled.
@@ -57,8 +58,8 @@ func declarationsEqual(a, b *declaration) bool {
 // context ends. It starts a kind by calling run.
 func (c *Controller) followDeclarations(ctx context.Context, run func(*owners)) {
 	resource := kinds.CRDResource()
-	client := c.Dynamic.Resource(resource)
-	source := informer.SourceOf(resource.Resource, client, &unstructured.Unstructured{}, trimCRD, declarationsEqual)
+	objects := follow.SourceOf(c.Dynamic.Resource(resource))
+	source := informer.SourceOf(resource.Resource, objects, &unstructured.Unstructured{}, trimCRD, declarationsEqual)
 	var crds *informer.Informer
 	source.OnFilled = func() {
 		c.refuseMissing(crds.GetStore())

@@ -19,6 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
 func (c *Controller) makeCaches() {
@@ -150,8 +151,8 @@ func (c *Controller) ownerSource(o *owners, missing func()) informer.Source {
 		at := o.kind.Mapping.Status
 		return !differs(o.kind, before, after) && equality.Semantic.DeepEqual(strategy.DecodeStatus(at, before), strategy.DecodeStatus(at, after))
 	}
-	client := o.client.Namespace(c.Namespace)
-	s := informer.SourceOf(o.kind.CRD(), client, &unstructured.Unstructured{}, trimOwner(o.kind), equal)
+	objects := follow.SourceOf(o.client.Namespace(c.Namespace))
+	s := informer.SourceOf(o.kind.CRD(), objects, &unstructured.Unstructured{}, trimOwner(o.kind), equal)
 	s.Selector = c.Selector.String()
 	s.OnMissing, s.OnFilled = missing, c.memory.Notify
 	return s

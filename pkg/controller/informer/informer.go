@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
 // retryPeriod is the interval between the attempts of Run to list the resource.
@@ -23,10 +25,9 @@ const retryPeriod = time.Second
 
 // Source describes a resource, and how to cache its objects.
 type Source struct {
+	follow.Source
 	// Resource is the name of the resource in the log, such as "pods". Singular is its singular form.
 	Resource, Singular string
-	List               func(context.Context, metav1.ListOptions) (runtime.Object, error)
-	Watch              func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	// Selector selects the objects by their labels; "" selects all.
 	Selector string
 	// Example is an object of the type to cache.
@@ -41,22 +42,13 @@ type Source struct {
 	OnMissing, OnFilled func()
 }
 
-// Client lists and watches the objects of a resource.
-type Client[L runtime.Object] interface {
-	List(context.Context, metav1.ListOptions) (L, error)
-	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
-}
-
-// SourceOf returns a Source for all objects that a client can list. trim returns the part of an object that
-// is cached, and equal reports whether plans can ignore the difference between two such parts.
-func SourceOf[L runtime.Object, O, P any](
-	resource string, client Client[L], example runtime.Object, trim func(O) any, equal func(before, after P) bool,
+// SourceOf returns a Source of objects. trim returns the part of an object that is cached, and equal reports whether
+// plans can ignore the difference between two such parts.
+func SourceOf[O, P any](
+	resource string, objects follow.Source, example runtime.Object, trim func(O) any, equal func(before, after P) bool,
 ) Source {
 	return Source{
-		Resource: resource, Watch: client.Watch, Example: example,
-		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return client.List(ctx, opts)
-		},
+		Source: objects, Resource: resource, Example: example,
 		Trim: func(obj any) (any, error) {
 			if o, ok := obj.(O); ok {
 				return trim(o), nil

@@ -16,6 +16,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
@@ -92,7 +93,7 @@ func TestServerThatCannotStreamLists(t *testing.T) {
 	}
 	h := NewHealth(func(format string, args ...any) { t.Errorf(format, args...) })
 	whole, differ := func(pod *corev1.Pod) any { return pod }, func(_, _ *corev1.Pod) bool { return false }
-	pods := h.New(SourceOf("pods", core.Pods("default"), &corev1.Pod{}, whole, differ), cache.ResourceEventHandlerFuncs{})
+	pods := h.New(SourceOf("pods", follow.SourceOf(core.Pods("default")), &corev1.Pod{}, whole, differ), cache.ResourceEventHandlerFuncs{})
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { pods.RunWithContext(ctx) })

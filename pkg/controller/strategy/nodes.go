@@ -14,6 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
 // nodes returns the strategy that runs one pod on every eligible node.
@@ -39,7 +40,7 @@ func badAffinity(template *corev1.PodTemplateSpec) string {
 }
 
 func nodeSource(c Clients) informer.Source {
-	s := informer.SourceOf("nodes", c.Core.Nodes(), &corev1.Node{}, trimNode, nodesEqual)
+	s := informer.SourceOf("nodes", follow.SourceOf(c.Core.Nodes()), &corev1.Node{}, trimNode, nodesEqual)
 	s.Singular = "node"
 	return s
 }

@@ -19,12 +19,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // PodSource returns a source that watches all pods, because a pod may have lost its labels.
 func PodSource(c Clients) informer.Source {
-	s := informer.SourceOf("pods", c.Core.Pods(c.Namespace), &corev1.Pod{}, trimPod, podsEqual)
+	s := informer.SourceOf("pods", follow.SourceOf(c.Core.Pods(c.Namespace)), &corev1.Pod{}, trimPod, podsEqual)
 	s.Singular = "pod"
 	s.Indexers = cache.Indexers{ByOwner: indexByOwner, ByLabel: indexByLabel}
 	return s

@@ -20,6 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
 // Strategy is one way to run the pods of a kind: numbered, on nodes, or through a Deployment.
@@ -100,8 +101,8 @@ func childSource[T any](
 	c Clients, resource schema.GroupVersionResource, singular string,
 	read func(*unstructured.Unstructured) T, equal func(a, b T) bool,
 ) informer.Source {
-	client := c.Dynamic.Resource(resource).Namespace(c.Namespace)
-	s := informer.SourceOf(resource.Resource, client, &unstructured.Unstructured{},
+	objects := follow.SourceOf(c.Dynamic.Resource(resource).Namespace(c.Namespace))
+	s := informer.SourceOf(resource.Resource, objects, &unstructured.Unstructured{},
 		func(u *unstructured.Unstructured) any { return &Record[T]{trimMeta(u), read(u)} },
 		func(before, after *Record[T]) bool { return equal(before.Child, after.Child) })
 	s.Singular = singular

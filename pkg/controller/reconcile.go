@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
@@ -187,14 +186,13 @@ func (r *reconciliation) readLive(ctx context.Context) (there bool, err error) {
 func (r *reconciliation) makePlan() {
 	o, s := r.owners, r.owners.strategy
 	r.view = plan.View{Owner: s.Owner(o.kind, r.object), Memory: r.mem.Plan, Now: r.Clock.Now().Round(0)}
-	var input cache.Indexer
-	if i := r.inputs[o.kind.Mapping.Strategy]; i != nil {
-		input = i.GetIndexer()
-	}
 	if r.revisions.Filled() {
 		strategy.ReadRevisions(&r.view, r.object, r.revisions.GetIndexer())
 	}
-	s.Read(&r.view, r.object, r.pods.GetIndexer(), input)
+	if input := r.inputs[o.kind.Mapping.Strategy]; input != nil {
+		s.Read(&r.view, r.object, input.GetIndexer())
+	}
+	r.view.Pods = s.Pods(r.object, r.pods.GetIndexer())
 	r.plan = plan.Decide(r.view, s.Plan)
 }
 

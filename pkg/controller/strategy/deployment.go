@@ -24,7 +24,7 @@ import (
 func deployment() *Strategy {
 	return &Strategy{
 		Plan: plan.Deployments, PodIndex: ByLabel,
-		Input: deploymentSource, read: readDeployments, complete: completeDeployment,
+		Input: deploymentSource, Read: readDeployments, complete: completeDeployment,
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 func nodes() *Strategy {
 	return &Strategy{
 		Plan: plan.Nodes, PodIndex: ByOwner,
-		Input: nodeSource, read: readNodes,
+		Input: nodeSource, Read: readNodes,
 		complete: func(o *plan.Owner, _ kinds.Kind, _ *unstructured.Unstructured, _ map[string]any) {
 			o.Invalid = cmp.Or(o.Problem, badAffinity(o.Template)) // the template determines which nodes are eligible
 		},

@@ -33,9 +33,9 @@ type Strategy struct {
 	// none. A change to a cluster-scoped object triggers the plans of all owners with this strategy. A change to a
 	// namespaced object triggers only the plan of the owner that controls it.
 	Input func(Clients) informer.Source
+	// Read adds to the view of an owner the objects of Input that its plan needs. It is nil if Input is nil.
+	Read func(v *plan.View, obj *unstructured.Unstructured, input cache.Indexer)
 
-	// read adds to the view of an owner the objects of Input that its plan needs.
-	read func(v *plan.View, obj *unstructured.Unstructured, store cache.Indexer)
 	// complete sets the fields of an owner that only this strategy needs. template is nil if the owner has a Problem.
 	complete func(owner *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any)
 }
@@ -62,14 +62,6 @@ func children() map[plan.Kind]child {
 		plan.KindDeployment: {resource: DeploymentResource(), kind: "Deployment", fields: deploymentFields},
 		plan.KindRevision:   {resource: RevisionResource(), kind: "ControllerRevision", fields: revisionFields},
 	}
-}
-
-// Read adds to a view an object's pods, and the objects of Input that its plan needs. It reads them from the caches.
-func (s *Strategy) Read(v *plan.View, obj *unstructured.Unstructured, pods, input cache.Indexer) {
-	if s.Input != nil {
-		s.read(v, obj, input)
-	}
-	v.Pods = s.Pods(obj, pods)
 }
 
 // Pods returns an object's pods from the cache.

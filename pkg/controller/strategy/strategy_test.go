@@ -25,8 +25,8 @@ func TestEveryStrategyIsImplemented(t *testing.T) {
 		if s.PodIndex == "" && s.Input == nil {
 			t.Errorf("strategy %s has neither PodIndex nor Input", name)
 		}
-		if (s.Input == nil) != (s.read == nil) {
-			t.Errorf("strategy %s has only one of Input and read", name)
+		if (s.Input == nil) != (s.Read == nil) {
+			t.Errorf("strategy %s has only one of Input and Read", name)
 		}
 	}
 }

@@ -24,19 +24,17 @@ import (
 
 func (c *Controller) makeCaches() {
 	clients := strategy.Clients{Core: c.Core, Dynamic: c.Dynamic, Namespace: c.Namespace}
-	readersOf := func(name kinds.Strategy) func(any) []memory.Key {
-		return func(obj any) []memory.Key { return c.kinds.readersOf(name, obj) }
-	}
 	c.pods = c.newCache(strategy.PodSource(clients), c.podKeys)
 	for name, s := range strategy.All() {
 		if s.Input != nil {
-			c.inputs[name] = c.newCache(s.Input(clients), readersOf(name))
+			c.inputs[name] = c.newCache(s.Input(clients), func(obj any) []memory.Key { return c.kinds.readersOf(name, obj) })
 		}
 	}
 	c.revisions = &revisionCache{controller: c, unreadable: make(chan struct{})}
 	revisions := strategy.RevisionSource(clients)
 	revisions.OnFilled = c.revisions.resume
-	c.revisions.Informer = c.newCache(revisions, readersOf("")) // revisions are namespaced
+	// Revisions are namespaced, so no strategy matters.
+	c.revisions.Informer = c.newCache(revisions, func(obj any) []memory.Key { return c.kinds.readersOf("", obj) })
 }
 
 // newCache returns a cache whose events requeue the objects with the keys that keys returns.

@@ -42,7 +42,7 @@ type Options struct {
 	// Kinds lists the kinds to reconcile from the start. Declared selects CRDs that declare more kinds.
 	Kinds    []kinds.Kind
 	Declared Declarations
-	// Selector selects the objects to reconcile by their labels; nil selects all.
+	// Selector selects the objects to reconcile by their labels.
 	Selector labels.Selector
 	// Namespace is the namespace of the objects to reconcile; empty means all namespaces.
 	Namespace string
@@ -59,7 +59,7 @@ type Options struct {
 	// Resumed means that this process had to wait for the lease, or has lost it before. If Resumed is
 	// set, an error at the start does not end Run, because the informers retry.
 	Resumed bool
-	// Clock is the clock for reconciles and Stuck; nil means the real clock.
+	// Clock is the clock for reconciles and Stuck.
 	Clock clock.PassiveClock
 }
 
@@ -84,12 +84,6 @@ type Controller struct {
 
 // New returns a Controller that is not running yet.
 func New(opts Options) *Controller {
-	if opts.Selector == nil {
-		opts.Selector = labels.Everything()
-	}
-	if opts.Clock == nil {
-		opts.Clock = clock.RealClock{}
-	}
 	c := &Controller{
 		Options: opts,
 		kinds:   &kindSet{all: map[string]*owners{}},

@@ -19,9 +19,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
@@ -181,7 +183,10 @@ func (w *world) newLoop(change ...func(*Options)) *Controller {
 	if err != nil {
 		w.Fatal(err)
 	}
-	opts := Options{Dynamic: objects, Core: core, Workers: 2, Log: w.log, Metrics: metrics.New("")}
+	opts := Options{
+		Dynamic: objects, Core: core, Workers: 2, Log: w.log, Metrics: metrics.New(""),
+		Selector: labels.Everything(), Clock: clock.RealClock{},
+	}
 	for _, kind := range w.kinds {
 		if kind.Shipped() {
 			opts.Kinds = append(opts.Kinds, kind)

@@ -11,11 +11,13 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
+	"k8s.io/utils/clock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
@@ -48,7 +50,7 @@ func (t *transcript) Write(p []byte) (int, error) {
 var errKilled = errors.New("the controller was killed")
 
 // StartController starts an in-process controller, and injects faults into its requests. It overwrites the clients,
-// the number of workers, the metrics, and the log in the options.
+// the selector, the number of workers, the metrics, the log, and the clock in the options.
 func (c *Cluster) StartController(t *testing.T, opts controller.Options, faults *Faults) *Controller {
 	t.Helper()
 	running := &Controller{Done: make(chan struct{})}
@@ -71,6 +73,7 @@ func (c *Cluster) StartController(t *testing.T, opts controller.Options, faults 
 		t.Fatal(err)
 	}
 	opts.Dynamic, opts.Core, opts.Workers, opts.Metrics = custom, core, 2, metrics.New("test")
+	opts.Selector, opts.Clock = labels.Everything(), clock.RealClock{}
 	opts.Log = func(line report.Line) { _, _ = fmt.Fprintf(&running.output, "%s: %s\n", line.Name, line.Text) }
 	go func() {
 		defer close(running.Done)

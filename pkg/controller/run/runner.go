@@ -19,6 +19,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/clock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
@@ -160,6 +161,7 @@ func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace st
 		Metrics:   o.metrics,
 		Install:   o.clients.CommandContext().Line(commandline.Plugin("install")),
 		Log:       o.Log.line,
+		Clock:     clock.RealClock{},
 	})
 	o.health.set(namespace, loopHealth{synced: loop.Synced, stuck: loop.Stuck})
 	defer o.health.waits(namespace, "waiting for the lease")

@@ -42,9 +42,6 @@ type Object struct {
 
 // Wrote records the resourceVersion in the response to a write. It ignores an empty version.
 func (o *Object) Wrote(resource, version string) {
-	if o.Written == nil {
-		o.Written = map[string]string{}
-	}
 	o.Written[resource] = informer.Later(version, o.Written[resource])
 }
 
@@ -88,7 +85,8 @@ func (m *Memory) Get(k Key, uid types.UID) *Object {
 	defer m.mu.Unlock()
 	e := m.entry(k)
 	if e.UID != uid {
-		*e = entry{Object: Object{UID: uid, Logged: map[problem.Code]bool{}}, reconciles: e.reconciles}
+		object := Object{UID: uid, Written: map[string]string{}, Logged: map[problem.Code]bool{}}
+		*e = entry{Object: object, reconciles: e.reconciles}
 	}
 	return &e.Object
 }

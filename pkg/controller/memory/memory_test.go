@@ -72,7 +72,7 @@ func TestMemoryIsNotReused(t *testing.T) {
 
 func TestWrote(t *testing.T) {
 	t.Parallel()
-	var o Object
+	o := Object{Written: map[string]string{}}
 	for _, version := range []string{"", "9", "10", "8", ""} {
 		o.Wrote("pods", version)
 	}

@@ -31,14 +31,19 @@ type Status struct {
 	Conditions []metav1.Condition
 }
 
+// Counts returns the counts of the status with their paths.
+func (s *Status) Counts(at kinds.StatusPaths) map[*int32][]string {
+	return map[*int32][]string{
+		&s.Desired: at.Desired, &s.Current: at.Current, &s.Updated: at.Updated, &s.Ready: at.Ready, &s.Available: at.Available,
+	}
+}
+
 // Masked returns the status without the values for which the kind has no field.
 func (s Status) Masked(at kinds.StatusPaths) Status {
+	for count, path := range s.Counts(at) {
+		mask(count, path)
+	}
 	mask(&s.Selector, at.Selector)
-	mask(&s.Desired, at.Desired)
-	mask(&s.Current, at.Current)
-	mask(&s.Updated, at.Updated)
-	mask(&s.Ready, at.Ready)
-	mask(&s.Available, at.Available)
 	mask(&s.PodNames, at.PodNames)
 	mask(&s.ObservedGeneration, at.ObservedGeneration)
 	mask(&s.Conditions, at.Conditions)

@@ -15,12 +15,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-func counts(at kinds.StatusPaths, s *plan.Status) map[*int32][]string {
-	return map[*int32][]string{
-		&s.Desired: at.Desired, &s.Current: at.Current, &s.Updated: at.Updated, &s.Ready: at.Ready, &s.Available: at.Available,
-	}
-}
-
 // DecodeStatus returns the part of a stored status that plans write. It replaces an invalid value with
 // one that no plan computes, so that the status is written again. A field without a path is zero.
 func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Status {
@@ -28,7 +22,7 @@ func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Sta
 	s.ObservedGeneration, _, _ = unstructured.NestedInt64(obj.Object, at.ObservedGeneration...)
 	s.Selector, _, _ = unstructured.NestedString(obj.Object, at.Selector...)
 	s.Conditions = decodeConditions(storedConditions(at, obj))
-	for count, path := range counts(at, &s) {
+	for count, path := range s.Counts(at) {
 		if len(path) == 0 {
 			continue
 		}
@@ -94,7 +88,7 @@ func EncodeStatus(at kinds.StatusPaths, s plan.Status, obj *unstructured.Unstruc
 			errs = append(errs, unstructured.SetNestedField(object, value, path...))
 		}
 	}
-	for count, path := range counts(at, &s) {
+	for count, path := range s.Counts(at) {
 		put(int64(*count), path)
 	}
 	for name, value := range at.Empty {

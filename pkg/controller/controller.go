@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
@@ -36,16 +35,12 @@ import (
 
 // Options configures a Controller.
 type Options struct {
-	// Core is the client for nodes, events, and most requests for pods. Dynamic is the client for everything else.
-	Dynamic dynamic.Interface
-	Core    corev1client.CoreV1Interface
+	strategy.Clients // of the namespace to reconcile
 	// Kinds lists the kinds to reconcile from the start. Declared selects CRDs that declare more kinds.
 	Kinds    []kinds.Kind
 	Declared Declarations
 	// Selector selects the objects to reconcile by their labels.
 	Selector labels.Selector
-	// Namespace is the namespace of the objects to reconcile; empty means all namespaces.
-	Namespace string
 	// Workers is the maximum number of objects that are reconciled in parallel.
 	Workers int
 	// Install is the command that the log suggests if the CRD of a kind is not installed.

@@ -23,15 +23,14 @@ import (
 )
 
 func (c *Controller) makeCaches() {
-	clients := strategy.Clients{Core: c.Core, Dynamic: c.Dynamic, Namespace: c.Namespace}
-	c.pods = c.newCache(strategy.PodSource(clients), c.podKeys)
+	c.pods = c.newCache(strategy.PodSource(c.Clients), c.podKeys)
 	for name, s := range strategy.All() {
 		if s.Input != nil {
-			c.inputs[name] = c.newCache(s.Input(clients), func(obj any) []memory.Key { return c.kinds.readersOf(name, obj) })
+			c.inputs[name] = c.newCache(s.Input(c.Clients), func(obj any) []memory.Key { return c.kinds.readersOf(name, obj) })
 		}
 	}
 	c.revisions = &revisionCache{controller: c, unreadable: make(chan struct{})}
-	revisions := strategy.RevisionSource(clients)
+	revisions := strategy.RevisionSource(c.Clients)
 	revisions.OnFilled = c.revisions.resume
 	// Revisions are namespaced, so no strategy matters.
 	c.revisions.Informer = c.newCache(revisions, func(obj any) []memory.Key { return c.kinds.readersOf("", obj) })

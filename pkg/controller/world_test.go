@@ -184,7 +184,7 @@ func (w *world) newLoop(change ...func(*Options)) *Controller {
 		w.Fatal(err)
 	}
 	opts := Options{
-		Dynamic: objects, Core: core, Workers: 2, Log: w.log, Metrics: metrics.New(""),
+		Clients: strategy.Clients{Dynamic: objects, Core: core}, Workers: 2, Log: w.log, Metrics: metrics.New(""),
 		Selector: labels.Everything(), Clock: clock.RealClock{},
 	}
 	for _, kind := range w.kinds {

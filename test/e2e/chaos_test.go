@@ -181,7 +181,8 @@ func (c *chaos) newPod(name string, labels map[string]string, owners ...metav1.O
 // start starts a controller as if it had regained its lease. Such a controller must not exit by
 // itself, whatever the server responds.
 func (c *chaos) start(f *harness.Faults) {
-	opts := controller.Options{Kinds: []kinds.Kind{c.Kind}, Namespace: c.Namespace, Resumed: true}
+	opts := controller.Options{Kinds: []kinds.Kind{c.Kind}, Resumed: true}
+	opts.Namespace = c.Namespace
 	l := cluster.StartController(c.t, opts, f)
 	c.loops = append(c.loops, l)
 	c.running.Go(func() {

@@ -26,6 +26,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
@@ -149,19 +150,17 @@ func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace st
 		return err
 	}
 	loop := controller.New(controller.Options{
-		Dynamic:   dynamic,
-		Core:      core,
-		Kinds:     o.Kinds.known,
-		Declared:  controller.Declarations{All: o.Kinds.Declared, Named: o.Kinds.named},
-		Selector:  o.Matches,
-		Namespace: namespace,
-		Workers:   o.Workers,
-		DryRun:    o.DryRun,
-		Resumed:   resumed,
-		Metrics:   o.metrics,
-		Install:   o.clients.CommandContext().Line(commandline.Plugin("install")),
-		Log:       o.Log.line,
-		Clock:     clock.RealClock{},
+		Clients:  strategy.Clients{Core: core, Dynamic: dynamic, Namespace: namespace},
+		Kinds:    o.Kinds.known,
+		Declared: controller.Declarations{All: o.Kinds.Declared, Named: o.Kinds.named},
+		Selector: o.Matches,
+		Workers:  o.Workers,
+		DryRun:   o.DryRun,
+		Resumed:  resumed,
+		Metrics:  o.metrics,
+		Install:  o.clients.CommandContext().Line(commandline.Plugin("install")),
+		Log:      o.Log.line,
+		Clock:    clock.RealClock{},
 	})
 	o.health.set(namespace, loopHealth{synced: loop.Synced, stuck: loop.Stuck})
 	defer o.health.waits(namespace, "waiting for the lease")

@@ -40,7 +40,8 @@ type Strategy struct {
 	complete func(owner *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any)
 }
 
-// Clients holds clients, and the namespace of the controller or of one object; "" means all namespaces.
+// Clients holds the clients of a controller. Core is for nodes, events, and most requests for pods. Dynamic is for
+// everything else. Namespace is the namespace of the controller or of one object; "" means all namespaces.
 type Clients struct {
 	Core      corev1client.CoreV1Interface
 	Dynamic   dynamic.Interface

@@ -43,8 +43,7 @@ func (k *Kinds) Complete(in io.Reader) error {
 			known = append(known, kind)
 		}
 	}
-	var err error
-	if k.known, k.named, err = kindsToReconcile(known, k.Words); err != nil {
+	if err := k.choose(known); err != nil {
 		return fmt.Errorf("--kinds: %w", err)
 	}
 	return nil
@@ -88,33 +87,33 @@ func KindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
 	}
 }
 
-// kindsToReconcile returns the known kinds with the given names or, without names, all kinds. An unknown name with a
-// group is returned in crds, because a CRD may declare the kind later. An unknown name without a group is an error.
-func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, crds []string, err error) {
-	if len(words) == 0 {
-		return known, nil, nil
+// choose selects the kinds whose names are in Words or, without Words, all kinds. An unknown name with a group
+// becomes a named CRD, because the CRD may declare the kind later. An unknown name without a group is an error.
+func (k *Kinds) choose(all []kinds.Kind) error {
+	if len(k.Words) == 0 {
+		k.known = all
 	}
-	for _, word := range words {
-		i := slices.IndexFunc(known, func(k kinds.Kind) bool {
+	for _, word := range k.Words {
+		i := slices.IndexFunc(all, func(kind kinds.Kind) bool {
 			name, group, qualified := strings.Cut(strings.ToLower(word), ".")
-			return (name == k.Singular || name == k.Resource.Resource || name == strings.ToLower(k.Kind)) &&
-				(!qualified || group == k.Resource.Group || group == k.Resource.Version+"."+k.Resource.Group)
+			return (name == kind.Singular || name == kind.Resource.Resource || name == strings.ToLower(kind.Kind)) &&
+				(!qualified || group == kind.Resource.Group || group == kind.Resource.Version+"."+kind.Resource.Group)
 		})
 		switch {
-		case i < 0 && slices.Contains(crds, strings.ToLower(word)):
+		case i < 0 && slices.Contains(k.named, strings.ToLower(word)):
 		case i < 0 && strings.Contains(strings.Trim(word, "."), "."):
-			crds = append(crds, strings.ToLower(word))
+			k.named = append(k.named, strings.ToLower(word))
 		case i < 0:
 			var names []string
-			for _, k := range known {
-				names = append(names, k.Singular)
+			for _, kind := range all {
+				names = append(names, kind.Singular)
 			}
-			return nil, nil, fmt.Errorf("unknown kind %q: must be one of %s, or PLURAL.GROUP for a kind that its CRD declares", word, strings.Join(names, ", "))
-		case !slices.ContainsFunc(named, func(k kinds.Kind) bool { return k.Resource == known[i].Resource }):
-			named = append(named, known[i])
+			return fmt.Errorf("unknown kind %q: must be one of %s, or PLURAL.GROUP for a kind that its CRD declares", word, strings.Join(names, ", "))
+		case !slices.ContainsFunc(k.known, func(kind kinds.Kind) bool { return kind.Resource == all[i].Resource }):
+			k.known = append(k.known, all[i])
 		}
 	}
-	return named, crds, nil
+	return nil
 }
 
 // listed returns the CRDs of the kinds to reconcile. It returns nil with Declared, or if Words and Files are empty.

@@ -21,16 +21,16 @@ func TestKindsToReconcile(t *testing.T) {
 		"imoocpods,":                     "error",
 		"widgets.":                       "error",
 	} {
-		var list []string
+		var k Kinds
 		if words != "" {
-			list = strings.Split(words, ",")
+			k.Words = strings.Split(words, ",")
 		}
-		kinds, crds, err := kindsToReconcile(kinds.Shipped(), list)
+		err := k.choose(kinds.Shipped())
 		var got []string
-		for _, kind := range kinds {
+		for _, kind := range k.known {
 			got = append(got, kind.Kind)
 		}
-		got = append(got, crds...)
+		got = append(got, k.named...)
 		if err != nil {
 			got = []string{"error"}
 		}

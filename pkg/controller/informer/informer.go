@@ -4,7 +4,6 @@ package informer
 import (
 	"context"
 	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,9 +18,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
-
-// retryPeriod is the interval between the attempts of Run to list the resource.
-const retryPeriod = time.Second
 
 // Source describes a resource, and how to cache its objects.
 type Source struct {
@@ -131,7 +127,7 @@ func (i *Informer) Run(ctx context.Context, tried func(error)) {
 	case <-ctx.Done():
 		return
 	}
-	err := wait.PollUntilContextCancel(ctx, retryPeriod, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextCancel(ctx, follow.Pause, true, func(ctx context.Context) (bool, error) {
 		_, err := i.List(ctx, metav1.ListOptions{LabelSelector: i.Selector, Limit: 1})
 		if ctx.Err() == nil {
 			tried(err)

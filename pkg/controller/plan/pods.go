@@ -80,11 +80,7 @@ func (a *Actions) restoreLabels(v View) {
 // relevant returns the pods that count toward the slots. It omits stuck pods, which the controller
 // cannot remove, and pods from the kind's previous strategy, which stay.
 func relevant(v View, s slotSet) []Pod {
-	ignored := func(p Pod) bool { return v.stuckTerminating(p) || s.ofOtherPlan(p.Slot) }
-	if !slices.ContainsFunc(v.Pods, ignored) {
-		return v.Pods
-	}
-	return slices.DeleteFunc(slices.Clone(v.Pods), ignored)
+	return slices.DeleteFunc(slices.Clone(v.Pods), func(p Pod) bool { return v.stuckTerminating(p) || s.ofOtherPlan(p.Slot) })
 }
 
 func ending(v View) map[types.UID]Termination {

@@ -62,7 +62,7 @@ func TestPlansForNodesConverge(t *testing.T) {
 				}
 				v.Pods = append(v.Pods, Pod{
 					Name: o.Name, UID: types.UID(rapid.StringMatching(`[a-z]{12}`).Draw(t, "uid")),
-					Slot: o.Slot, Template: v.Owner.TemplateHash,
+					Slot: o.Slot, Template: v.Owner.TemplateHash, Label: v.Owner.UID,
 				})
 			}
 		}

@@ -65,7 +65,7 @@ func (a *Actions) restoreLabels(v View) {
 	for _, pod := range v.Pods {
 		deleted := func(o Operation) bool { return o.UID == pod.UID }
 		switch {
-		case !pod.Unlabeled, pod.Terminating, slices.ContainsFunc(deletions, deleted):
+		case pod.Label == v.Owner.UID, pod.Terminating, slices.ContainsFunc(deletions, deleted):
 		case wait > 0:
 			a.Recheck = sooner(a.Recheck, wait)
 		default:

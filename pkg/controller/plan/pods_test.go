@@ -29,7 +29,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 func pods(words string) []Pod {
 	var list []Pod
 	for i, word := range strings.Fields(words) {
-		p := Pod{UID: types.UID(fmt.Sprintf("pod-%d", i)), Slot: slots.None, Name: word, ReadySince: noon.Add(-time.Second), Template: "new"}
+		p := Pod{UID: types.UID(fmt.Sprintf("pod-%d", i)), Slot: slots.None, Name: word, ReadySince: noon.Add(-time.Second), Template: "new", Label: uid}
 		name, flags, ofNode := strings.Cut(word, ":")
 		if digits := strings.TrimRight(name, "ntlfuohg"); digits != "" && !ofNode {
 			name, flags = digits, word[len(digits):]
@@ -47,7 +47,9 @@ func pods(words string) []Pod {
 		}
 		p.Terminating = strings.ContainsAny(flags, "tl")
 		p.Finished = strings.Contains(flags, "f")
-		p.Unlabeled = strings.Contains(flags, "u")
+		if strings.Contains(flags, "u") {
+			p.Label = ""
+		}
 		p.Ready = !strings.ContainsAny(flags, "ntfl")
 		if strings.Contains(flags, "g") {
 			p.Grace = time.Hour

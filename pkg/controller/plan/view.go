@@ -79,9 +79,8 @@ type Pod struct {
 	ReadySince time.Time
 	// Template is the template hash in the pod's label, or "" if there is no label.
 	Template string
-	// Label is the UID in the owner label, or "". Unlabeled means that Label is not the UID of the pod's controller.
-	Label     types.UID
-	Unlabeled bool
+	// Label is the UID in the owner label, or "".
+	Label types.UID
 	// Deployment is the name of the Deployment that the pod belongs to, or "".
 	Deployment string
 	// Failure and FailureCode explain why the pod will not become ready by itself, or are "". Plans do not read them.

@@ -167,7 +167,7 @@ func (w *world) execute(a Actions, upTo int) {
 		if slices.ContainsFunc(deletes, func(operation Operation) bool { return operation.UID == l.UID }) || pod.Terminating {
 			w.t.Fatalf("restored the labels of %s, which is being deleted", l.Name)
 		}
-		pod.Unlabeled = false
+		pod.Label = w.owner.UID
 		w.pods[l.Name] = pod
 	}
 	misplaced := 0
@@ -195,7 +195,7 @@ func (w *world) execute(a Actions, upTo int) {
 			w.t.Fatalf("created pod %s, but the name is already taken", name)
 		}
 		w.made++
-		w.pods[name] = Pod{Name: name, UID: types.UID(fmt.Sprint(w.made)), Slot: slot, Replaces: o.Replaces, Template: w.owner.TemplateHash}
+		w.pods[name] = Pod{Name: name, UID: types.UID(fmt.Sprint(w.made)), Slot: slot, Replaces: o.Replaces, Template: w.owner.TemplateHash, Label: w.owner.UID}
 		if w.live() > w.owner.Desired {
 			w.t.Fatalf("I1: %d live pods for %d slots", w.live(), w.owner.Desired)
 		}
@@ -240,7 +240,7 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 			p.Finished = rapid.Bool().Draw(t, "finished")
 			p.Terminating = rapid.Bool().Draw(t, "terminating")
 			p.Ready = !p.Finished && !p.Terminating && rapid.Bool().Draw(t, "ready")
-			p.Unlabeled = rapid.Bool().Draw(t, "unlabeled")
+			p.Label = rapid.SampledFrom([]types.UID{"", uid}).Draw(t, "label")
 			p.Template = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "template")
 			w.pods[p.Name] = p
 		}
@@ -324,7 +324,7 @@ func (w *world) mustConverge() {
 		if !w.wanted(p) || filled[p.Slot] {
 			w.t.Fatalf("converged with pod %s, whose slot is not wanted or is already filled", p.Name)
 		}
-		if p.Unlabeled {
+		if p.Label != w.owner.UID {
 			w.t.Fatalf("converged with pod %s, whose labels are not restored", p.Name)
 		}
 		if w.view().outdated(p) {

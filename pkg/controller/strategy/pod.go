@@ -50,7 +50,6 @@ func trimPod(pod *corev1.Pod) any {
 	}
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
 		p.Slot, p.Replaces = slots.OfPod(pod, ref.Name, ref.UID)
-		p.Unlabeled = p.Label != ref.UID
 		if hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; ref.Kind == "ReplicaSet" && hash != "" {
 			p.Deployment, _ = strings.CutSuffix(ref.Name, "-"+hash)
 		}

@@ -244,8 +244,8 @@ func (c *changer) readBefore(ctx context.Context, t *observe.Target) (status.Rep
 	if !c.waits {
 		return status.Report{}, nil
 	}
-	before, _, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Depth: observe.Below})
-	return status.NewReport(before), err
+	_, before, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Depth: observe.Below})
+	return before.Report, err
 }
 
 // each calls do for each target, even after an error. It returns the results, and errs with the new errors.

@@ -10,7 +10,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/logs"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -52,15 +51,14 @@ func (f *targetFlags) describe(ctx context.Context, c *cluster) error {
 }
 
 func describe(ctx context.Context, c *cluster, t observe.Target) error {
-	snapshot, t, err := observe.Read(ctx, c.Clients, t, observe.Extent{Depth: observe.Details, Competitors: true})
+	_, seen, err := observe.Read(ctx, c.Clients, t, observe.Extent{Depth: observe.Details, Competitors: true})
 	if err != nil {
 		return err
 	}
-	report := status.NewReport(snapshot)
-	logs.AddLastLine(ctx, c.Core, &report)
-	d := printer.Description{Report: report, Object: t.Object}
+	logs.AddLastLine(ctx, c.Core, &seen.Report)
+	d := printer.Description{Report: seen.Report, Object: seen.Object}
 	if t.Kind.Mapping.Strategy == kinds.StrategyPods {
-		if d.Template, err = kinds.Template(t.Kind, t.Object); err != nil {
+		if d.Template, err = kinds.Template(t.Kind, seen.Object); err != nil {
 			return err
 		}
 	}

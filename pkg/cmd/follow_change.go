@@ -18,7 +18,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/logs"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
@@ -97,12 +96,12 @@ func (c *changer) overwritten(ctx context.Context, t observe.Target, err error) 
 			return err
 		}
 	}
-	snapshot, _, readErr := observe.Read(ctx, c.Clients, t, observe.Extent{Competitors: true})
+	_, seen, readErr := observe.Read(ctx, c.Clients, t, observe.Extent{Competitors: true})
 	if readErr != nil {
 		klog.FromContext(ctx).V(1).Info("Cannot look for other writers", "object", t.String(), "err", readErr)
 		return err
 	}
-	for _, other := range status.NewReport(snapshot).Reverts {
+	for _, other := range seen.Report.Reverts {
 		err = outcome.WithAdvice(err, escape.Line(other.Message))
 	}
 	return err
@@ -140,16 +139,17 @@ func (c *changer) stuckPods(ctx context.Context, t observe.Target) *commandline.
 		return nil
 	}
 	t.Object = nil // read the current object
-	snapshot, t, err := observe.Read(ctx, c.Clients, t, observe.Extent{Depth: observe.Below})
+	_, seen, err := observe.Read(ctx, c.Clients, t, observe.Extent{Depth: observe.Below})
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("Cannot check for stuck pods", "object", t.String(), "err", err)
 		return nil
 	}
-	if policy, _, err := unstructured.NestedString(t.Object.Object, "spec", "podManagementPolicy"); err != nil || policy == string(appsv1.ParallelPodManagement) {
+	policy, _, err := unstructured.NestedString(seen.Object.Object, "spec", "podManagementPolicy")
+	if err != nil || policy == string(appsv1.ParallelPodManagement) {
 		return nil
 	}
 	var names []string
-	for _, pod := range status.NewReport(snapshot).Pods {
+	for _, pod := range seen.Report.Pods {
 		if !pod.Ready && pod.Code != "" {
 			names = append(names, pod.Name)
 		}

@@ -111,11 +111,11 @@ func (o *logsOptions) run(ctx context.Context, c *cluster) error {
 
 // containers returns the selected containers of a target. If there are none, it prints or returns the reason.
 func (o *logsOptions) containers(ctx context.Context, c *cluster, t observe.Target) ([]logs.Container, error) {
-	snapshot, _, err := observe.Read(ctx, c.Clients, t, observe.Extent{Depth: observe.Below})
+	_, seen, err := observe.Read(ctx, c.Clients, t, observe.Extent{Depth: observe.Below})
 	if err != nil {
 		return nil, err
 	}
-	report := status.NewReport(snapshot)
+	report := seen.Report
 	if all := logs.Containers(report, o.wanted); len(all) > 0 {
 		return all, nil
 	}

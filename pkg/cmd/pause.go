@@ -16,7 +16,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -105,8 +104,8 @@ func (o *pauseOptions) confirmSuspend(ctx context.Context, c *changer, t *observ
 	if !strings.HasSuffix(field, ".suspend") || t.Kind.CRD() == kinds.CronJobs {
 		return true, nil
 	}
-	before, _, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Depth: observe.Below})
-	if live := status.NewReport(before).ActivePods(); err == nil && live > 0 {
+	_, before, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Depth: observe.Below})
+	if live := before.Report.ActivePods(); err == nil && live > 0 {
 		c.printErrf("Warning: %s: its controller may delete its %s, as %s suspends the whole object", t, problem.Quantity(live, "pod"), field)
 		return c.ask("This suspends "+t.String()+".", o.yes)
 	}

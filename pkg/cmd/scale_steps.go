@@ -18,7 +18,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -145,11 +144,11 @@ func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Targe
 		return nil
 	}
 	const hint = "to ignore disruption budgets, use --ignore-budgets"
-	snapshot, _, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Competitors: true, Recount: true})
+	_, seen, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Competitors: true, Recount: true})
 	if err != nil {
 		return err
 	}
-	report := status.NewReport(snapshot)
+	report := seen.Report
 	for _, needed := range []string{"pods", "poddisruptionbudgets"} {
 		if slices.Contains(report.Unread, needed) {
 			err := fmt.Errorf("%w: no permission to list %s, so a step down to %d of %s may break a disruption budget", outcome.ErrRefused, needed, next, t)

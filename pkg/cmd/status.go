@@ -244,13 +244,9 @@ func (o *statusOptions) extent() observe.Extent {
 
 func (o *statusOptions) report(ctx context.Context, reader *observe.Reader, t observe.Target) (status.Report, error) {
 	extent := o.extent()
-	snapshot, _, err := reader.Read(ctx, t, extent)
-	if err != nil {
-		return status.Report{}, err
+	_, seen, err := reader.Read(ctx, t, extent)
+	if err == nil && extent.Competitors {
+		logs.AddLastLine(ctx, o.cluster.Core, &seen.Report)
 	}
-	r := status.NewReport(snapshot)
-	if extent.Competitors {
-		logs.AddLastLine(ctx, o.cluster.Core, &r)
-	}
-	return r, nil
+	return seen.Report, err
 }

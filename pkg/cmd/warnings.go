@@ -15,7 +15,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 // warnPaused warns if a target that was read is paused, because a change takes effect only after the pause.
@@ -38,17 +37,16 @@ func (o *commonOptions) warnPaused(t *observe.Target) {
 // warnOfCompetitors warns about other writers (such as autoscalers), bounds, and budgets before a replica count changes
 // to the result of after. It does not warn if a read fails. If after fails, it leaves the error to the change.
 func (c *cluster) warnOfCompetitors(ctx context.Context, t *observe.Target, after func(now int64) (int32, error)) {
-	snapshot, _, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Competitors: true})
+	_, seen, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Competitors: true})
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("Cannot check for warnings", "object", t.String(), "err", err)
 		return
 	}
-	report := status.NewReport(snapshot)
-	count, err := after(int64(report.Replicas.Desired))
+	count, err := after(int64(seen.Report.Replicas.Desired))
 	if err != nil {
 		return
 	}
-	for _, warning := range report.Warnings(count) {
+	for _, warning := range seen.Report.Warnings(count) {
 		c.printErrf("Warning: %s: %s", t, warning)
 	}
 }

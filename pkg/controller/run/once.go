@@ -133,40 +133,38 @@ func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Control
 // hasFailed reports whether the grace period of a failing object is over. Unless the period is
 // endless, a paused object counts as failed immediately, because it will not converge.
 func (o *Options) hasFailed(ctx context.Context, s controller.State, period *grace.Period) bool {
-	report, at, err := o.evaluate(ctx, s)
+	seen, err := o.evaluate(ctx, s)
 	if err != nil {
 		return false
 	}
-	over, _ := period.Look(report, at)
-	return over || report.Verdict == status.Paused && !period.Endless
+	over, _ := period.Look(seen.Report, seen.At)
+	return over || seen.Report.Verdict == status.Paused && !period.Endless
 }
 
-func (o *Options) evaluate(ctx context.Context, s controller.State) (status.Report, time.Time, error) {
+func (o *Options) evaluate(ctx context.Context, s controller.State) (observe.Observation, error) {
 	t := observe.Target{Kind: s.Of, Namespace: s.Namespace, Name: s.Name}
-	snapshot, _, err := observe.Read(ctx, o.clients, t, observe.Extent{Depth: observe.Reasons})
-	if err != nil {
-		return status.Report{}, snapshot.Now, err
-	}
-	return status.NewReport(snapshot), snapshot.Now, nil
+	_, seen, err := observe.Read(ctx, o.clients, t, observe.Extent{Depth: observe.Reasons})
+	return seen, err
 }
 
 // explainMissing returns an error with the reason why an object has not converged. cause is errGivenUp or the timeout.
 func (o *Options) explainMissing(ctx context.Context, s controller.State, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
 	defer cancel()
-	report, at, err := o.evaluate(ctx, s)
-	var seen string
+	seen, err := o.evaluate(ctx, s)
+	report := seen.Report
+	var state string
 	switch {
 	case err != nil:
-		seen = cmp.Or(s.Failure, err.Error())
+		state = cmp.Or(s.Failure, err.Error())
 	case !errors.Is(cause, errGivenUp):
-		seen = fmt.Sprintf("%s: %s", report.Verdict, report.Reason)
+		state = fmt.Sprintf("%s: %s", report.Verdict, report.Reason)
 	case report.Verdict == status.Paused:
-		return outcome.WithAdvice(fmt.Errorf("%s is %w: %s", o.nameOf(s), outcome.ErrPaused, report.Failure(at)), report.Hint)
+		return outcome.WithAdvice(fmt.Errorf("%s is %w: %s", o.nameOf(s), outcome.ErrPaused, report.Failure(seen.At)), report.Hint)
 	default:
-		return outcome.WithAdvice(fmt.Errorf("%s has %w: %s", o.nameOf(s), outcome.ErrFailed, report.Failure(at)), report.Hint)
+		return outcome.WithAdvice(fmt.Errorf("%s has %w: %s", o.nameOf(s), outcome.ErrFailed, report.Failure(seen.At)), report.Hint)
 	}
-	return fmt.Errorf("wait for %s to be ready: %w; last seen: %s", o.nameOf(s), outcome.ErrTimeout, escape.Line(seen))
+	return fmt.Errorf("wait for %s to be ready: %w; last seen: %s", o.nameOf(s), outcome.ErrTimeout, escape.Line(state))
 }
 
 // mayHave reports whether a kind has objects. If they cannot be listed, it returns true, unless the CRD is missing.

@@ -294,12 +294,12 @@ func (m *model) confirm(ctx context.Context, c Condition, obj *unstructured.Unst
 	}
 	t := m.target
 	t.Object = nil
-	fresh, t, err := Read(ctx, m.Clients, t, Extent{Depth: Reasons})
+	fresh, seen, err := Read(ctx, m.Clients, t, Extent{Depth: Reasons})
 	if err != nil {
 		return r, obj, err
 	}
 	m.history.add(&fresh)
 	r = status.NewReport(fresh)
 	m.confirmed = r.Verdict.Settled()
-	return r, t.Object, nil
+	return r, seen.Object, nil
 }

@@ -29,7 +29,7 @@ type Extent struct {
 }
 
 // Read reads a single target. See Reader.Read.
-func Read(ctx context.Context, c *kube.Clients, t Target, e Extent) (status.Snapshot, Target, error) {
+func Read(ctx context.Context, c *kube.Clients, t Target, e Extent) (status.Snapshot, Observation, error) {
 	r := NewReader(ctx, c, false)
 	defer r.Stop()
 	return r.Read(ctx, t, e)
@@ -44,13 +44,14 @@ func NewReader(ctx context.Context, c *kube.Clients, several bool) *Reader {
 	return &Reader{feeds.New(ctx, c, nil, feeds.Mode{Once: true, Shared: several})}
 }
 
-// Read returns a snapshot of a target, and the target with its object. If t.Object is nil, Read reads the object first.
-func (r *Reader) Read(ctx context.Context, t Target, e Extent) (status.Snapshot, Target, error) {
+// Read returns a snapshot of a target, and the observation with the report on the snapshot. If t.Object is nil, Read
+// reads the object first.
+func (r *Reader) Read(ctx context.Context, t Target, e Extent) (status.Snapshot, Observation, error) {
 	m := newModel(r.Feeds, t, e, func() {})
 	m.patient = true
 	if err := t.Read(ctx, r.Dynamic); err != nil {
-		return status.Snapshot{}, t, err
+		return status.Snapshot{}, Observation{Target: t}, err
 	}
-	s, _, err := m.look(ctx, t.Object)
-	return s, t, err
+	s, report, err := m.look(ctx, t.Object)
+	return s, Observation{Target: t, Report: report, At: s.Now}, err
 }

@@ -109,9 +109,9 @@ func neverReady(ctx context.Context, c *changer, t *observe.Target, history revi
 		return "" // a pause and OnDelete keep pods of older revisions
 	}
 	var pods []map[string]string
-	for _, pod := range tree.Pods.Objects() {
-		if pod.DeletionTimestamp == nil && !podtemplate.KeptBack(t.Kind, t.Object, pod.Name) {
-			pods = append(pods, pod.Labels)
+	for _, pod := range tree.Pods {
+		if !pod.Ending && !podtemplate.KeptBack(t.Kind, t.Object, pod.Name) {
+			pods = append(pods, pod.Object.Labels)
 		}
 	}
 	if older, found := history.RolledOutBefore(to, pods); found {

@@ -1,4 +1,4 @@
-// Package models converts pods to problem.Pods for tests.
+// Package models makes models of pods for tests.
 package models
 
 import (
@@ -10,11 +10,11 @@ import (
 )
 
 // Of converts and sorts pods. It returns nil if pods is nil.
-func Of(pods []corev1.Pod) problem.Pods {
+func Of(pods []corev1.Pod) []*problem.Pod {
 	if pods == nil {
 		return nil
 	}
-	all := problem.Pods{}
+	all := []*problem.Pod{}
 	for i := range pods {
 		all = append(all, problem.NewPod(&pods[i]))
 	}

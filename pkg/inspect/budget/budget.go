@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -66,12 +65,12 @@ func Broken(all []Budget, going int32) string {
 }
 
 // Of returns the budgets that guard at least one of the pods.
-func Of(all []policyv1.PodDisruptionBudget, pods []*corev1.Pod) []Budget {
+func Of(all []policyv1.PodDisruptionBudget, pods []*problem.Pod) []Budget {
 	var found []Budget
 	for i := range all {
 		b := &all[i]
 		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-		if err != nil || !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return selector.Matches(labels.Set(pod.Labels)) }) {
+		if err != nil || !slices.ContainsFunc(pods, func(pod *problem.Pod) bool { return selector.Matches(labels.Set(pod.Object.Labels)) }) {
 			continue
 		}
 		guards := Budget{
@@ -90,18 +89,18 @@ func Of(all []policyv1.PodDisruptionBudget, pods []*corev1.Pod) []Budget {
 }
 
 // Recount computes ExpectedPods and CurrentHealthy in the status of a budget from the active pods that it selects.
-func Recount(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod) {
+func Recount(b *policyv1.PodDisruptionBudget, pods []*problem.Pod) {
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil {
 		return // the budget guards nothing
 	}
 	b.Status.ExpectedPods, b.Status.CurrentHealthy = 0, 0
 	for _, pod := range pods {
-		if !problem.Active(pod) || !selector.Matches(labels.Set(pod.Labels)) {
+		if !pod.Active() || !selector.Matches(labels.Set(pod.Object.Labels)) {
 			continue
 		}
 		b.Status.ExpectedPods++
-		if ready, _ := problem.Ready(pod); ready {
+		if pod.Ready {
 			b.Status.CurrentHealthy++
 		}
 	}

@@ -57,7 +57,7 @@ func reportOf(t *testing.T, resource string, content map[string]any) status.Repo
 		o.NoCount, o.Total = true, candidates.Total(candidates.Fields(open, content))
 	}
 	known.Settle(&o, obj, nil)
-	return status.NewReport(status.Snapshot{Object: o, Pods: problem.Pods{}, Now: made.Add(15 * time.Second)})
+	return status.NewReport(status.Snapshot{Object: o, Pods: []*problem.Pod{}, Now: made.Add(15 * time.Second)})
 }
 
 // A built-in object whose status never shows whether it is ready, such as a ConfigMap, is ready. Any other object is

@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
@@ -76,7 +75,7 @@ func (m *model) recount(ctx context.Context, s *status.Snapshot) error {
 	if err != nil {
 		return unlessUnavailable("pods", s, err)
 	}
-	all := problem.Pods(slices.Concat(slices.Collect(maps.Values(pods.Of))...)).Objects()
+	all := slices.Concat(slices.Collect(maps.Values(pods.Of))...)
 	for i := range s.Budgets {
 		budget.Recount(&s.Budgets[i], all)
 	}

@@ -183,7 +183,7 @@ func addItself(obj *unstructured.Unstructured, s *status.Snapshot) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &pod); err != nil {
 		return fmt.Errorf("read pod %s: %w", obj.GetName(), err)
 	}
-	s.Pods = problem.Pods{problem.NewPod(&pod)}
+	s.Pods = []*problem.Pod{problem.NewPod(&pod)}
 	return nil
 }
 
@@ -264,8 +264,8 @@ func childrenBelow(uid types.UID, read []follow.Index[status.Child]) []status.Ch
 
 // ownPods returns the pods of the target and of its children. It adds pods that the target owned earlier and
 // that no longer have a controller. The result is not nil, because nil means that pods were not read.
-func (m *model) ownPods(index follow.Index[*problem.Pod], children []status.Child) problem.Pods {
-	all := append(problem.Pods{}, index.Of[m.facts.UID]...)
+func (m *model) ownPods(index follow.Index[*problem.Pod], children []status.Child) []*problem.Pod {
+	all := append([]*problem.Pod{}, index.Of[m.facts.UID]...)
 	for _, c := range children {
 		all = append(all, index.Of[c.UID]...)
 	}

@@ -299,7 +299,7 @@ func TestHistory(t *testing.T) {
 	t.Parallel()
 	first := time.Unix(1000, 0)
 	look := func(uid types.UID, generation int64, ready int32, at int, children ...types.UID) status.Snapshot {
-		s := status.Snapshot{Now: first.Add(time.Duration(at) * time.Second), Pods: problem.Pods{problem.NewPod(&corev1.Pod{})}, Events: []corev1.Event{{}}}
+		s := status.Snapshot{Now: first.Add(time.Duration(at) * time.Second), Pods: []*problem.Pod{problem.NewPod(&corev1.Pod{})}, Events: []corev1.Event{{}}}
 		s.Object.UID, s.Object.Generation, s.Object.Ready = uid, generation, ready
 		for _, child := range children {
 			s.Children = append(s.Children, status.Child{UID: child, Controller: uid})

@@ -65,9 +65,6 @@ func Finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
 
-// Active reports whether a pod has not finished and is not being deleted.
-func Active(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && !Finished(pod) }
-
 // Ready reports whether a pod is ready. since is the time of the last change, or zero if it is unknown.
 func Ready(pod *corev1.Pod) (ready bool, since time.Time) {
 	c := conditionOf(pod, corev1.PodReady)
@@ -250,7 +247,7 @@ func (f *Finding) gated(pod *corev1.Pod) bool {
 
 // Lasting returns why a pod cannot become ready without intervention, judging by the pod alone, or "" if unknown.
 func Lasting(pod *corev1.Pod) (code Code, message string) {
-	if ready, _ := Ready(pod); ready || !Active(pod) {
+	if ready, _ := Ready(pod); ready || pod.DeletionTimestamp != nil || Finished(pod) {
 		return "", ""
 	}
 	var f Finding

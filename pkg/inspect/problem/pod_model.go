@@ -154,19 +154,7 @@ func (p Pod) Active() bool {
 // Ended returns the status of a finished pod and, if set, the reason.
 func (p Pod) Ended() string { return Joined(p.Status, p.Reason) }
 
-// Pods lists pods in the order of ComparePods.
-type Pods []*Pod
-
 // ComparePods orders pods by name and then by UID. All output uses this order.
 func ComparePods(a, b *Pod) int {
 	return cmp.Or(CompareNames(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
-}
-
-// Objects returns the API objects of the pods.
-func (p Pods) Objects() []*corev1.Pod {
-	all := make([]*corev1.Pod, len(p))
-	for i, pod := range p {
-		all[i] = pod.Object
-	}
-	return all
 }

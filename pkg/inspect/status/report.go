@@ -117,7 +117,7 @@ func NewReport(s Snapshot) Report {
 		Tree:       tree(o, s.Children, s.Pods),
 		Parked:     o.Parked,
 		Reverts:    competing.Writers(o.reference(), o.Controller, o.Source, s.Autoscalers),
-		Budgets:    budget.Of(s.Budgets, s.Pods.Objects()),
+		Budgets:    budget.Of(s.Budgets, s.Pods),
 		Reconciler: reconcilerOf(s),
 		Events:     relevant(s.Events, pods),
 		Held:       o.Pause != nil,

@@ -17,8 +17,9 @@ import (
 type Snapshot struct {
 	Object Object
 	// Pods and Children belong to the object by their controller references. Children are the objects
-	// between the object and its pods, such as ReplicaSets. Pods is nil if the pods were not read.
-	Pods     problem.Pods
+	// between the object and its pods, such as ReplicaSets. Pods is nil if the pods were not read. Pods are ordered by
+	// problem.ComparePods.
+	Pods     []*problem.Pod
 	Children []Child
 	// Events are the events of the object, its children, and its pods.
 	Events []corev1.Event

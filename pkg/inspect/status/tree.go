@@ -76,7 +76,7 @@ type Node struct {
 }
 
 // tree returns the object's node. It omits a child that desires no pods and has none, such as an old ReplicaSet.
-func tree(o Object, children []Child, pods problem.Pods) Node {
+func tree(o Object, children []Child, pods []*problem.Pod) Node {
 	leaves := map[types.UID][]Node{}
 	for _, pod := range pods {
 		leaves[pod.Owner] = append(leaves[pod.Owner], Node{Kind: "Pod", Name: pod.Name, UID: pod.UID})

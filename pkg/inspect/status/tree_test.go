@@ -24,22 +24,22 @@ func TestTree(t *testing.T) {
 	none, two := new(int32(0)), new(int32(2))
 	for name, test := range map[string]struct {
 		children []Child
-		pods     problem.Pods
+		pods     []*problem.Pod
 		want     []string
 	}{
 		"old ReplicaSets": {
 			[]Child{set("Deployment", "web", "it", two), set("ReplicaSet", "web-2", "web", two), set("ReplicaSet", "web-1", "web", none), set("ReplicaSet", "alien", "other", two)},
-			problem.Pods{pod("web-2-a", "web-2"), pod("web-2-b", "web-2"), pod("own", "it")},
+			[]*problem.Pod{pod("web-2-a", "web-2"), pod("web-2-b", "web-2"), pod("own", "it")},
 			[]string{"Shop/it 1/2", " Deployment/web 1/2", "  ReplicaSet/web-2 1/2", "   Pod/web-2-a", "   Pod/web-2-b", " Pod/own"},
 		},
 		"a pod that leads a group": {
 			[]Child{set("StatefulSet", "set", "leader", two), set("Pod", "leader", "it", nil), set("Pod", "worker", "set", nil)},
-			problem.Pods{pod("leader", "it"), pod("worker", "set")},
+			[]*problem.Pod{pod("leader", "it"), pod("worker", "set")},
 			[]string{"Shop/it 1/2", " Pod/leader", "  StatefulSet/set 1/2", "   Pod/worker"},
 		},
 		"owner references form a cycle": {
 			[]Child{set("StatefulSet", "ring", "it", two), set("ReplicaSet", "leaf", "ring", two)},
-			problem.Pods{pod("ring", "ring"), pod("last", "ring")},
+			[]*problem.Pod{pod("ring", "ring"), pod("last", "ring")},
 			[]string{"Shop/it 1/2", " StatefulSet/ring 1/2", "  ReplicaSet/leaf 1/2", "  Pod/ring", "  Pod/last"},
 		},
 	} {

@@ -61,7 +61,7 @@ func (row verdictRow) snapshot(t *testing.T) Snapshot {
 	case row.Recorded != "":
 		s.Pods = recorded(t, row.Recorded).Pods
 	case row.Pods != nil:
-		s.Pods = problem.Pods{}
+		s.Pods = []*problem.Pod{}
 	}
 	for i, state := range row.Pods {
 		s.Pods = append(s.Pods, podIn(t, state, i, s))

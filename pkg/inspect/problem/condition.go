@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -16,7 +15,7 @@ import (
 
 // Reported returns the failures in the conditions of an object. whose is the name of a child, or "" for the object. If
 // the last pod creation in the events failed, and no condition reports rejected pods, it adds this failure.
-func Reported(conditions []metav1.Condition, whose, namespace string, events []corev1.Event, commands commandline.Context) []Finding {
+func Reported(conditions []metav1.Condition, whose, namespace string, events []Event, commands commandline.Context) []Finding {
 	var all []Finding
 	refused := false
 	for _, c := range conditions {
@@ -43,7 +42,7 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []c
 		all = append(all, f)
 	}
 	if event, found := refusedLast(events); found && !refused {
-		f := Finding{Since: firstSeen(event), Fatal: true, Events: events, commands: commands}
+		f := Finding{Since: event.First.Time, Fatal: true, Events: events, commands: commands}
 		f.refusal(event.Reason, event.Message, namespace)
 		all = append(all, f)
 	}
@@ -51,16 +50,16 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []c
 }
 
 // refusedLast returns the event about the last pod creation if that creation failed.
-func refusedLast(events []corev1.Event) (corev1.Event, bool) {
+func refusedLast(events []Event) (Event, bool) {
 	for _, e := range slices.Backward(events) {
 		switch e.Reason {
 		case "FailedCreate":
 			return e, true
 		case "SuccessfulCreate":
-			return corev1.Event{}, false
+			return Event{}, false
 		}
 	}
-	return corev1.Event{}, false
+	return Event{}, false
 }
 
 // refusal sets the finding for pods that the server rejects. Except for NameTaken, only the text of

@@ -3,7 +3,6 @@ package problem
 import (
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -80,17 +79,17 @@ func TestReported(t *testing.T) {
 // there is still only one problem.
 func TestReportedInAnEvent(t *testing.T) {
 	t.Parallel()
-	failed, created := corev1.Event{Reason: "FailedCreate", Message: "Error creating: no"}, corev1.Event{Reason: "SuccessfulCreate"}
+	failed, created := Event{Reason: "FailedCreate", Message: "Error creating: no"}, Event{Reason: "SuccessfulCreate"}
 	refused := []metav1.Condition{{Type: "ReplicaFailure", Status: metav1.ConditionTrue, Message: "refused"}}
 	for name, test := range map[string]struct {
 		conditions []metav1.Condition
-		events     []corev1.Event
+		events     []Event
 		want       string
 	}{
-		"last creation failed":         {nil, []corev1.Event{created, failed, {Reason: "Other"}}, "cannot create pods: Error creating: no"},
-		"last creation succeeded":      {nil, []corev1.Event{failed, created}, ""},
-		"reported by a condition, too": {refused, []corev1.Event{failed}, "cannot create pods: refused"},
-		"no event about a creation":    {nil, []corev1.Event{{Reason: "Other"}}, ""},
+		"last creation failed":         {nil, []Event{created, failed, {Reason: "Other"}}, "cannot create pods: Error creating: no"},
+		"last creation succeeded":      {nil, []Event{failed, created}, ""},
+		"reported by a condition, too": {refused, []Event{failed}, "cannot create pods: refused"},
+		"no event about a creation":    {nil, []Event{{Reason: "Other"}}, ""},
 	} {
 		found := Reported(test.conditions, "", "ns", test.events, nil)
 		if (len(found) == 1) != (test.want != "") || len(found) == 1 && (found[0].Message != test.want || !found[0].Fatal) {

@@ -10,19 +10,19 @@ import (
 func TestPullWords(t *testing.T) {
 	t.Parallel()
 	const old, backOff = `Failed to pull image "web:v2": `, `Back-off pulling image "web:v2"`
-	event := func(reason, message string) corev1.Event { return corev1.Event{Reason: reason, Message: message} }
+	event := func(reason, message string) Event { return Event{Reason: reason, Message: message} }
 	for _, test := range []struct {
 		message string
-		events  []corev1.Event
+		events  []Event
 		want    string
 	}{
 		{"not found", nil, "not found"},
 		{"rpc error: code = NotFound desc = not found", nil, "not found"},
 		{backOff + ": ErrImagePull: not found", nil, "not found"},
 		{backOff, nil, ""},
-		{backOff, []corev1.Event{event("Failed", old+"denied"), event("Failed", old+"not found")}, "not found"},
-		{backOff, []corev1.Event{event("Failed", old+"not found"), event("Failed", `Error: "web": ErrImagePull`), event("BackOff", old+"wait")}, "not found"},
-		{"not found", []corev1.Event{event("Failed", old+"denied")}, "not found"},
+		{backOff, []Event{event("Failed", old+"denied"), event("Failed", old+"not found")}, "not found"},
+		{backOff, []Event{event("Failed", old+"not found"), event("Failed", `Error: "web": ErrImagePull`), event("BackOff", old+"wait")}, "not found"},
+		{"not found", []Event{event("Failed", old+"denied")}, "not found"},
 	} {
 		f := Finding{Events: test.events}
 		if got := f.pullWords(test.message); got != test.want {
@@ -41,7 +41,7 @@ func TestProbeWords(t *testing.T) {
 			t.Errorf("probeWords(%q) = %q, want %q", message, got, want)
 		}
 	}
-	if probeKills(corev1.Event{Reason: "Killing", Message: "Stopping container a"}) || probeKills(corev1.Event{Reason: "Unhealthy", Message: "a probe, b"}) {
+	if probeKills(Event{Reason: "Killing", Message: "Stopping container a"}) || probeKills(Event{Reason: "Unhealthy", Message: "a probe, b"}) {
 		t.Error("probeKills() = true for an event that does not report a kill after a failed probe")
 	}
 }

@@ -5,14 +5,14 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
-// Event is an event in a report.
+// Event is the model of an event. Rules read it, and reports show it.
 type Event struct {
 	// Object is the involved object, such as "Pod/foo-0".
 	Object  string      `json:"object"`
@@ -24,15 +24,48 @@ type Event struct {
 	Last    metav1.Time `json:"last,omitzero"`
 	// Source is the component that reported the event.
 	Source string `json:"source,omitempty"`
+	// About is the UID of the involved object. Field is the path of its involved part, such as a container, or "".
+	About types.UID `json:"-"`
+	Field string    `json:"-"`
 }
 
+// combined is the prefix of the message of an aggregated event (k8s.io/client-go/tools/record).
+const combined = "(combined from similar events): "
+
+// maxMessage is the maximum number of bytes of an event's message. Anyone who can create events can write more.
+const maxMessage = 16 << 10
+
+// newEvent returns the model of an event. Several fields may contain its times and its count.
 func newEvent(e corev1.Event) Event {
+	last, count := cmp.Or(e.LastTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time), e.Count
+	if e.Series != nil {
+		count = e.Series.Count
+		if !e.Series.LastObservedTime.IsZero() {
+			last = e.Series.LastObservedTime.Time
+		}
+	}
+	first := cmp.Or(e.FirstTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time, last)
+	message := strings.TrimPrefix(e.Message, combined)
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
+	}
 	return Event{
 		Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name,
-		Type:   e.Type, Reason: e.Reason, Message: withoutJSON(e.Message), Count: times(e),
-		First: metav1.NewTime(firstSeen(e)), Last: metav1.NewTime(LastSeen(e)),
+		Type:   e.Type, Reason: e.Reason, Message: message, Count: max(count, 1),
+		First: metav1.NewTime(first), Last: metav1.NewTime(last),
 		Source: cmp.Or(e.Source.Component, e.ReportingController),
+		About:  e.InvolvedObject.UID, Field: e.InvolvedObject.FieldPath,
 	}
+}
+
+// SortEvents returns the models of events, ordered by their last occurrence.
+func SortEvents(events []corev1.Event) []Event {
+	all := make([]Event, 0, len(events))
+	for _, e := range events {
+		all = append(all, newEvent(e))
+	}
+	slices.SortStableFunc(all, func(a, b Event) int { return a.Last.Compare(b.Last.Time) })
+	return all
 }
 
 // evidenceEvents is the maximum number of events of a problem.
@@ -42,11 +75,11 @@ const evidenceEvents = 5
 func RoutineReasons() []string { return []string{"Scheduled", "Pulled", "Created", "Started"} }
 
 // evidence returns the latest warnings or, if there are none, the latest normal events that are not routine.
-func evidence(events []corev1.Event) []Event {
-	events = slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool {
+func evidence(events []Event) []Event {
+	events = slices.DeleteFunc(slices.Clone(events), func(e Event) bool {
 		return e.Type == corev1.EventTypeNormal && slices.Contains(RoutineReasons(), e.Reason)
 	})
-	warnings := slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool { return e.Type == corev1.EventTypeNormal })
+	warnings := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return e.Type == corev1.EventTypeNormal })
 	if len(warnings) > 0 {
 		events = warnings
 	}
@@ -56,11 +89,11 @@ func evidence(events []corev1.Event) []Event {
 
 // FoldEvents merges events that differ only in numbers and quoted names, such as events about pods that a quota
 // rejects. The last of the merged events remains, with the total count. The events must be in the order of SortEvents.
-func FoldEvents(events []corev1.Event) []Event {
+func FoldEvents(events []Event) []Event {
 	all := make([]Event, 0, len(events))
 	last := map[string]int{}
-	for _, e := range events {
-		event := newEvent(e)
+	for _, event := range events {
+		event.Message = withoutJSON(event.Message)
 		key := event.key()
 		if i, folded := last[key]; folded {
 			before := &all[i]
@@ -74,25 +107,6 @@ func FoldEvents(events []corev1.Event) []Event {
 		all = append(all, event)
 	}
 	return slices.DeleteFunc(all, func(e Event) bool { return e.Count == 0 })
-}
-
-// combined is the prefix of the message of an aggregated event (k8s.io/client-go/tools/record).
-const combined = "(combined from similar events): "
-
-// maxMessage is the maximum number of bytes of an event's message. Anyone who can create events can write more.
-const maxMessage = 16 << 10
-
-// SortEvents returns events ordered by their last occurrence, with shortened messages.
-func SortEvents(events []corev1.Event) []corev1.Event {
-	all := slices.SortedStableFunc(slices.Values(events), func(a, b corev1.Event) int { return LastSeen(a).Compare(LastSeen(b)) })
-	for i := range all {
-		message := strings.TrimPrefix(all[i].Message, combined)
-		if len(message) > maxMessage {
-			message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
-		}
-		all[i].Message = message
-	}
-	return all
 }
 
 // key returns a string that is the same for all events that FoldEvents merges.
@@ -113,23 +127,4 @@ func withoutDigits(s string) string {
 		}
 		return r
 	}, s)
-}
-
-// LastSeen returns when an event last occurred. Several fields may contain this time.
-func LastSeen(e corev1.Event) time.Time {
-	if e.Series != nil && !e.Series.LastObservedTime.IsZero() {
-		return e.Series.LastObservedTime.Time
-	}
-	return cmp.Or(e.LastTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time)
-}
-
-func firstSeen(e corev1.Event) time.Time {
-	return cmp.Or(e.FirstTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time, LastSeen(e))
-}
-
-func times(e corev1.Event) int32 {
-	if e.Series != nil {
-		return max(e.Series.Count, 1)
-	}
-	return max(e.Count, 1)
 }

@@ -30,21 +30,21 @@ func TestEvidence(t *testing.T) {
 		add("Warning", "FailedCreate", fmt.Sprintf(`Error creating: pods "web-%dx" is forbidden: exceeded quota: few, used: pods=2`, i), 2)
 	}
 	add("Warning", "FailedMount", `MountVolume.SetUp failed for volume "data"`, 1)
-	got := evidence(events)
+	got := evidence(SortEvents(events))
 	if len(got) != 2 || got[0].Reason != "FailedCreate" || got[0].Count != 10 || got[1].Reason != "FailedMount" {
 		t.Fatalf("evidence = %+v, want 10 times FailedCreate, then FailedMount", got)
 	}
 	if !got[0].First.Time.Equal(begun.Add(time.Second)) || !got[0].Last.Time.Equal(begun.Add(5*time.Second)) {
 		t.Errorf("first and last FailedCreate at %s and %s, want 1s and 5s after the first event", got[0].First, got[0].Last)
 	}
-	if all := FoldEvents(events); len(all) != 3 || all[0].Reason != "Scheduled" {
+	if all := FoldEvents(SortEvents(events)); len(all) != 3 || all[0].Reason != "Scheduled" {
 		t.Errorf("FoldEvents() = %+v, want 3 events, Scheduled first", all)
 	}
-	if got := evidence(events[:1]); len(got) != 0 {
+	if got := evidence(SortEvents(events[:1])); len(got) != 0 {
 		t.Errorf("evidence = %+v, want none for the routine event Scheduled", got)
 	}
 	add("Normal", "Pulling", "Pulling image web:v2", 1)
-	if got := evidence(events[len(events)-1:]); len(got) != 1 {
+	if got := evidence(SortEvents(events[len(events)-1:])); len(got) != 1 {
 		t.Errorf("evidence without warnings = %+v, want the event Pulling", got)
 	}
 }
@@ -74,7 +74,7 @@ func TestCostOfEvents(t *testing.T) { // not parallel, because it counts allocat
 		}
 		before = allocations
 	}
-	alike := append(many(1), many(1)...)
+	alike := SortEvents(append(many(1), many(1)...))
 	if all := FoldEvents(alike); len(all) != 1 || all[0].Count != math.MaxInt32 {
 		t.Errorf("FoldEvents() of two equal events = %+v, want one event with the maximum count", all)
 	}

@@ -31,10 +31,10 @@ const (
 // Context contains the data that the rules read in addition to the pod.
 type Context struct {
 	Now      time.Time
-	Nodes    map[string]*corev1.Node      // the nodes of the pods by name; nil if a node no longer exists
-	Events   map[types.UID][]corev1.Event // the events of the pods by UID, the latest last
-	Logs     commandline.Command          // shows the logs of all pods of the object
-	Commands commandline.Context          // formats commands for hints
+	Nodes    map[string]*corev1.Node // the nodes of the pods by name; nil if a node no longer exists
+	Events   map[types.UID][]Event   // the events of the pods by UID, the latest last
+	Logs     commandline.Command     // shows the logs of all pods of the object
+	Commands commandline.Context     // formats commands for hints
 }
 
 // OfPod returns the problem of a pod, or false if there is none. ended describes how a finished pod ended.
@@ -137,7 +137,7 @@ func (f *Finding) unscheduled(pod *corev1.Pod) bool {
 	if strings.Contains(c.Message, "Insufficient ") || strings.Contains(c.Message, "Too many pods") {
 		f.Hint += "; free resources, or request less in the pod template"
 	}
-	f.Fatal = !slices.ContainsFunc(f.Events, func(e corev1.Event) bool { return e.Reason == "TriggeredScaleUp" })
+	f.Fatal = !slices.ContainsFunc(f.Events, func(e Event) bool { return e.Reason == "TriggeredScaleUp" })
 	return true
 }
 
@@ -189,7 +189,7 @@ func (f *Finding) unmounted(pod *corev1.Pod) bool {
 			continue
 		}
 		// A single failure may be part of a normal start, because the kubelet retries.
-		f.Fatal = times(e) > 1
+		f.Fatal = e.Count > 1
 		f.Hint = f.describe(pod)
 		return true
 	}

@@ -73,7 +73,7 @@ func TestPods(t *testing.T) {
 		if p.Ready != row.Ready || p.Probed != row.Probed {
 			t.Errorf("ready %t, probed %t; want %t, %t", p.Ready, p.Probed, row.Ready, row.Probed)
 		}
-		f, found := OfPod(pod, p.Ended(), Context{Now: lookedAt(), Events: map[types.UID][]corev1.Event{"p": row.Events}})
+		f, found := OfPod(pod, p.Ended(), Context{Now: lookedAt(), Events: map[types.UID][]Event{"p": SortEvents(row.Events)}})
 		problem := ""
 		if found {
 			problem = fmt.Sprintf("%s: %s", f.Code, f.Message)

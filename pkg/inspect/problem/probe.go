@@ -9,13 +9,12 @@ import (
 )
 
 // about reports whether an event of a pod may refer to a container.
-func about(e corev1.Event, c container) bool {
-	of := e.InvolvedObject.FieldPath
-	return of == "" || strings.Contains(of, "{"+c.Name+"}")
+func about(e Event, c container) bool {
+	return e.Field == "" || strings.Contains(e.Field, "{"+c.Name+"}")
 }
 
 // probeKills reports whether an event means that a container is stopped because of a failed probe.
-func probeKills(e corev1.Event) bool {
+func probeKills(e Event) bool {
 	return e.Reason == EventKilling && strings.Contains(e.Message, " probe, ")
 }
 
@@ -37,10 +36,10 @@ func (f *Finding) stopping(pod *corev1.Pod) bool {
 			continue
 		}
 		for _, e := range slices.Backward(f.Events) {
-			if !probeKills(e) || !about(e, c) || !LastSeen(e).After(c.State.Running.StartedAt.Time) {
+			if !probeKills(e) || !about(e, c) || !e.Last.After(c.State.Running.StartedAt.Time) {
 				continue
 			}
-			f.Code, f.Container, f.Since = CodeProbeFailed, c.Name, LastSeen(e)
+			f.Code, f.Container, f.Since = CodeProbeFailed, c.Name, e.Last.Time
 			f.Message = fmt.Sprintf("%s is being restarted: %s", c.title(), probeWords(e.Message))
 			f.Hint = f.showLogs("-c", c.Name)
 			return true
@@ -56,7 +55,7 @@ func (f *Finding) unhealthy(pod *corev1.Pod) bool {
 			continue
 		}
 		for _, e := range slices.Backward(f.Events) {
-			if e.Reason != "Unhealthy" || LastSeen(e).Before(c.State.Running.StartedAt.Time) || !about(e, c) {
+			if e.Reason != "Unhealthy" || e.Last.Time.Before(c.State.Running.StartedAt.Time) || !about(e, c) {
 				continue
 			}
 			f.Code, f.Container = CodeProbeFailed, c.Name

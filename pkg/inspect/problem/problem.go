@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
@@ -65,7 +64,7 @@ type Finding struct {
 	Since     time.Time
 	Pod       string // "" if the finding is about an object
 	Container string
-	Events    []corev1.Event // the events of the affected object, the latest last
+	Events    []Event // the events of the affected object, the latest last
 	// logs is the command that shows the logs of all pods of the object. commands formats commands for hints.
 	logs     commandline.Command
 	commands commandline.Context
@@ -79,7 +78,7 @@ func Fold(findings []Finding, pods int) []Problem {
 		groups[key] = append(groups[key], &findings[i])
 	}
 	problems := []Problem{}
-	shown := map[*corev1.Event][]Event{} // evidence, by the first event of a list
+	shown := map[*Event][]Event{} // evidence, by the first event of a list
 	for _, group := range groups {
 		slices.SortFunc(group, func(a, b *Finding) int {
 			return cmp.Or(a.Since.Compare(b.Since), CompareNames(a.Pod, b.Pod))

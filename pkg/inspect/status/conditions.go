@@ -3,7 +3,6 @@ package status
 import (
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,7 +15,7 @@ import (
 const availableCondition = "Available"
 
 // objectFindings returns the problems of the object and of its children.
-func objectFindings(s Snapshot, events map[types.UID][]corev1.Event) []problem.Finding {
+func objectFindings(s Snapshot, events map[types.UID][]problem.Event) []problem.Finding {
 	o := s.Object
 	var all []problem.Finding
 	if own := slices.DeleteFunc(slices.Clone(o.Finalizers), byGarbageCollector); !o.Deleted.IsZero() && len(own) > 0 {

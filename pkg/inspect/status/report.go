@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -89,10 +88,10 @@ type Replicas struct {
 
 // NewReport returns the report on the object in a snapshot.
 func NewReport(s Snapshot) Report {
-	s.Events = problem.SortEvents(s.Events)
-	events := map[types.UID][]corev1.Event{}
-	for _, event := range s.Events {
-		events[event.InvolvedObject.UID] = append(events[event.InvolvedObject.UID], event)
+	allEvents := problem.SortEvents(s.Events)
+	events := map[types.UID][]problem.Event{}
+	for _, event := range allEvents {
+		events[event.About] = append(events[event.About], event)
 	}
 	pods, ofPods, doubted := judgePods(s, events)
 	o := s.Object.paused(s.Now).counted(pods, s.Children).labeled(pods)
@@ -119,7 +118,7 @@ func NewReport(s Snapshot) Report {
 		Reverts:    competing.Writers(o.reference(), o.Controller, o.Source, s.Autoscalers),
 		Budgets:    budget.Of(s.Budgets, s.Pods),
 		Reconciler: reconcilerOf(s),
-		Events:     relevant(s.Events, pods),
+		Events:     relevant(allEvents, pods),
 		Held:       o.Pause != nil,
 		Unread:     s.Unread,
 		bounds:     o.Bounds, unit: o.Unit, indirect: o.indirect(),
@@ -143,7 +142,7 @@ func NewReport(s Snapshot) Report {
 
 // judgePods returns the pods with the reasons why they are not ready, and these reasons as findings. doubted means that
 // the ready count in the status may be too high: a pod with a problem is reported as ready, or a problem is fatal.
-func judgePods(s Snapshot, events map[types.UID][]corev1.Event) (pods []problem.Pod, findings []problem.Finding, doubted bool) {
+func judgePods(s Snapshot, events map[types.UID][]problem.Event) (pods []problem.Pod, findings []problem.Finding, doubted bool) {
 	pods = make([]problem.Pod, len(s.Pods))
 	in := problem.Context{Now: s.Now, Nodes: s.Nodes, Events: events, Commands: s.Commands}
 	in.Logs = commandline.Plugin("logs", s.Object.argument()).In(s.Object.Namespace)
@@ -170,7 +169,7 @@ func judgePods(s Snapshot, events map[types.UID][]corev1.Event) (pods []problem.
 const unreadyShown = 5
 
 // relevant merges the events of the object, its children, and the first few pods that are not ready.
-func relevant(events []corev1.Event, pods []problem.Pod) []problem.Event {
+func relevant(events []problem.Event, pods []problem.Pod) []problem.Event {
 	if len(events) == 0 {
 		return nil // there may be very many pods
 	}
@@ -182,7 +181,7 @@ func relevant(events []corev1.Event, pods []problem.Pod) []problem.Event {
 			shown++
 		}
 	}
-	return problem.FoldEvents(slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool { return hidden.Has(e.InvolvedObject.UID) }))
+	return problem.FoldEvents(slices.DeleteFunc(slices.Clone(events), func(e problem.Event) bool { return hidden.Has(e.About) }))
 }
 
 // Failure returns the reason why an object has failed, and a line for each event of the most serious problem.

@@ -52,10 +52,10 @@ func TestReportPods(t *testing.T) {
 func TestRelevantEvents(t *testing.T) {
 	t.Parallel()
 	pods := []problem.Pod{{UID: "ready", Ready: true}}
-	events := []corev1.Event{{InvolvedObject: corev1.ObjectReference{UID: "ready", Name: "ready"}}, {InvolvedObject: corev1.ObjectReference{UID: "it", Name: "it"}}}
+	events := []problem.Event{{About: "ready", Object: "/ready", Count: 1}, {About: "it", Object: "/it", Count: 1}}
 	for _, uid := range []types.UID{"a", "b", "c", "d", "e", "f"} {
 		pods = append(pods, problem.Pod{UID: uid})
-		events = append(events, corev1.Event{InvolvedObject: corev1.ObjectReference{UID: uid, Name: string(uid)}})
+		events = append(events, problem.Event{About: uid, Object: "/" + string(uid), Count: 1})
 	}
 	var shown []string
 	for _, e := range relevant(events, pods) {

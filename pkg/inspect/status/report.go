@@ -56,10 +56,8 @@ type Report struct {
 	Counts, Held bool `json:"-"`
 	// Recheck is the time after which the verdict may change even if nothing else changes, or zero if it is unknown.
 	Recheck time.Duration `json:"-"`
-	// bounds limit the count. unit is its unit, or "" for pods. indirect is the result of Object.indirect.
-	bounds   []Bound
-	unit     string
-	indirect bool
+	// object has the bounds and the unit of the count.
+	object Object
 	// Unread lists resources that might explain more, but that the user is not allowed to read.
 	Unread []string `json:"unread,omitempty"`
 }
@@ -121,7 +119,7 @@ func NewReport(s Snapshot) Report {
 		Events:     relevant(allEvents, pods),
 		Held:       o.Pause != nil,
 		Unread:     s.Unread,
-		bounds:     o.Bounds, unit: o.Unit, indirect: o.indirect(),
+		object:     o,
 	}
 	hintImages(s, r.Problems)
 	if o.UserPause.Active(s.Now) {
@@ -208,7 +206,7 @@ func (r Report) Warnings(count int32) []string {
 	for _, revert := range r.Reverts {
 		all = append(all, revert.Message)
 	}
-	if bound := violated(r.bounds, count); bound != "" {
+	if bound := violated(r.object.Bounds, count); bound != "" {
 		all = append(all, "its controller may not use a count of "+strconv.Itoa(int(count))+": "+bound)
 	}
 	if count >= r.Replicas.Desired {
@@ -216,7 +214,7 @@ func (r Report) Warnings(count int32) []string {
 	}
 	for _, b := range r.Budgets {
 		left := count
-		if r.indirect {
+		if r.object.indirect() {
 			left = max(0, b.Pods-r.Removes(r.Replicas.Desired, count))
 		}
 		least, err := strconv.ParseInt(b.MinAvailable, 10, 32)
@@ -230,7 +228,7 @@ func (r Report) Warnings(count int32) []string {
 // Removes returns the number of pods that a lower count removes. If the count has another unit, such as shards, it
 // assumes that all units have the same number of pods.
 func (r Report) Removes(from, to int32) int32 {
-	if r.unit == "" {
+	if r.object.Unit == "" {
 		return from - to
 	}
 	all := int64(from)

@@ -15,7 +15,7 @@ func TestWarnings(t *testing.T) {
 	r := Report{
 		Replicas: Replicas{Desired: 4},
 		Reverts:  []competing.Writer{{By: "Set/web", Message: "Set/web controls it"}},
-		bounds:   []Bound{{Path: ".spec.minSize", Value: 2}, {Path: ".spec.maxSize", Value: 6, Above: true}},
+		object:   Object{Counts: Counts{Bounds: []Bound{{Path: ".spec.minSize", Value: 2}, {Path: ".spec.maxSize", Value: 6, Above: true}}}},
 		Budgets:  []budget.Budget{{Name: "three", MinAvailable: "3"}, {Name: "half", MinAvailable: "50%"}, {Name: "most", MaxUnavailable: "1"}},
 	}
 	few := "PodDisruptionBudget/three requires at least 3 available pods, and only 2 would be left"
@@ -58,7 +58,7 @@ func TestWarningsOfGroupsAndShards(t *testing.T) {
 		{"enough pods in two shards", Object{Counts: Counts{Unit: "shard"}}, 3, 2, 15, 10, 5, false},
 	} {
 		budgets := []budget.Budget{{Name: "b", MinAvailable: strconv.Itoa(int(test.least)), Pods: test.active}}
-		r := Report{unit: test.object.Unit, indirect: test.object.indirect(), Replicas: Replicas{Desired: test.desired, Current: test.desired}, Pods: make([]problem.Pod, test.active), Budgets: budgets}
+		r := Report{object: test.object, Replicas: Replicas{Desired: test.desired, Current: test.desired}, Pods: make([]problem.Pod, test.active), Budgets: budgets}
 		if got := r.Removes(test.desired, test.count); got != test.removed {
 			t.Errorf("%s: %d pods are removed, want %d", test.what, got, test.removed)
 		}

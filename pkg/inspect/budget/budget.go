@@ -64,13 +64,15 @@ func Broken(all []Budget, going int32) string {
 	return ""
 }
 
-// Of returns the budgets that guard at least one of the pods.
-func Of(all []policyv1.PodDisruptionBudget, pods []*problem.Pod) []Budget {
+// Of returns the budgets that guard at least one of the pods. neighbors are all pods in the namespace. If they are not
+// nil, Of counts the guarded and healthy pods among them, because the status of a budget may be outdated.
+func Of(all []policyv1.PodDisruptionBudget, pods, neighbors []*problem.Pod) []Budget {
 	var found []Budget
 	for i := range all {
 		b := &all[i]
 		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-		if err != nil || !slices.ContainsFunc(pods, func(pod *problem.Pod) bool { return selector.Matches(labels.Set(pod.Object.Labels)) }) {
+		selects := func(pod *problem.Pod) bool { return selector.Matches(labels.Set(pod.Object.Labels)) }
+		if err != nil || !slices.ContainsFunc(pods, selects) {
 			continue
 		}
 		guards := Budget{
@@ -83,25 +85,11 @@ func Of(all []policyv1.PodDisruptionBudget, pods []*problem.Pod) []Budget {
 		if b.Spec.MaxUnavailable != nil {
 			guards.MaxUnavailable = b.Spec.MaxUnavailable.String()
 		}
+		if neighbors != nil {
+			guards.Pods = problem.Count(neighbors, func(pod *problem.Pod) bool { return pod.Active() && selects(pod) })
+			guards.Healthy = problem.Count(neighbors, func(pod *problem.Pod) bool { return pod.Active() && pod.Ready && selects(pod) })
+		}
 		found = append(found, guards)
 	}
 	return found
-}
-
-// Recount computes ExpectedPods and CurrentHealthy in the status of a budget from the active pods that it selects.
-func Recount(b *policyv1.PodDisruptionBudget, pods []*problem.Pod) {
-	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-	if err != nil {
-		return // the budget guards nothing
-	}
-	b.Status.ExpectedPods, b.Status.CurrentHealthy = 0, 0
-	for _, pod := range pods {
-		if !pod.Active() || !selector.Matches(labels.Set(pod.Object.Labels)) {
-			continue
-		}
-		b.Status.ExpectedPods++
-		if pod.Ready {
-			b.Status.CurrentHealthy++
-		}
-	}
 }

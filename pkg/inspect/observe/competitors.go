@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
@@ -32,12 +31,12 @@ func (m *model) addCompetitors(ctx context.Context, s *status.Snapshot) (unread 
 		}
 		m.competitors = &found
 	}
-	s.Autoscalers, s.Budgets = m.competitors.Autoscalers, slices.Clone(m.competitors.Budgets)
+	s.Autoscalers, s.Budgets = m.competitors.Autoscalers, m.competitors.Budgets
 	if len(s.Budgets) > 0 && m.extent.Depth < Below {
 		err = unlessUnavailable("pods", s, m.addTree(ctx, s))
 	}
 	if err == nil && len(s.Budgets) > 0 && m.extent.Recount {
-		err = m.recount(ctx, s)
+		err = m.addNeighbors(ctx, s)
 	}
 	return m.competitors.Unread, err
 }
@@ -69,15 +68,12 @@ func listAs[T any](ctx context.Context, client dynamic.Interface, resource schem
 	return all, nil
 }
 
-// recount counts the guarded and healthy pods of each budget, because the status of a budget might be outdated.
-func (m *model) recount(ctx context.Context, s *status.Snapshot) error {
+// addNeighbors adds all pods in the namespace.
+func (m *model) addNeighbors(ctx context.Context, s *status.Snapshot) error {
 	pods, err := contents(ctx, m, m.Pods(m.target.Namespace, ""))
 	if err != nil {
 		return unlessUnavailable("pods", s, err)
 	}
-	all := slices.Concat(slices.Collect(maps.Values(pods.Of))...)
-	for i := range s.Budgets {
-		budget.Recount(&s.Budgets[i], all)
-	}
+	s.Neighbors = slices.Concat(slices.Collect(maps.Values(pods.Of))...)
 	return nil
 }

@@ -24,7 +24,7 @@ type Extent struct {
 	Depth Depth
 	// Competitors adds autoscalers, which can reset the count, and disruption budgets. If budgets exist, it adds pods.
 	Competitors bool
-	// Recount means that Read counts the guarded and healthy pods of each budget, because its status may be outdated.
+	// Recount means that a report counts the guarded and healthy pods of each budget. See budget.Of.
 	Recount bool
 }
 

@@ -114,7 +114,7 @@ func NewReport(s Snapshot) Report {
 		Tree:       tree(o, s.Children, s.Pods),
 		Parked:     o.Parked,
 		Reverts:    competing.Writers(o.reference(), o.Controller, o.Source, s.Autoscalers),
-		Budgets:    budget.Of(s.Budgets, s.Pods),
+		Budgets:    budget.Of(s.Budgets, s.Pods, s.Neighbors),
 		Reconciler: reconcilerOf(s),
 		Events:     relevant(allEvents, pods),
 		Held:       o.Pause != nil,

@@ -30,6 +30,8 @@ type Snapshot struct {
 	// Autoscalers and Budgets contain all HorizontalPodAutoscalers and PodDisruptionBudgets in the namespace.
 	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
 	Budgets     []policyv1.PodDisruptionBudget
+	// Neighbors are all pods in the namespace. It is nil if budgets need not be counted anew.
+	Neighbors []*problem.Pod
 	// Acted is set if the controller has written anything since the first snapshot of the current
 	// spec. ActedBelow is set if a direct child or the number of pods has changed since then.
 	Acted, ActedBelow bool

@@ -14,7 +14,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -112,8 +111,7 @@ func (o Observation) reportsPause() bool {
 // be true or false, because the controller decides when the pause ends. Without a pause, the condition may be missing.
 func (o Observation) pauseReported() bool {
 	pause := apis.ReadPause(o.Object.GetAnnotations())
-	list, _, _ := unstructured.NestedFieldNoCopy(o.Object.Object, o.Kind.Mapping.Status.Conditions...)
-	c := meta.FindStatusCondition(words.Conditions(list), apis.ConditionPaused)
+	c := meta.FindStatusCondition(o.Report.Conditions, apis.ConditionPaused)
 	if c == nil {
 		return pause == apis.Pause{}
 	}
@@ -235,21 +233,17 @@ func parseStatusCondition(argument string) (Condition, error) {
 		what += "=" + value
 	}
 	return Condition{What: what, Done: "so", Now: conditionsNow, Met: func(o Observation) (bool, error) {
-		return slices.ContainsFunc(conditionsOf(o.Object.Object), func(c metav1.Condition) bool {
-			return strings.EqualFold(c.Type, name) && strings.EqualFold(string(c.Status), value) && !stale(o.Object.Object, c)
+		return slices.ContainsFunc(o.Report.Conditions, func(c metav1.Condition) bool {
+			return strings.EqualFold(c.Type, name) && strings.EqualFold(string(c.Status), value) && !stale(o.Object, c)
 		}), nil
 	}}, nil
 }
 
-func conditionsOf(obj map[string]any) []metav1.Condition {
-	return words.Conditions(fieldpath.Object(obj, "status")["conditions"])
-}
-
 func conditionsNow(o Observation) string {
 	var all []string
-	for _, c := range conditionsOf(o.Object.Object) {
+	for _, c := range o.Report.Conditions {
 		now := fmt.Sprintf("%s=%s", c.Type, c.Status)
-		if stale(o.Object.Object, c) {
+		if stale(o.Object, c) {
 			now += " (of an earlier generation)"
 		}
 		all = append(all, now)
@@ -261,13 +255,12 @@ func conditionsNow(o Observation) string {
 }
 
 // stale reports whether a status condition describes an older generation of the object.
-func stale(obj map[string]any, c metav1.Condition) bool {
+func stale(obj *unstructured.Unstructured, c metav1.Condition) bool {
 	seen, found := c.ObservedGeneration, c.ObservedGeneration > 0
 	if !found {
-		seen, found = fieldpath.Integer(fieldpath.Object(obj, "status")["observedGeneration"])
+		seen, found = fieldpath.Integer(fieldpath.Object(obj.Object, "status")["observedGeneration"])
 	}
-	generation, _ := fieldpath.Integer(fieldpath.Object(obj, "metadata")["generation"])
-	return found && seen < generation
+	return found && seen < obj.GetGeneration()
 }
 
 // parseJSONPath parses EXPRESSION[=VALUE]. The condition is met if the expression finds the value or, if no

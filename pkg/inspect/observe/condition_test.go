@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -66,7 +67,7 @@ status: {observedGeneration: 3, readyReplicas: 2, conditions: [{type: Ready, sta
 		}
 		var o Observation
 		if test.object != "" {
-			o.Object = parse(t, test.object)
+			o = observed(t, test.object)
 		}
 		if met, err := condition.met(o, false); met != test.met || err != nil {
 			t.Errorf("--for=%s with object %s: met = %t, error %v, want %t", test.word, test.object, met, err, test.met)
@@ -77,6 +78,19 @@ status: {observedGeneration: 3, readyReplicas: 2, conditions: [{type: Ready, sta
 			t.Errorf("--for=%s is accepted, want an error", word)
 		}
 	}
+}
+
+// observed returns an observation of an object, with the conditions in its status.
+func observed(t *testing.T, object string) Observation {
+	t.Helper()
+	var o Observation
+	o.Object = parse(t, object)
+	known, err := facts.Of(kinds.ImoocPod(), o.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Report.Conditions = known.Conditions
+	return o
 }
 
 // A wait ends with an error if the object was deleted or never existed.
@@ -132,8 +146,8 @@ func TestConditionsOfAPause(t *testing.T) {
 		"resumed after the pause has ended, not seen yet": {Resumed(), resumed, over, status.Ready, false},
 		"resumed before a controller saw the pause":       {Resumed(), resumed, ready, status.Ready, true},
 	} {
-		o := Observation{Target: Target{Kind: kinds.ImoocPod(), Name: "foo"}, Report: status.Report{Verdict: test.verdict}}
-		o.Object = parse(t, "metadata: {name: foo, "+test.annotations+"}\nstatus: {conditions: ["+ready+", "+test.reported+"]}")
+		o := observed(t, "metadata: {name: foo, "+test.annotations+"}\nstatus: {conditions: ["+ready+", "+test.reported+"]}")
+		o.Kind, o.Name, o.Report.Verdict = kinds.ImoocPod(), "foo", test.verdict
 		if met, err := test.condition.met(o, false); met != test.met || err != nil {
 			t.Errorf("%s: met = %t, error %v", name, met, err)
 		}

@@ -88,9 +88,6 @@ func (r Reconciler) unanswered() string {
 	return "its status has no observedGeneration, and was last written before the change"
 }
 
-// awaitsLoop reports whether the object needs a run-controller, and the leases of run-controllers were listed.
-func (v *view) awaitsLoop() bool { return !v.Object.Foreign && v.Loops != nil }
-
 // story describes the last write of the status and, if it is known, whether a run-controller is running.
 func (v *view) story() string {
 	by := v.report.Reconciler
@@ -100,7 +97,7 @@ func (v *view) story() string {
 	}
 	loop := by.liveLoop()
 	switch {
-	case !v.awaitsLoop():
+	case v.Loops == nil:
 		return text
 	case loop != nil:
 		return text + "; a controller is running: " + loop.Who

@@ -331,7 +331,7 @@ func (v *view) switchSeen() bool {
 
 func noController(v *view) *ruling {
 	r := v.given
-	if r.verdict != Progressing || !v.awaitsLoop() || v.report.Reconciler.active(recently, v.Now) {
+	if r.verdict != Progressing || v.Loops == nil || v.report.Reconciler.active(recently, v.Now) {
 		return nil
 	}
 	r.verdict, r.code = NotReconciled, problem.CodeNoController

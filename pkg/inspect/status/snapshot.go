@@ -25,7 +25,8 @@ type Snapshot struct {
 	Events []corev1.Event
 	// Nodes contains the requested nodes by name. A missing node is nil.
 	Nodes map[string]*corev1.Node
-	// Loops lists the run-controllers that have a lease. It is nil if not all leases were read.
+	// Loops lists the run-controllers that have a lease. It is nil if not all leases were read, which is always so if
+	// another program reconciles the object.
 	Loops []leaserecord.Loop
 	// Autoscalers and Budgets contain all HorizontalPodAutoscalers and PodDisruptionBudgets in the namespace.
 	Autoscalers []autoscalingv2.HorizontalPodAutoscaler

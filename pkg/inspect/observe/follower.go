@@ -263,13 +263,8 @@ func (m *model) observe(ctx context.Context, c Condition, obj *unstructured.Unst
 		}
 	case c.Tree:
 		if _, seen.Report, err = m.look(ctx, obj); err == nil {
-			seen.Partial = m.partial
+			seen.Partial, seen.from = m.partial, m
 			seen.Report, seen.Object, err = m.confirm(ctx, c, obj, seen.Report)
-			seen.whole = func(ctx context.Context) (status.Report, error) {
-				m.patient = true
-				_, r, err := m.look(ctx, obj)
-				return r, err
-			}
 		}
 		if !apierrors.IsForbidden(err) || !t.Kind.Shipped() {
 			break

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -26,8 +25,8 @@ type Observation struct {
 	// GivesUp is when the wait gives up if the object keeps failing, or zero if no grace period is running.
 	GivesUp time.Time
 
-	// whole repeats the observation, and waits for the missing events and nodes.
-	whole func(context.Context) (status.Report, error)
+	// from can repeat a partial observation.
+	from *model
 }
 
 // differs reports whether a user sees a difference between two observations.

@@ -209,7 +209,8 @@ func explain(ctx context.Context, last *Observation) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explaining)
 	defer cancel()
-	if r, err := last.whole(ctx); err == nil {
+	last.from.patient = true
+	if _, r, err := last.from.look(ctx, last.Object); err == nil {
 		last.Report = r
 	}
 }

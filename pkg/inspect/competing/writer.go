@@ -19,6 +19,9 @@ type Writer struct {
 	// Min and Max are the bounds of an autoscaler, or nil for other writers.
 	Min *int32 `json:"min,omitempty"`
 	Max *int32 `json:"max,omitempty"`
+	// AtZero is set if an autoscaler has scaled the object to zero. Since Kubernetes 1.36, autoscalers report this in a
+	// condition (https://github.com/kubernetes/enhancements/issues/2021).
+	AtZero bool `json:"-"`
 }
 
 // Writers returns everything that may reset the replica count of an object: its controller, the tool that sets the
@@ -45,24 +48,12 @@ func Writers(o autoscalingv2.CrossVersionObjectReference, controller *metav1.Own
 		if ref := metav1.GetControllerOfNoCopy(h); ref != nil {
 			w.Message += fmt.Sprintf(", for %s/%s", ref.Kind, ref.Name)
 		}
+		w.AtZero = slices.ContainsFunc(h.Status.Conditions, func(c autoscalingv2.HorizontalPodAutoscalerCondition) bool {
+			return c.Type == autoscalingv2.ScaledToZero && c.Status == corev1.ConditionTrue
+		})
 		all = append(all, w)
 	}
 	return all
-}
-
-// ZeroBy returns the name of the autoscaler that has scaled an object to zero, or "". Since Kubernetes 1.36,
-// autoscalers report this in a condition (https://github.com/kubernetes/enhancements/issues/2021).
-func ZeroBy(o autoscalingv2.CrossVersionObjectReference, autoscalers []autoscalingv2.HorizontalPodAutoscaler) string {
-	for i := range autoscalers {
-		h := &autoscalers[i]
-		reports := slices.ContainsFunc(h.Status.Conditions, func(c autoscalingv2.HorizontalPodAutoscalerCondition) bool {
-			return c.Type == autoscalingv2.ScaledToZero && c.Status == corev1.ConditionTrue
-		})
-		if reports && scales(h, o) {
-			return "HorizontalPodAutoscaler/" + h.Name
-		}
-	}
-	return ""
 }
 
 // scales reports whether an autoscaler targets an object, in any version of its API group.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -251,10 +250,6 @@ func (o Object) Newest() []metav1.Condition {
 		meaning := words.Condition(c)
 		return over && (meaning == words.Working || meaning > words.Done && c.Type == strings.ToLower(c.Type)) || c.ObservedGeneration > 0 && c.ObservedGeneration < o.ObservedGeneration
 	})
-}
-
-func (o Object) reference() autoscalingv2.CrossVersionObjectReference {
-	return autoscalingv2.CrossVersionObjectReference{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name}
 }
 
 // String returns the phase and the message, in one line.

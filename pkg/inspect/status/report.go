@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -100,6 +101,7 @@ func NewReport(s Snapshot) Report {
 		o = o.doubted(pods)
 	}
 	s.Object = o
+	reference := autoscalingv2.CrossVersionObjectReference{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name}
 	r := Report{
 		TypeMeta: metav1.TypeMeta{APIVersion: ReportVersion, Kind: "StatusReport"},
 		Metadata: Metadata{
@@ -113,7 +115,7 @@ func NewReport(s Snapshot) Report {
 		Pods:       pods,
 		Tree:       tree(o, s.Children, s.Pods),
 		Parked:     o.Parked,
-		Reverts:    competing.Writers(o.reference(), o.Controller, o.Source, s.Autoscalers),
+		Reverts:    competing.Writers(reference, o.Controller, o.Source, s.Autoscalers),
 		Budgets:    budget.Of(s.Budgets, s.Pods, s.Neighbors),
 		Reconciler: reconcilerOf(s),
 		Events:     relevant(allEvents, pods),

@@ -375,12 +375,13 @@ func parked(v *view) *ruling {
 
 // scaledToZero is like parked, but returns the verdict Ready on an object that its autoscaler has scaled to zero.
 func scaledToZero(v *view) *ruling {
-	o, by := v.Object, competing.ZeroBy(v.Object.reference(), v.Autoscalers)
+	o, writers := v.Object, v.report.Reverts
+	by := slices.IndexFunc(writers, func(w competing.Writer) bool { return w.AtZero })
 	none := !o.NoCount && o.Desired == 0 && o.Current == 0 && v.report.ActivePods() == 0
-	if by == "" || !none || v.given.verdict != Ready && !v.given.doubtsZero() {
+	if by < 0 || !none || v.given.verdict != Ready && !v.given.doubtsZero() {
 		return nil
 	}
-	return &ruling{verdict: Ready, code: problem.CodeReady, reason: "scaled to zero by " + by}
+	return &ruling{verdict: Ready, code: problem.CodeReady, reason: "scaled to zero by " + writers[by].By}
 }
 
 // doubtsZero reports whether an object with zero pods is not ready only because evidence is missing.

@@ -15,11 +15,11 @@ import (
 
 // Reported returns the failures in the conditions of an object. whose is the name of a child, or "" for the object. If
 // the last pod creation in the events failed, and no condition reports rejected pods, it adds this failure.
-func Reported(conditions []metav1.Condition, whose, namespace string, events []Event, commands commandline.Context) []Finding {
-	var all []Finding
+func Reported(conditions []metav1.Condition, whose, namespace string, events []Event, commands commandline.Context) []Problem {
+	var all []Problem
 	refused := false
 	for _, c := range conditions {
-		f := Finding{Since: c.LastTransitionTime.Time, Fatal: true, Events: events, commands: commands}
+		f := finding{Problem: Problem{Since: c.LastTransitionTime, Fatal: true, Events: events}, commands: commands}
 		switch {
 		case c.Type == apis.ConditionReplicaFailure && c.Status == metav1.ConditionTrue:
 			refused = true
@@ -39,12 +39,12 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []E
 		if whose != "" && f.Code != CodeQuotaExceeded && f.Code != CodeAdmissionRefused {
 			f.Message = whose + ": " + f.Message
 		}
-		all = append(all, f)
+		all = append(all, f.Problem)
 	}
 	if event, found := refusedLast(events); found && !refused {
-		f := Finding{Since: event.First.Time, Fatal: true, Events: events, commands: commands}
+		f := finding{Problem: Problem{Since: event.First, Fatal: true, Events: events}, commands: commands}
 		f.refusal(event.Reason, event.Message, namespace)
-		all = append(all, f)
+		all = append(all, f.Problem)
 	}
 	return all
 }
@@ -64,7 +64,7 @@ func refusedLast(events []Event) (Event, bool) {
 
 // refusal sets the finding for pods that the server rejects. Except for NameTaken, only the text of
 // the message contains the cause (k8s.io/apiserver/pkg/admission/plugin/resourcequota, /webhook).
-func (f *Finding) refusal(reason, message, namespace string) {
+func (f *finding) refusal(reason, message, namespace string) {
 	message = withoutJSON(message)
 	why := strings.TrimPrefix(message, "Error creating: ")
 	if _, after, found := strings.Cut(message, "is forbidden: "); found {

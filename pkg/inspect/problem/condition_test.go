@@ -22,7 +22,7 @@ func TestRefusal(t *testing.T) {
 		{"R", "request denied", CodeAdmissionRefused, "pods are rejected: request denied", "fix the pod template, or ask the owner of the policy"},
 		{"R", "the server fails", CodeCreateFailed, "cannot create pods: the server fails", ""},
 	} {
-		var f Finding
+		var f finding
 		if f.refusal(test.reason, test.message, "ns"); f.Code != test.code || f.Message != test.want || f.Hint != test.hint {
 			t.Errorf("%s: got %s: %q, hint %q; want %s: %q, hint %q", test.message, f.Code, f.Message, f.Hint, test.code, test.want, test.hint)
 		}
@@ -66,7 +66,7 @@ func TestReported(t *testing.T) {
 		c := metav1.Condition{Type: test.kind, Status: test.status, Reason: test.reason, Message: test.message}
 		found := Reported([]metav1.Condition{{Type: "Other", Status: yes}, c}, test.whose, "ns", nil, nil)
 		if len(found) == 0 {
-			found = []Finding{{}}
+			found = []Problem{{}}
 		}
 		fatal := test.code != "" && test.kind != "Degraded"
 		if f := found[0]; len(found) > 1 || f.Code != test.code || f.Message != test.want || f.Fatal != fatal {

@@ -60,7 +60,7 @@ func (c container) title() string {
 
 // badContainer sets the finding for the first container that cannot start or crashes. In a ready pod, it
 // checks only running containers, which may have crashed recently.
-func (f *Finding) badContainer(pod *corev1.Pod, now time.Time) bool {
+func (f *finding) badContainer(pod *corev1.Pod, now time.Time) bool {
 	ready, _ := Ready(pod)
 	for _, c := range containersOf(pod) {
 		if ready && c.State.Running == nil {
@@ -75,7 +75,7 @@ func (f *Finding) badContainer(pod *corev1.Pod, now time.Time) bool {
 }
 
 // waiting sets the finding if the kubelet cannot start a container.
-func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
+func (f *finding) waiting(pod *corev1.Pod, c container) bool {
 	w := c.State.Waiting
 	if w == nil {
 		return false
@@ -109,7 +109,7 @@ func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
 }
 
 // pullWords returns the error of the registry or runtime. During backoff, old kubelets report it only in events.
-func (f *Finding) pullWords(message string) string {
+func (f *finding) pullWords(message string) string {
 	if rest, backOff := strings.CutPrefix(message, "Back-off pulling image "); backOff {
 		_, message, _ = strings.Cut(rest, `": `)
 	}
@@ -126,7 +126,7 @@ func (f *Finding) pullWords(message string) string {
 }
 
 // crashing sets the finding if a container is in crash backoff, has ended too early, or has not recovered from a crash.
-func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
+func (f *finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	backingOff := c.State.Waiting != nil && c.State.Waiting.Reason == "CrashLoopBackOff"
 	last := c.State.Terminated
 	if last == nil {

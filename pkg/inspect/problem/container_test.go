@@ -24,7 +24,7 @@ func TestPullWords(t *testing.T) {
 		{backOff, []Event{event("Failed", old+"not found"), event("Failed", `Error: "web": ErrImagePull`), event("BackOff", old+"wait")}, "not found"},
 		{"not found", []Event{event("Failed", old+"denied")}, "not found"},
 	} {
-		f := Finding{Events: test.events}
+		f := finding{Problem: Problem{Events: test.events}}
 		if got := f.pullWords(test.message); got != test.want {
 			t.Errorf("message %q and %d events: pullWords() = %q, want %q", test.message, len(test.events), got, test.want)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
@@ -38,12 +39,13 @@ type Context struct {
 }
 
 // OfPod returns the problem of a pod, or false if there is none. ended describes how a finished pod ended.
-func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
+func OfPod(pod *corev1.Pod, ended string, in Context) (Problem, bool) {
 	ready, since := Ready(pod)
 	if ready || since.IsZero() {
 		since = pod.CreationTimestamp.Time
 	}
-	f := Finding{Pod: pod.Name, Since: since, Events: in.Events[pod.UID], logs: in.Logs, commands: in.Commands}
+	f := finding{logs: in.Logs, commands: in.Commands}
+	f.Pods, f.Since, f.Events = []string{pod.Name}, metav1.NewTime(since), in.Events[pod.UID]
 	var found bool
 	switch {
 	case pod.DeletionTimestamp != nil:
@@ -57,7 +59,7 @@ func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 		found = f.unscheduled(pod) || f.lost(pod, in) || f.badContainer(pod, in.Now) || f.unmounted(pod) ||
 			f.unhealthy(pod) || f.incomplete(pod)
 	}
-	return f, found
+	return f.Problem, found
 }
 
 // Finished reports whether all containers of a pod have terminated and will not restart.
@@ -82,9 +84,9 @@ func conditionOf(pod *corev1.Pod, conditionType corev1.PodConditionType) corev1.
 }
 
 // terminating sets the finding if a pod exists some time after its deletion timestamp, the end of its grace period.
-func (f *Finding) terminating(pod *corev1.Pod, in Context) bool {
-	f.Since = pod.DeletionTimestamp.Time
-	over := in.Now.Sub(f.Since)
+func (f *finding) terminating(pod *corev1.Pod, in Context) bool {
+	f.Since = *pod.DeletionTimestamp
+	over := in.Now.Sub(f.Since.Time)
 	switch {
 	case over < slack:
 		return false
@@ -99,31 +101,31 @@ func (f *Finding) terminating(pod *corev1.Pod, in Context) bool {
 	return true
 }
 
-// Held sets the finding for an object whose deletion has been blocked by finalizers since f.Since.
-func (f *Finding) Held(resource, namespace, name string, finalizers []string, now time.Time, commands commandline.Context) {
-	f.Code, f.Fatal = CodeFinalizer, now.Sub(f.Since) > finalizing
-	f.Message = "a finalizer is still pending: "
+// Held sets the problem of an object whose deletion has been blocked by finalizers since p.Since.
+func (p *Problem) Held(resource, namespace, name string, finalizers []string, now time.Time, commands commandline.Context) {
+	p.Code, p.Fatal = CodeFinalizer, now.Sub(p.Since.Time) > finalizing
+	p.Message = "a finalizer is still pending: "
 	if len(finalizers) > 1 {
-		f.Message = "finalizers are still pending: "
+		p.Message = "finalizers are still pending: "
 	}
-	f.Message += strings.Join(finalizers, ", ")
+	p.Message += strings.Join(finalizers, ", ")
 	remove := commandline.Kubectl("patch", resource, name).In(namespace).With("--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-	f.Hint = "its controller must remove it; if that controller no longer exists: " + commands.Line(remove)
+	p.Hint = "its controller must remove it; if that controller no longer exists: " + commands.Line(remove)
 }
 
-func (f *Finding) describe(pod *corev1.Pod) string {
+func (f *finding) describe(pod *corev1.Pod) string {
 	return f.commands.Line(commandline.Kubectl("describe", "pod", pod.Name).In(pod.Namespace))
 }
 
-func (f *Finding) showLogs(flags ...string) string { return f.commands.Line(f.logs.With(flags...)) }
+func (f *finding) showLogs(flags ...string) string { return f.commands.Line(f.logs.With(flags...)) }
 
 // unscheduled sets the finding if a pod has a scheduling gate or fits no node, or if the scheduler failed.
-func (f *Finding) unscheduled(pod *corev1.Pod) bool {
+func (f *finding) unscheduled(pod *corev1.Pod) bool {
 	c := conditionOf(pod, corev1.PodScheduled)
 	if c.Status != corev1.ConditionFalse {
 		return false
 	}
-	f.Since = c.LastTransitionTime.Time
+	f.Since = c.LastTransitionTime
 	if c.Reason == corev1.PodReasonSchedulingGated {
 		f.Code, f.Message = CodeSchedulingGated, "its scheduling gates have not been removed"
 		return true
@@ -142,7 +144,7 @@ func (f *Finding) unscheduled(pod *corev1.Pod) bool {
 }
 
 // lost sets the finding if the node of a pod is gone or does not respond.
-func (f *Finding) lost(pod *corev1.Pod, in Context) bool {
+func (f *finding) lost(pod *corev1.Pod, in Context) bool {
 	why := nodeTrouble(pod, in)
 	if why == "" {
 		return false
@@ -173,7 +175,7 @@ func nodeTrouble(pod *corev1.Pod, in Context) string {
 }
 
 // unmounted sets the finding if no container has started, and an event reports a problem with a volume or the sandbox.
-func (f *Finding) unmounted(pod *corev1.Pod) bool {
+func (f *finding) unmounted(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running != nil || c.State.Terminated != nil {
 			return false
@@ -197,7 +199,7 @@ func (f *Finding) unmounted(pod *corev1.Pod) bool {
 }
 
 // incomplete sets the finding if an init container runs, containers run but not all are ready, or a gate is not met.
-func (f *Finding) incomplete(pod *corev1.Pod) bool {
+func (f *finding) incomplete(pod *corev1.Pod) bool {
 	var not []string
 	running := false
 	all, done := 0, 0
@@ -235,7 +237,7 @@ func (f *Finding) incomplete(pod *corev1.Pod) bool {
 	return true
 }
 
-func (f *Finding) gated(pod *corev1.Pod) bool {
+func (f *finding) gated(pod *corev1.Pod) bool {
 	for _, gate := range pod.Spec.ReadinessGates {
 		if conditionOf(pod, gate.ConditionType).Status != corev1.ConditionTrue {
 			f.Code, f.Message = CodeReadinessGate, fmt.Sprintf("its readiness gate %s is not True", gate.ConditionType)
@@ -250,7 +252,7 @@ func Lasting(pod *corev1.Pod) (code Code, message string) {
 	if ready, _ := Ready(pod); ready || pod.DeletionTimestamp != nil || Finished(pod) {
 		return "", ""
 	}
-	var f Finding
+	var f finding
 	// If now is the zero time, no container has run long enough after a crash to be considered recovered.
 	if found := f.unscheduled(pod) || f.badContainer(pod, time.Time{}); !found || !f.Fatal {
 		return "", ""

@@ -30,7 +30,7 @@ func probeWords(message string) string {
 
 // stopping sets the finding if the kubelet is stopping a container of a ready pod because a probe failed. The container
 // can keep running for the whole grace period.
-func (f *Finding) stopping(pod *corev1.Pod) bool {
+func (f *finding) stopping(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running == nil {
 			continue
@@ -39,7 +39,7 @@ func (f *Finding) stopping(pod *corev1.Pod) bool {
 			if !probeKills(e) || !about(e, c) || !e.Last.After(c.State.Running.StartedAt.Time) {
 				continue
 			}
-			f.Code, f.Container, f.Since = CodeProbeFailed, c.Name, e.Last.Time
+			f.Code, f.Container, f.Since = CodeProbeFailed, c.Name, e.Last
 			f.Message = fmt.Sprintf("%s is being restarted: %s", c.title(), probeWords(e.Message))
 			f.Hint = f.showLogs("-c", c.Name)
 			return true
@@ -49,7 +49,7 @@ func (f *Finding) stopping(pod *corev1.Pod) bool {
 }
 
 // unhealthy sets the finding if events report that a probe of a running, unready container fails.
-func (f *Finding) unhealthy(pod *corev1.Pod) bool {
+func (f *finding) unhealthy(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running == nil || c.Ready {
 			continue

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
-// Problem is a reason why an object or some of its pods are not ready.
+// Problem is a reason why an object or some of its pods are not ready. Before Fold merges equal problems, a problem has
+// at most one pod, all events of the affected object with the latest last, and a message that may have several lines.
 type Problem struct {
 	Code Code `json:"code"`
 	// Message describes the problem. It does not name the pods.
@@ -54,47 +54,37 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%d of %d pods: %s", len(p.Pods), p.Of, p.Message)
 }
 
-// Finding is a problem of a pod, of the object, or of an object between them. A method that looks for a problem sets
-// the fields, and returns true if it finds one.
-type Finding struct {
-	Code      Code
-	Message   string // may have several lines
-	Hint      string // what to do or where to look
-	Fatal     bool   // lasts until a user intervenes
-	Since     time.Time
-	Pod       string // "" if the finding is about an object
-	Container string
-	Events    []Event // the events of the affected object, the latest last
+// finding is a problem that rules look for. A method that looks for a problem sets the fields of the problem, and
+// returns true if it finds one.
+type finding struct {
+	Problem
 	// logs is the command that shows the logs of all pods of the object. commands formats commands for hints.
 	logs     commandline.Command
 	commands commandline.Context
 }
 
-// Fold merges equal findings into problems, sorted by rank and number of affected pods. pods is the number of all pods.
-func Fold(findings []Finding, pods int) []Problem {
-	groups := map[findingKey][]*Finding{}
-	for i := range findings {
-		key := findings[i].key()
-		groups[key] = append(groups[key], &findings[i])
+// Fold merges equal problems, and sorts them by rank and number of affected pods. pods is the number of all pods.
+func Fold(found []Problem, pods int) []Problem {
+	groups := map[problemKey][]Problem{}
+	for _, p := range found {
+		groups[p.key()] = append(groups[p.key()], p)
 	}
 	problems := []Problem{}
 	shown := map[*Event][]Event{} // evidence, by the first event of a list
 	for _, group := range groups {
-		slices.SortFunc(group, func(a, b *Finding) int {
-			return cmp.Or(a.Since.Compare(b.Since), CompareNames(a.Pod, b.Pod))
+		slices.SortFunc(group, func(a, b Problem) int {
+			return cmp.Or(a.Since.Compare(b.Since.Time), slices.CompareFunc(a.Pods, b.Pods, CompareNames))
 		})
-		first := group[0]
-		p := Problem{
-			Code: first.Code, Message: OneLine(first.Message), Hint: first.Hint, Container: first.Container,
-			Since: metav1.NewTime(first.Since),
-			Fatal: slices.ContainsFunc(group, func(f *Finding) bool { return f.Fatal }),
+		p := group[0]
+		p.Message, p.Pods = OneLine(p.Message), nil
+		for _, equal := range group {
+			p.Fatal = p.Fatal || equal.Fatal
+			p.Pods = append(p.Pods, equal.Pods...)
 		}
-		for _, f := range group {
-			if f.Pod != "" {
-				p.Pods, p.Of = append(p.Pods, f.Pod), pods
-			}
+		if len(p.Pods) > 0 {
+			p.Of = pods
 		}
-		if events := first.Events; len(events) > 0 {
+		if events := p.Events; len(events) > 0 {
 			if shown[&events[0]] == nil {
 				shown[&events[0]] = evidence(events)
 			}
@@ -122,19 +112,19 @@ func rank(p Problem) int {
 	return 0
 }
 
-// findingKey identifies equal findings. words is the message without digits and without the name of the pod.
-type findingKey struct {
+// problemKey identifies equal problems. words is the message without digits and without the name of the pod.
+type problemKey struct {
 	code             Code
 	container, words string
 	own              bool
 }
 
-func (f *Finding) key() findingKey {
-	words := f.Message
-	if f.Pod != "" {
-		words = strings.ReplaceAll(words, f.Pod, "")
+func (p Problem) key() problemKey {
+	words := p.Message
+	for _, pod := range p.Pods {
+		words = strings.ReplaceAll(words, pod, "")
 	}
-	return findingKey{f.Code, f.Container, withoutDigits(words), f.Pod == ""}
+	return problemKey{p.Code, p.Container, withoutDigits(words), len(p.Pods) == 0}
 }
 
 // longObject is the maximum number of bytes of a JSON object in a message.

@@ -14,24 +14,24 @@ func TestFold(t *testing.T) {
 	t.Parallel()
 	now := lookedAt()
 	for name, test := range map[string]struct {
-		findings []Finding
+		findings []Problem
 		want     []string
 	}{
-		"same problem except for names and numbers": {[]Finding{
-			{Code: CodeCrashLoop, Pod: "web-ab", Message: "web-ab ends with 1", Since: now},
-			{Code: CodeCrashLoop, Pod: "web-cd", Message: "web-cd ends with 2", Since: now.Add(-1)},
+		"same problem except for names and numbers": {[]Problem{
+			{Code: CodeCrashLoop, Pods: []string{"web-ab"}, Message: "web-ab ends with 1", Since: metav1.NewTime(now)},
+			{Code: CodeCrashLoop, Pods: []string{"web-cd"}, Message: "web-cd ends with 2", Since: metav1.NewTime(now.Add(-1))},
 		}, []string{"2 of 9 pods: web-cd ends with 2"}},
-		"same problem of the object and of a pod": {[]Finding{
-			{Code: CodeReportedFailure, Pod: "web-ab", Message: "no disk", Fatal: true},
+		"same problem of the object and of a pod": {[]Problem{
+			{Code: CodeReportedFailure, Pods: []string{"web-ab"}, Message: "no disk", Fatal: true},
 			{Code: CodeReportedFailure, Message: "no disk", Fatal: true},
 		}, []string{"no disk", "pod web-ab: no disk"}},
-		"problem of more pods first": {[]Finding{
-			{Code: CodeCrashLoop, Pod: "a", Message: "one"}, {Code: CodeCrashLoop, Pod: "b", Message: "two"}, {Code: CodeCrashLoop, Pod: "c", Message: "two"},
+		"problem of more pods first": {[]Problem{
+			{Code: CodeCrashLoop, Pods: []string{"a"}, Message: "one"}, {Code: CodeCrashLoop, Pods: []string{"b"}, Message: "two"}, {Code: CodeCrashLoop, Pods: []string{"c"}, Message: "two"},
 		}, []string{"2 of 9 pods: two", "pod a: one"}},
-		"fatal first: object, pod, then deadline": {[]Finding{
-			{Code: CodeContainersNotReady, Pod: "a", Message: "starts"},
+		"fatal first: object, pod, then deadline": {[]Problem{
+			{Code: CodeContainersNotReady, Pods: []string{"a"}, Message: "starts"},
 			{Code: CodeDeadlineExceeded, Message: "late", Fatal: true},
-			{Code: CodeCrashLoop, Pod: "b", Message: "crashes", Fatal: true},
+			{Code: CodeCrashLoop, Pods: []string{"b"}, Message: "crashes", Fatal: true},
 			{Code: CodeQuotaExceeded, Message: "quota", Fatal: true},
 		}, []string{"quota", "pod b: crashes", "late", "pod a: starts"}},
 	} {
@@ -106,7 +106,7 @@ func TestNotReadySince(t *testing.T) {
 		"another condition":  {corev1.PodCondition{Type: corev1.ContainersReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(changed)}, created},
 	} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(created)}, Status: corev1.PodStatus{Conditions: []corev1.PodCondition{test.condition}, ContainerStatuses: []corev1.ContainerStatus{crashed}}}
-		if f, found := OfPod(pod, "", Context{Now: lookedAt()}); !found || !f.Since.Equal(test.want) {
+		if f, found := OfPod(pod, "", Context{Now: lookedAt()}); !found || !f.Since.Time.Equal(test.want) {
 			t.Errorf("%s: found = %t, Since = %s, want %s", name, found, f.Since, test.want)
 		}
 	}

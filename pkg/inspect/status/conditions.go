@@ -14,22 +14,22 @@ import (
 
 const availableCondition = "Available"
 
-// objectFindings returns the problems of the object and of its children.
-func objectFindings(s Snapshot, events map[types.UID][]problem.Event) []problem.Finding {
+// objectProblems returns the problems of the object and of its children.
+func objectProblems(s Snapshot, events map[types.UID][]problem.Event) []problem.Problem {
 	o := s.Object
-	var all []problem.Finding
+	var all []problem.Problem
 	if own := slices.DeleteFunc(slices.Clone(o.Finalizers), byGarbageCollector); !o.Deleted.IsZero() && len(own) > 0 {
-		f := problem.Finding{Since: o.Deleted, Events: events[o.UID]}
-		f.Held(o.Type, o.Namespace, o.Name, own, s.Now, s.Commands)
-		all = append(all, f)
+		p := problem.Problem{Since: metav1.NewTime(o.Deleted), Events: events[o.UID]}
+		p.Held(o.Type, o.Namespace, o.Name, own, s.Now, s.Commands)
+		all = append(all, p)
 	}
 	all = append(all, problem.Reported(o.Newest(), "", o.Namespace, events[o.UID], s.Commands)...)
 	if o.UserPause.Invalid != "" {
-		all = append(all, problem.Finding{Code: problem.CodeInvalidPause, Message: "it is not paused: " + o.UserPause.Invalid, Hint: s.Commands.Line(howToResume(o))})
+		all = append(all, problem.Problem{Code: problem.CodeInvalidPause, Message: "it is not paused: " + o.UserPause.Invalid, Hint: s.Commands.Line(howToResume(o))})
 	}
-	fatal := slices.ContainsFunc(all, func(f problem.Finding) bool { return f.Fatal })
+	fatal := slices.ContainsFunc(all, func(p problem.Problem) bool { return p.Fatal })
 	if why := s.reportedFailure(); why != "" && (o.Word.Failed || !fatal) {
-		all = append(all, problem.Finding{Code: problem.CodeReportedFailure, Message: why, Fatal: true, Events: events[o.UID]})
+		all = append(all, problem.Problem{Code: problem.CodeReportedFailure, Message: why, Fatal: true, Events: events[o.UID]})
 	}
 	for _, c := range s.Children {
 		all = append(all, problem.Reported(c.Conditions, c.Kind+"/"+c.Name, o.Namespace, events[c.UID], s.Commands)...)

@@ -109,7 +109,7 @@ func NewReport(s Snapshot) Report {
 			Generation: o.Generation, ObservedGeneration: max(o.ObservedGeneration, 0),
 			CreationTimestamp: metav1.NewTime(o.Created),
 		},
-		Problems:   problem.Fold(append(objectFindings(s, events), ofPods...), len(s.Pods)),
+		Problems:   problem.Fold(append(objectProblems(s, events), ofPods...), len(s.Pods)),
 		Replicas:   Replicas{Desired: o.Desired, Unknown: o.NoCount, Current: o.Current, Ready: o.Ready, Updated: o.Updated},
 		Conditions: append([]metav1.Condition{}, o.Conditions...),
 		Pods:       pods,
@@ -140,9 +140,9 @@ func NewReport(s Snapshot) Report {
 	return r
 }
 
-// judgePods returns the pods with the reasons why they are not ready, and these reasons as findings. doubted means that
+// judgePods returns the pods with the reasons why they are not ready, and these reasons as problems. doubted means that
 // the ready count in the status may be too high: a pod with a problem is reported as ready, or a problem is fatal.
-func judgePods(s Snapshot, events map[types.UID][]problem.Event) (pods []problem.Pod, findings []problem.Finding, doubted bool) {
+func judgePods(s Snapshot, events map[types.UID][]problem.Event) (pods []problem.Pod, found []problem.Problem, doubted bool) {
 	pods = make([]problem.Pod, len(s.Pods))
 	in := problem.Context{Now: s.Now, Nodes: s.Nodes, Events: events, Commands: s.Commands}
 	in.Logs = commandline.Plugin("logs", s.Object.argument()).In(s.Object.Namespace)
@@ -152,17 +152,17 @@ func judgePods(s Snapshot, events map[types.UID][]problem.Event) (pods []problem
 		if pod.Sound && len(events[model.UID]) == 0 {
 			continue
 		}
-		if f, found := problem.OfPod(pod.Object, model.Ended(), in); found {
-			doubted = doubted || model.Ready || f.Fatal
+		if p, is := problem.OfPod(pod.Object, model.Ended(), in); is {
+			doubted = doubted || model.Ready || p.Fatal
 			model.Ready = false
-			model.Code = f.Code
-			if f.Code != problem.CodePodEnded { // the status of the pod already shows this
-				model.Reason = problem.OneLine(f.Message)
+			model.Code = p.Code
+			if p.Code != problem.CodePodEnded { // the status of the pod already shows this
+				model.Reason = problem.OneLine(p.Message)
 			}
-			findings = append(findings, f)
+			found = append(found, p)
 		}
 	}
-	return pods, findings, doubted
+	return pods, found, doubted
 }
 
 // unreadyShown is the maximum number of unready pods whose events are shown. They usually have the same problem.

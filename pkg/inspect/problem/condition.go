@@ -19,7 +19,7 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []E
 	var all []Problem
 	refused := false
 	for _, c := range conditions {
-		f := finding{Problem: Problem{Since: c.LastTransitionTime, Fatal: true, Events: events}, commands: commands}
+		f := finding{Problem: Problem{Since: c.LastTransitionTime, Fatal: true, Events: events}, in: Context{Commands: commands}}
 		switch {
 		case c.Type == apis.ConditionReplicaFailure && c.Status == metav1.ConditionTrue:
 			refused = true
@@ -42,7 +42,7 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []E
 		all = append(all, f.Problem)
 	}
 	if event, found := refusedLast(events); found && !refused {
-		f := finding{Problem: Problem{Since: event.First, Fatal: true, Events: events}, commands: commands}
+		f := finding{Problem: Problem{Since: event.First, Fatal: true, Events: events}, in: Context{Commands: commands}}
 		f.refusal(event.Reason, event.Message, namespace)
 		all = append(all, f.Problem)
 	}
@@ -73,7 +73,7 @@ func (f *finding) refusal(reason, message, namespace string) {
 	switch {
 	case strings.Contains(message, "exceeded quota"), strings.Contains(message, "failed quota"):
 		f.Code, f.Message = CodeQuotaExceeded, "cannot create more pods: "+why
-		f.Hint = f.commands.Line(commandline.Kubectl("describe", "quota").In(namespace))
+		f.Hint = f.in.Commands.Line(commandline.Kubectl("describe", "quota").In(namespace))
 	case reason == "NameTaken":
 		f.Code, f.Message = CodeNameTaken, message
 		f.Hint = "delete or rename the object that has this name"

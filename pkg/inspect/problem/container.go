@@ -60,13 +60,13 @@ func (c container) title() string {
 
 // badContainer sets the finding for the first container that cannot start or crashes. In a ready pod, it
 // checks only running containers, which may have crashed recently.
-func (f *finding) badContainer(pod *corev1.Pod, now time.Time) bool {
+func (f *finding) badContainer(pod *corev1.Pod) bool {
 	ready, _ := Ready(pod)
 	for _, c := range containersOf(pod) {
 		if ready && c.State.Running == nil {
 			continue
 		}
-		if f.waiting(pod, c) || f.crashing(pod, c, now) {
+		if f.waiting(pod, c) || f.crashing(pod, c) {
 			f.Container = c.Name
 			return true
 		}
@@ -97,7 +97,7 @@ func (f *finding) waiting(pod *corev1.Pod, c container) bool {
 	case "CreateContainerConfigError":
 		f.Code, f.Fatal = CodeConfigError, true
 		f.Message = fmt.Sprintf("%s cannot be configured: %s", c.title(), w.Message)
-		f.Hint = "create the missing object or fix the pod template; " + f.commands.Line(commandline.Kubectl("get", "secrets,configmaps").In(pod.Namespace))
+		f.Hint = "create the missing object or fix the pod template; " + f.in.Commands.Line(commandline.Kubectl("get", "secrets,configmaps").In(pod.Namespace))
 	case "CreateContainerError", "RunContainerError", "PreCreateHookError", "PreStartHookError", "PostStartHookError":
 		f.Code, f.Fatal = CodeStartFailed, true
 		f.Message = fmt.Sprintf("%s cannot start: %s", c.title(), cmp.Or(w.Message, w.Reason))
@@ -126,7 +126,7 @@ func (f *finding) pullWords(message string) string {
 }
 
 // crashing sets the finding if a container is in crash backoff, has ended too early, or has not recovered from a crash.
-func (f *finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
+func (f *finding) crashing(pod *corev1.Pod, c container) bool {
 	backingOff := c.State.Waiting != nil && c.State.Waiting.Reason == "CrashLoopBackOff"
 	last := c.State.Terminated
 	if last == nil {
@@ -138,7 +138,7 @@ func (f *finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 		return false
 	case last.Reason == "Unknown" || last.Reason == "ContainerStatusUnknown":
 		return false // the exit is unknown, usually because the node restarted
-	case c.State.Running != nil && (c.RestartCount == 0 || c.recovered(last, now)):
+	case c.State.Running != nil && (c.RestartCount == 0 || c.recovered(last, f.in.Now)):
 		return false
 	}
 	f.Code, f.Hint, f.Fatal = CodeCrashLoop, f.showLogs("--failing"), backingOff || c.RestartCount >= 2

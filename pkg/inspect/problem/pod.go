@@ -44,20 +44,19 @@ func OfPod(pod *corev1.Pod, ended string, in Context) (Problem, bool) {
 	if ready || since.IsZero() {
 		since = pod.CreationTimestamp.Time
 	}
-	f := finding{logs: in.Logs, commands: in.Commands}
+	f := finding{in: in}
 	f.Pods, f.Since, f.Events = []string{pod.Name}, metav1.NewTime(since), in.Events[pod.UID]
 	var found bool
 	switch {
 	case pod.DeletionTimestamp != nil:
-		found = f.terminating(pod, in)
+		found = f.terminating(pod)
 	case Finished(pod):
 		f.Code, f.Message = CodePodEnded, "ended: "+ended
 		found = true
 	case ready:
-		found = f.badContainer(pod, in.Now) || f.stopping(pod)
+		found = f.badContainer(pod) || f.stopping(pod)
 	default:
-		found = f.unscheduled(pod) || f.lost(pod, in) || f.badContainer(pod, in.Now) || f.unmounted(pod) ||
-			f.unhealthy(pod) || f.incomplete(pod)
+		found = f.unscheduled(pod) || f.lost(pod) || f.badContainer(pod) || f.unmounted(pod) || f.unhealthy(pod) || f.incomplete(pod)
 	}
 	return f.Problem, found
 }
@@ -84,19 +83,19 @@ func conditionOf(pod *corev1.Pod, conditionType corev1.PodConditionType) corev1.
 }
 
 // terminating sets the finding if a pod exists some time after its deletion timestamp, the end of its grace period.
-func (f *finding) terminating(pod *corev1.Pod, in Context) bool {
+func (f *finding) terminating(pod *corev1.Pod) bool {
 	f.Since = *pod.DeletionTimestamp
-	over := in.Now.Sub(f.Since.Time)
+	over := f.in.Now.Sub(f.Since.Time)
 	switch {
 	case over < slack:
 		return false
 	case len(pod.Finalizers) > 0:
-		f.Held("pods", pod.Namespace, pod.Name, pod.Finalizers, in.Now, in.Commands)
+		f.Held("pods", pod.Namespace, pod.Name, pod.Finalizers, f.in.Now, f.in.Commands)
 	default:
 		f.Code, f.Fatal = CodeTerminating, true
-		f.Message = Joined("still terminating after its grace period", nodeTrouble(pod, in))
+		f.Message = Joined("still terminating after its grace period", f.in.nodeTrouble(pod))
 		gone := commandline.Kubectl("delete", "pod", pod.Name).In(pod.Namespace).With("--force", "--grace-period=0")
-		f.Hint = "if its node will not come back: " + in.Commands.Line(gone)
+		f.Hint = "if its node will not come back: " + f.in.Commands.Line(gone)
 	}
 	return true
 }
@@ -114,10 +113,12 @@ func (p *Problem) Held(resource, namespace, name string, finalizers []string, no
 }
 
 func (f *finding) describe(pod *corev1.Pod) string {
-	return f.commands.Line(commandline.Kubectl("describe", "pod", pod.Name).In(pod.Namespace))
+	return f.in.Commands.Line(commandline.Kubectl("describe", "pod", pod.Name).In(pod.Namespace))
 }
 
-func (f *finding) showLogs(flags ...string) string { return f.commands.Line(f.logs.With(flags...)) }
+func (f *finding) showLogs(flags ...string) string {
+	return f.in.Commands.Line(f.in.Logs.With(flags...))
+}
 
 // unscheduled sets the finding if a pod has a scheduling gate or fits no node, or if the scheduler failed.
 func (f *finding) unscheduled(pod *corev1.Pod) bool {
@@ -135,7 +136,7 @@ func (f *finding) unscheduled(pod *corev1.Pod) bool {
 		return true
 	}
 	f.Code, f.Message = CodeUnschedulable, "no node fits: "+c.Message
-	f.Hint = f.commands.Line(commandline.Kubectl("get", "nodes"))
+	f.Hint = f.in.Commands.Line(commandline.Kubectl("get", "nodes"))
 	if strings.Contains(c.Message, "Insufficient ") || strings.Contains(c.Message, "Too many pods") {
 		f.Hint += "; free resources, or request less in the pod template"
 	}
@@ -144,18 +145,18 @@ func (f *finding) unscheduled(pod *corev1.Pod) bool {
 }
 
 // lost sets the finding if the node of a pod is gone or does not respond.
-func (f *finding) lost(pod *corev1.Pod, in Context) bool {
-	why := nodeTrouble(pod, in)
+func (f *finding) lost(pod *corev1.Pod) bool {
+	why := f.in.nodeTrouble(pod)
 	if why == "" {
 		return false
 	}
 	f.Code, f.Message, f.Fatal = CodeNodeLost, why, true
-	f.Hint = f.commands.Line(commandline.Kubectl("get", "nodes")) + "; " + f.commands.Line(commandline.Kubectl("describe", "node", pod.Spec.NodeName))
+	f.Hint = f.in.Commands.Line(commandline.Kubectl("get", "nodes")) + "; " + f.in.Commands.Line(commandline.Kubectl("describe", "node", pod.Spec.NodeName))
 	return true
 }
 
 // nodeTrouble describes the problem with the node of a pod, or returns "" if there is none.
-func nodeTrouble(pod *corev1.Pod, in Context) string {
+func (in Context) nodeTrouble(pod *corev1.Pod) string {
 	name := pod.Spec.NodeName
 	node, read := in.Nodes[name]
 	if read && node == nil {
@@ -253,8 +254,8 @@ func Lasting(pod *corev1.Pod) (code Code, message string) {
 		return "", ""
 	}
 	var f finding
-	// If now is the zero time, no container has run long enough after a crash to be considered recovered.
-	if found := f.unscheduled(pod) || f.badContainer(pod, time.Time{}); !found || !f.Fatal {
+	// If Now is the zero time, no container has run long enough after a crash to be considered recovered.
+	if found := f.unscheduled(pod) || f.badContainer(pod); !found || !f.Fatal {
 		return "", ""
 	}
 	return f.Code, OneLine(f.Message)

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
 // Problem is a reason why an object or some of its pods are not ready. Before Fold merges equal problems, a problem has
@@ -58,9 +56,7 @@ func (p Problem) String() string {
 // returns true if it finds one.
 type finding struct {
 	Problem
-	// logs is the command that shows the logs of all pods of the object. commands formats commands for hints.
-	logs     commandline.Command
-	commands commandline.Context
+	in Context
 }
 
 // Fold merges equal problems, and sorts them by rank and number of affected pods. pods is the number of all pods.

@@ -15,26 +15,18 @@ import (
 // ParsePath rejects paths that end with a filter. It also rejects wildcards, slices, unions, recursive descent, and
 // filters that do not compare keys with ==, because such paths may match several places.
 func ParsePath(s string) (Path, error) {
-	p, err := parsePath(s)
+	p, err := ParseSteps(s)
+	switch {
+	case err != nil:
+	case p.Steps[0].Name != "spec": // also rejects a list element, which has no name
+		err = fmt.Errorf("%s is outside .spec, and only fields in .spec can be named", Path{p.Steps[:1]})
+	case len(p.Steps) == 1:
+		err = errors.New("it is all of .spec; name a field in it")
+	case p.Last().Kind == Selection:
+		err = errors.New("it ends with an element of a list; name a field in it")
+	}
 	if err != nil {
 		return Path{}, fmt.Errorf("path %q: %w", s, err)
-	}
-	return p, nil
-}
-
-func parsePath(s string) (Path, error) {
-	p, err := ParseSteps(s)
-	if err != nil {
-		return Path{}, err
-	}
-	steps := p.Steps
-	switch {
-	case steps[0].Name != "spec": // also rejects a list element, which has no name
-		return Path{}, fmt.Errorf("%s is outside .spec, and only fields in .spec can be named", Path{steps[:1]})
-	case len(steps) == 1:
-		return Path{}, errors.New("it is all of .spec; name a field in it")
-	case p.Last().Kind == Selection:
-		return Path{}, errors.New("it ends with an element of a list; name a field in it")
 	}
 	return p, nil
 }

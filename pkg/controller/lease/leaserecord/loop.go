@@ -100,15 +100,19 @@ func (s Scope) String() string {
 	if s.Declared {
 		what += ", and all kinds that CRDs declare"
 	}
-	where := "all namespaces"
-	if s.Namespace != "" {
-		where = "namespace " + s.Namespace
-	}
-	what += " in " + where
+	what += " in " + Where(s.Namespace)
 	if s.Selector != "" {
 		what += ", where " + s.Selector
 	}
 	return what
+}
+
+// Where describes the namespace of a scope for messages.
+func Where(namespace string) string {
+	if namespace == "" {
+		return "all namespaces"
+	}
+	return "namespace " + namespace
 }
 
 // Loop is a running controller as recorded in its lease.

@@ -18,7 +18,7 @@ func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now ti
 		return nil
 	}
 	r := missing(orphans, namespace)
-	r.Fix = []string{commands.Line(runLoop(namespace).With("--kinds", strings.Join(orphans[:min(len(orphans), 10)], ",")))}
+	r.Fix = []string{commands.Line(runScope(leaserecord.Scope{Namespace: namespace, Kinds: orphans[:min(len(orphans), 10)]}))}
 	return []Result{r}
 }
 
@@ -33,7 +33,7 @@ func notReconciled(loops []leaserecord.Loop, kinds []string, namespace string, n
 }
 
 func missing(orphans []string, namespace string) Result {
-	return Result{Name: "controller", State: Failed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace)}
+	return Result{Name: "controller", State: Failed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + leaserecord.Where(namespace)}
 }
 
 // Loops returns a result for each live loop that covers the namespace or, if namespace is "", any namespace. It adds
@@ -66,9 +66,9 @@ func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, 
 		return checks
 	}
 	r := missing(orphans, namespace)
-	r.Fix = []string{commands.Line(runLoop(namespace))}
+	r.Fix = []string{commands.Line(runScope(leaserecord.Scope{Namespace: namespace}))}
 	if len(orphans) == len(kinds) && !runs {
-		r.Message = "no controller is running for " + where(namespace)
+		r.Message = "no controller is running for " + leaserecord.Where(namespace)
 	}
 	if !last.Renewed.IsZero() {
 		r.Message += fmt.Sprintf("; the last one was %s, and last renewed its lease at %s", last, last.Renewed.UTC().Format("2006-01-02 15:04:05 MST"))
@@ -76,13 +76,9 @@ func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, 
 	return append(checks, r)
 }
 
-func runLoop(namespace string) commandline.Command {
-	return inNamespace(commandline.Plugin("run-controller"), namespace)
-}
-
 // runScope returns the command that runs a controller with a scope. It omits --kind-file, which leases do not record.
 func runScope(s leaserecord.Scope) commandline.Command {
-	cmd := runLoop(s.Namespace)
+	cmd := inNamespace(commandline.Plugin("run-controller"), s.Namespace)
 	switch {
 	case s.Declared:
 		cmd = cmd.With("--declared-kinds")
@@ -101,13 +97,6 @@ func inNamespace(cmd commandline.Command, namespace string) commandline.Command 
 		return cmd.With("-A")
 	}
 	return cmd.In(namespace)
-}
-
-func where(namespace string) string {
-	if namespace == "" {
-		return "all namespaces"
-	}
-	return "namespace " + namespace
 }
 
 // Deployed checks whether a deployed controller has the version of this program. If pods are desired, it also checks

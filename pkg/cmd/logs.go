@@ -151,7 +151,7 @@ func (o *logsOptions) runFollow(ctx context.Context, c *cluster, targets []obser
 	for i, f := range logs.NewFollowers(len(targets), o.logs, o.wanted, stop) {
 		running.Go(func() {
 			errs[i] = kube.Explain(targets[i].Kind, o.followTarget(ctx, follower, targets[i], f))
-			f.End()
+			f.End(ctx)
 		})
 	}
 	running.Wait()

@@ -106,13 +106,8 @@ func (f *Follower) See(ctx context.Context, report status.Report) {
 }
 
 // End stops following all pods as if they were deleted, and waits until their logs have ended.
-func (f *Follower) End() {
-	f.mu.Lock()
-	for key, t := range f.tails {
-		t.set(t.container, true)
-		delete(f.tails, key)
-	}
-	f.mu.Unlock()
+func (f *Follower) End(ctx context.Context) {
+	f.See(ctx, status.Report{})
 	f.running.Wait()
 }
 
@@ -269,7 +264,9 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	}
 	t.read, t.tail, t.reported, t.rest = true, -1, false, Line{}
 	go t.supervise(ctx, cancel)
-	t.rest, came, err = copyLines(body, f.Out.linesOf(c), t.known)
+	all := f.Out.linesOf(c)
+	t.rest, err = copyLines(body, all, t.known)
+	came = all.written
 	switch cause := context.Cause(ctx); {
 	case errors.Is(err, errWrite):
 	case errors.Is(cause, errTurn):

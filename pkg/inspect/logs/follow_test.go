@@ -335,7 +335,7 @@ func TestFollowReplacement(t *testing.T) {
 		f.want(t, "0 | a", "0 | b", "0 | last words", "0 | 1", "0 | 2", "0 | 3")
 		f.wantMessage(t, "--- 0: replaced by the new pod foo-0 on node n1\n")
 		f.change(replacement, func() { replacement.ended = true })
-		f.End() // the object is gone
+		f.End(t.Context()) // the object is gone
 	})
 }
 
@@ -346,7 +346,7 @@ func TestFollowClosesStreamsOfDeletedPod(t *testing.T) {
 		f.start("foo-0")
 		f.set("foo-0", isUp)
 		begun := time.Now()
-		f.End()
+		f.End(t.Context())
 		if took := time.Since(begun); took != drain || f.open != 0 {
 			t.Errorf("End took %s, and left %d logs open, want the drain time and none", took, f.open)
 		}

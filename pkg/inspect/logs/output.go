@@ -59,6 +59,8 @@ type lines struct {
 	// prefix is the label of each line, in the color of the pod.
 	prefix string
 	text   bytes.Buffer
+	// written means that write has written lines.
+	written bool
 }
 
 func (o *Output) linesOf(c Container) *lines {
@@ -100,8 +102,9 @@ func (l *lines) add(line Line) {
 	l.text.WriteString(line.Text + "\n")
 }
 
-// write writes the collected lines. Any error wraps errWrite.
+// write writes the collected lines, if any. Any error wraps errWrite.
 func (l *lines) write() error {
+	l.written = l.written || l.text.Len() > 0
 	l.output.mu.Lock()
 	defer l.output.mu.Unlock()
 	if _, err := l.text.WriteTo(l.output.Out); err != nil {

@@ -132,17 +132,16 @@ func (r *Reader) write(p part) (came bool, err error) {
 	}
 	defer body.Close()
 	all := r.Out.linesOf(p.of)
-	rest, came, err := copyLines(body, all, &resume{})
+	rest, err := copyLines(body, all, &resume{})
 	if err == nil && rest.Text != "" {
 		all.add(rest)
-		came = came || all.text.Len() > 0
 		err = all.write()
 	}
-	return came, err
+	return all.written, err
 }
 
-// copyLines writes the new lines of a log. rest is the incomplete last line. came reports whether any line was written.
-func copyLines(body io.Reader, all *lines, known *resume) (rest Line, came bool, err error) {
+// copyLines writes the new lines of a log, and returns the incomplete last line.
+func copyLines(body io.Reader, all *lines, known *resume) (rest Line, err error) {
 	from := newLineReader(body)
 	for {
 		text, err := from.next()
@@ -151,16 +150,15 @@ func copyLines(body io.Reader, all *lines, known *resume) (rest Line, came bool,
 			all.add(line)
 		}
 		if all.text.Len() > 0 && (err != nil || from.idle() || all.text.Len() >= batchBytes) {
-			came = true
 			if err := all.write(); err != nil {
-				return Line{}, came, err
+				return Line{}, err
 			}
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return line, came, nil
+			return line, nil
 		case err != nil:
-			return Line{}, came, err
+			return Line{}, err
 		}
 	}
 }

@@ -52,35 +52,29 @@ func endsInUnit(words []string) bool {
 
 // unit reports whether a word, in singular or plural, is a name for replicas, such as "workers".
 func unit(word string) bool {
-	switch strings.TrimSuffix(word, "s") {
-	case "replica", "instance", "member", "node", "server", "worker", "pod", "shard", "broker", "machine", "host",
-		"peer", "agent", "executor", "runner", "master", "slave", "follower", "observer", "arbiter":
-		return true
-	}
-	return false
+	return slices.Contains([]string{
+		"replica", "instance", "member", "node", "server", "worker", "pod", "shard", "broker", "machine", "host",
+		"peer", "agent", "executor", "runner", "master", "slave", "follower", "observer", "arbiter",
+	}, strings.TrimSuffix(word, "s"))
 }
 
 // bounds reports whether a word in a field name means that the field is not a replica count.
 func bounds(word string) bool {
-	switch word {
-	case "min", "minimum", "max", "maximum", "limit", "quota", "available", "unavailable", "surge", "ready", "updated",
+	return slices.Contains([]string{
+		"min", "minimum", "max", "maximum", "limit", "quota", "available", "unavailable", "surge", "ready", "updated",
 		"percent", "percentage", "ratio", "factor", "priority", "weight", "history", "revision", "partition",
 		"parallelism", "parallel", "concurrency", "concurrent", "thread", "threads", "port", "ports", "burst",
 		"second", "seconds", "secs", "millis", "ms", "minutes", "hours", "timeout", "interval", "delay", "retry", "retries",
-		"queue", "cpu", "memory", "id", "index":
-		return true
-	}
-	return false
+		"queue", "cpu", "memory", "id", "index",
+	}, word)
 }
 
 // measured reports whether the size or count of something with this name is not a replica count.
 func measured(word string) bool {
-	switch word {
-	case "storage", "volume", "volumes", "persistence", "pvc", "disk", "disks", "buffer", "cache", "memory", "heap",
-		"queue", "batch", "thread", "threads", "connection", "connections", "gpu", "device", "devices", "log", "logs", "page", "block":
-		return true
-	}
-	return false
+	return slices.Contains([]string{
+		"storage", "volume", "volumes", "persistence", "pvc", "disk", "disks", "buffer", "cache", "memory", "heap",
+		"queue", "batch", "thread", "threads", "connection", "connections", "gpu", "device", "devices", "log", "logs", "page", "block",
+	}, word)
 }
 
 // unrelated reports whether all numbers in a field with this name are known to have other meanings.

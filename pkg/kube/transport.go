@@ -56,11 +56,7 @@ type boundedTransport struct {
 func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	t.used.Store(true)
 	group := groupOf(req.URL.Path)
-	err := t.refusal(group)
-	if err == nil {
-		err = checkRedirect(req)
-	}
-	if err != nil {
+	if err := cmp.Or(t.refusal(group), checkRedirect(req)); err != nil {
 		closeBody(req)
 		return nil, err
 	}

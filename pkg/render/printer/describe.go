@@ -122,19 +122,17 @@ func listed[T any](title string, items []T, line func(T) string) [][]string {
 
 // pairs returns a row with key=value for each entry of a map, sorted as in kubectl describe, or a row with <none>.
 func pairs(title string, m map[string]string) [][]string {
-	var rows [][]string
+	var lines []string
 	for k, v := range m {
-		if k == corev1.LastAppliedConfigAnnotation {
-			continue // kubectl apply's copy of the object
+		if k != corev1.LastAppliedConfigAnnotation { // kubectl apply's copy of the object
+			lines = append(lines, k+"="+v)
 		}
-		rows = append(rows, []string{"", k + "=" + v})
 	}
-	if len(rows) == 0 {
-		return [][]string{{title, "<none>"}}
+	if len(lines) == 0 {
+		lines = []string{"<none>"}
 	}
-	slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(a[1], b[1]) })
-	rows[0][0] = title
-	return rows
+	slices.Sort(lines)
+	return listed(title, lines, func(line string) string { return line })
 }
 
 // phases formats the number of pods in each phase as kubectl describe does.

@@ -80,24 +80,21 @@ func (t podTree) branches(of status.Node, depth int) []branch {
 
 // kindOfPod identifies a group of pods with the same status. Groups are sorted by rank, from fatal problems to ready.
 type kindOfPod struct {
-	rank   int
-	status string
+	rank    int
+	verdict status.Verdict
+	status  string
 }
 
 func (t podTree) kindOf(pod *problem.Pod) kindOfPod {
 	switch {
 	case pod.Ready:
-		return kindOfPod{3, "ready"}
+		return kindOfPod{3, status.Ready, "ready"}
 	case t.fatal[pod.Name]:
-		return kindOfPod{0, pod.Status}
+		return kindOfPod{0, status.Failed, pod.Status}
 	case pod.Code != "":
-		return kindOfPod{1, pod.Status}
+		return kindOfPod{1, status.Progressing, pod.Status}
 	}
-	return kindOfPod{2, pod.Status}
-}
-
-func (k kindOfPod) verdict() status.Verdict {
-	return []status.Verdict{status.Failed, status.Progressing, status.Progressing, status.Ready}[k.rank]
+	return kindOfPod{2, status.Progressing, pod.Status}
 }
 
 // podBranches returns a branch for each shown pod, and a branch for the hidden pods of each status.
@@ -125,7 +122,7 @@ func (t podTree) podBranches(pods []*problem.Pod, depth int) []branch {
 			all = append(all, t.pod(pod, reason, k, widths, left))
 		}
 		if rest := len(alike[k]) - len(shown[k]); rest > 0 {
-			all = append(all, branch{text: t.others(k.verdict(), rest, len(shown[k]), trimmed(k.status))})
+			all = append(all, branch{text: t.others(k.verdict, rest, len(shown[k]), trimmed(k.status))})
 		}
 	}
 	return all
@@ -196,7 +193,7 @@ func (f frame) shortened(name string, width int) string {
 const leastReason = 40
 
 func (t podTree) pod(pod *problem.Pod, reason string, k kindOfPod, widths []int, left int) branch {
-	sign, color := t.style.verdictStyle(k.verdict())
+	sign, color := t.style.verdictStyle(k.verdict)
 	cells := t.podCells(pod, color)
 	cells[0].text = t.shortened(pod.Name, widths[0])
 	b := branch{text: line{{color, sign + " "}}.columns(cells, widths, t.style)}

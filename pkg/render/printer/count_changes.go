@@ -15,22 +15,21 @@ type CountChange struct {
 
 // CountChanges writes a table of changes with a row for each object.
 func CountChanges(w io.Writer, changes []CountChange) error {
-	several := slices.ContainsFunc(changes, func(c CountChange) bool { return c.Namespace != changes[0].Namespace })
-	row := func(namespace string, cells ...string) []string {
-		if several {
-			return append([]string{namespace}, cells...)
-		}
-		return cells
-	}
-	rows := [][]string{row("NAMESPACE", "NAME", "BEFORE", "AFTER")}
 	count := func(n *int32) string {
 		if n == nil {
 			return "?"
 		}
 		return fmt.Sprint(*n)
 	}
+	rows := [][]string{{"NAMESPACE", "NAME", "BEFORE", "AFTER"}}
 	for _, c := range changes {
-		rows = append(rows, row(c.Namespace, c.Name, count(c.Before), count(c.After)))
+		rows = append(rows, []string{c.Namespace, c.Name, count(c.Before), count(c.After)})
+	}
+	several := slices.ContainsFunc(changes, func(c CountChange) bool { return c.Namespace != changes[0].Namespace })
+	for i := range rows {
+		if !several {
+			rows[i] = rows[i][1:]
+		}
 	}
 	return newColumns().print(w, rows)
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 )
 
 type versionOptions struct {
@@ -19,9 +20,9 @@ type versionOptions struct {
 
 // versions is the output of "version" as JSON or YAML.
 type versions struct {
-	ClientVersion string              `json:"clientVersion"`
-	ServerVersion *version.Info       `json:"serverVersion,omitempty"`
-	Controllers   []doctor.Controller `json:"controllers,omitempty"`
+	ClientVersion string             `json:"clientVersion"`
+	ServerVersion *version.Info      `json:"serverVersion,omitempty"`
+	Controllers   []check.Deployment `json:"controllers,omitempty"`
 }
 
 func newVersionCommand(common commonOptions) *cobra.Command {
@@ -87,7 +88,7 @@ func (o *versionOptions) askServer(ctx context.Context, v *versions) error {
 	return err
 }
 
-func (o *commonOptions) warnOfSkew(found []doctor.Controller) {
+func (o *commonOptions) warnOfSkew(found []check.Deployment) {
 	for _, c := range found {
 		if c.Version != "" && c.Version != o.version {
 			o.printErrf("Warning: the controller in namespace %s has version %s, and this program has version %s", c.Namespace, c.Version, o.version)

@@ -30,7 +30,7 @@ func (d *Doctor) controllers(ctx context.Context) ([]check.Result, error) {
 	}
 	checks := make([]check.Result, 0, len(found))
 	for _, c := range found {
-		checks = append(checks, check.Deployed(c.Namespace, c.everywhere, c.Version, d.Version, c.Desired, c.Available, d.commands))
+		checks = append(checks, check.Deployed(c, d.Version, d.commands))
 	}
 	return checks, nil
 }
@@ -59,21 +59,9 @@ func (d *Doctor) loops(ctx context.Context) ([]check.Result, error) {
 		check.Declared(loops, kinds.CRDs(d.declared), d.Namespace, now, d.commands)...), nil
 }
 
-// Controller is a controller that "install --controller" installed.
-type Controller struct {
-	Namespace string `json:"namespace"`
-	// Version is the version of this program that installed the controller, or "" without a version label.
-	Version string `json:"version"`
-	// Desired and Available are the numbers of desired and available pods.
-	Desired   int64 `json:"-"`
-	Available int64 `json:"-"`
-
-	everywhere bool // it reconciles the objects of all namespaces
-}
-
 // Controllers returns the controllers in all namespaces. If the user cannot list them, it returns the
 // controllers in the given namespace, or nil if the user cannot list these either.
-func Controllers(ctx context.Context, client dynamic.Interface, namespace string) ([]Controller, error) {
+func Controllers(ctx context.Context, client dynamic.Interface, namespace string) ([]check.Deployment, error) {
 	deployments := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments"))
 	opts := metav1.ListOptions{LabelSelector: deploy.ControllerLabel}
 	list, err := deployments.List(ctx, opts)
@@ -86,16 +74,16 @@ func Controllers(ctx context.Context, client dynamic.Interface, namespace string
 	if err != nil {
 		return nil, fmt.Errorf("look for controllers: %w", err)
 	}
-	found := make([]Controller, 0, len(list.Items))
+	found := make([]check.Deployment, 0, len(list.Items))
 	for _, item := range list.Items {
 		var d appsv1.Deployment
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &d); err != nil {
 			return nil, fmt.Errorf("look for controllers: %w", err)
 		}
-		found = append(found, Controller{
+		found = append(found, check.Deployment{
 			Namespace: d.Namespace, Version: d.Labels[deploy.LabelVersion],
-			Desired: int64(ptr.Deref(d.Spec.Replicas, 1)), Available: int64(d.Status.AvailableReplicas),
-			everywhere: slices.ContainsFunc(d.Spec.Template.Spec.Containers, func(c corev1.Container) bool { return slices.Contains(c.Args, "--all-namespaces") }),
+			Desired: ptr.Deref(d.Spec.Replicas, 1), Available: d.Status.AvailableReplicas,
+			Everywhere: slices.ContainsFunc(d.Spec.Template.Spec.Containers, func(c corev1.Container) bool { return slices.Contains(c.Args, "--all-namespaces") }),
 		})
 	}
 	return found, nil

@@ -212,13 +212,14 @@ func TestCheckDeployed(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		has                string
-		desired, available int64
+		desired, available int32
 		want               State
 	}{
 		"all run": {"v1", 2, 2, Passed}, "one runs": {"v1", 2, 1, Passed}, "none runs": {"v1", 2, 0, Failed}, "scaled to zero": {"v1", 0, 0, Passed},
 		"another version": {"v0", 1, 1, Failed}, "an unknown version": {"", 1, 1, Unknown},
 	} {
-		result := Deployed("ns", name == "another version", test.has, "v1", test.desired, test.available, nil)
+		deployment := Deployment{Namespace: "ns", Version: test.has, Desired: test.desired, Available: test.available, Everywhere: name == "another version"}
+		result := Deployed(deployment, "v1", nil)
 		if fix := "kubectl imoocpod install --controller -A -n ns"; name == "another version" && !slices.Contains(result.Fix, fix) {
 			t.Errorf("the fixes for a controller of all namespaces are %q, want %q", result.Fix, fix)
 		}

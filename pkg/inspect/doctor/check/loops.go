@@ -99,25 +99,36 @@ func inNamespace(cmd commandline.Command, namespace string) commandline.Command 
 	return cmd.In(namespace)
 }
 
+// Deployment is a controller that "install --controller" installed.
+type Deployment struct {
+	Namespace string `json:"namespace"`
+	// Version is the version of this program that installed the controller, or "" without a version label.
+	Version string `json:"version"`
+	// Desired and Available are the numbers of desired and available pods.
+	Desired, Available int32 `json:"-"`
+	// Everywhere means that the controller reconciles the objects of all namespaces.
+	Everywhere bool `json:"-"`
+}
+
 // Deployed checks whether a deployed controller has the version of this program. If pods are desired, it also checks
-// whether at least one is available. everywhere means that the controller reconciles the objects of all namespaces.
-func Deployed(namespace string, everywhere bool, has, version string, desired, available int64, commands commandline.Context) Result {
-	r := Result{Name: "controller in " + namespace, State: Passed, Message: "is deployed, version " + has}
+// whether at least one is available.
+func Deployed(d Deployment, version string, commands commandline.Context) Result {
+	r := Result{Name: "controller in " + d.Namespace, State: Passed, Message: "is deployed, version " + d.Version}
 	switch {
-	case has == "":
+	case d.Version == "":
 		r.State, r.Message = Unknown, "is deployed, but its version is unknown"
-	case has != version:
-		r.State, r.Message = Failed, fmt.Sprintf("is deployed, version %s, but this program is version %s", has, version)
+	case d.Version != version:
+		r.State, r.Message = Failed, fmt.Sprintf("is deployed, version %s, but this program is version %s", d.Version, version)
 		install := commandline.Plugin("install", "--controller")
-		if everywhere {
+		if d.Everywhere {
 			install = install.With("-A")
 		}
-		r.Fix = []string{commands.Line(install.In(namespace))}
+		r.Fix = []string{commands.Line(install.In(d.Namespace))}
 	}
-	if desired > 0 && available == 0 {
+	if d.Desired > 0 && d.Available == 0 {
 		r.State = Failed
-		r.Message += fmt.Sprintf("; none of its pods is available (desired %d)", desired)
-		r.Fix = append(r.Fix, commands.Line(commandline.Plugin("status", "deployment/"+Controller).In(namespace)))
+		r.Message += fmt.Sprintf("; none of its pods is available (desired %d)", d.Desired)
+		r.Fix = append(r.Fix, commands.Line(commandline.Plugin("status", "deployment/"+Controller).In(d.Namespace)))
 	}
 	return r
 }

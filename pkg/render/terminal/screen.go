@@ -75,7 +75,7 @@ func (s *Screen) begin() {
 				s.leave()
 				suspend()
 				s.enter()
-				s.redraw()
+				s.update(func() {})
 			case <-s.stop:
 				return
 			}
@@ -83,10 +83,12 @@ func (s *Screen) begin() {
 	}()
 }
 
-func (s *Screen) redraw() {
+// update calls change, and lets draw redraw the screen.
+func (s *Screen) update(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drawn = frameKey{}
+	change()
 }
 
 func (s *Screen) enter() {
@@ -101,29 +103,19 @@ func (s *Screen) leave() {
 
 // Show adds or updates an object. The first object starts the drawing. A deleted object is not added.
 func (s *Screen) Show(r status.Report) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.screen.See(r, time.Now())
-	s.drawn = frameKey{}
-	if len(s.screen.Reports) > 0 && s.stop == nil && !s.over {
-		s.begin()
-	}
+	s.update(func() {
+		s.screen.See(r, time.Now())
+		if len(s.screen.Reports) > 0 && s.stop == nil && !s.over {
+			s.begin()
+		}
+	})
 }
 
 // Forget removes an object from the screen.
-func (s *Screen) Forget(r status.Report) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.drawn = frameKey{}
-	s.screen.Forget(r)
-}
+func (s *Screen) Forget(r status.Report) { s.update(func() { s.screen.Forget(r) }) }
 
 // SetLost sets when the connection was lost. A zero time means that the connection is back.
-func (s *Screen) SetLost(since time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.drawn, s.screen.Lost = frameKey{}, since
-}
+func (s *Screen) SetLost(since time.Time) { s.update(func() { s.screen.Lost = since }) }
 
 // draw draws the screen if the frame may have changed. To avoid flicker, it overwrites lines instead of clearing them.
 func (s *Screen) draw(now time.Time) {

@@ -17,9 +17,7 @@ func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now ti
 	if len(orphans) == 0 {
 		return nil
 	}
-	r := missing(orphans, namespace)
-	r.Fix = []string{commands.Line(runScope(leaserecord.Scope{Namespace: namespace, Kinds: orphans[:min(len(orphans), 10)]}))}
-	return []Result{r}
+	return []Result{missing(orphans, leaserecord.Scope{Namespace: namespace, Kinds: orphans[:min(len(orphans), 10)]}, commands)}
 }
 
 // notReconciled returns the kinds that no live loop reconciles. A loop that reconciles only some
@@ -32,8 +30,10 @@ func notReconciled(loops []leaserecord.Loop, kinds []string, namespace string, n
 	})
 }
 
-func missing(orphans []string, namespace string) Result {
-	return Result{Name: "controller", State: Failed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + leaserecord.Where(namespace)}
+// missing returns the result for kinds that no controller reconciles. fix is the scope of a controller to start.
+func missing(orphans []string, fix leaserecord.Scope, commands commandline.Context) Result {
+	message := "no controller reconciles " + strings.Join(orphans, ", ") + " in " + leaserecord.Where(fix.Namespace)
+	return Result{Name: "controller", State: Failed, Message: message, Fix: []string{commands.Line(runScope(fix))}}
 }
 
 // Loops returns a result for each live loop that covers the namespace or, if namespace is "", any namespace. It adds
@@ -65,8 +65,7 @@ func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, 
 	if len(orphans) == 0 {
 		return checks
 	}
-	r := missing(orphans, namespace)
-	r.Fix = []string{commands.Line(runScope(leaserecord.Scope{Namespace: namespace}))}
+	r := missing(orphans, leaserecord.Scope{Namespace: namespace}, commands)
 	if len(orphans) == len(kinds) && !runs {
 		r.Message = "no controller is running for " + leaserecord.Where(namespace)
 	}

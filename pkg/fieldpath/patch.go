@@ -45,16 +45,13 @@ func Patch(obj map[string]any, edits ...Edit) ([]byte, error) {
 	edited := runtime.DeepCopyJSON(obj) // contains the edits so far
 	for _, e := range edits {
 		change, err := e.operation(edited)
+		if err == nil {
+			err = e.Apply(edited)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if change == nil {
-			continue
-		}
-		operations = append(operations, *change)
-		if err := e.Apply(edited); err != nil {
-			return nil, err
-		}
+		operations = append(operations, change...)
 	}
 	patch, err := json.Marshal(operations)
 	if err != nil {
@@ -63,8 +60,8 @@ func Patch(obj map[string]any, edits ...Edit) ([]byte, error) {
 	return patch, nil
 }
 
-// operation returns the operation that makes the edit, or nil if there is nothing to remove.
-func (e Edit) operation(obj map[string]any) (*operation, error) {
+// operation returns the operation that makes the edit, or none if there is nothing to remove.
+func (e Edit) operation(obj map[string]any) ([]operation, error) {
 	at, found, err := e.Path.locate(obj)
 	if err != nil {
 		return nil, err
@@ -74,22 +71,21 @@ func (e Edit) operation(obj map[string]any) (*operation, error) {
 	case e.Value == nil && len(rest) > 0:
 		return nil, nil // the field to remove does not exist
 	case e.Value == nil:
-		return &operation{Op: "remove", Path: pointer(at)}, nil
+		return []operation{{Op: "remove", Path: pointer(at)}}, nil
 	case len(rest) == 0:
-		return &operation{"replace", pointer(at), e.Value}, nil
+		return []operation{{"replace", pointer(at), e.Value}}, nil
 	}
 	for i, s := range rest {
 		if s.Kind != Field {
 			return nil, fmt.Errorf("%s does not exist: elements of a list are changed, never added", Path{e.Path.Steps[:len(at)+i+1]})
 		}
 	}
-	change := &operation{Op: "replace"} // replaces the null at the last spot
+	op := "replace" // replaces the null at the last spot
 	if found != nil {
-		change.Op, at, rest = "add", append(at, spot{key: rest[0].Name}), rest[1:]
+		op, at, rest = "add", append(at, spot{key: rest[0].Name}), rest[1:]
 	}
-	change.Path = pointer(at)
-	change.Value, err = set(nil, rest, e.Value)
-	return change, err
+	value, err := set(nil, rest, e.Value)
+	return []operation{{op, pointer(at), value}}, err
 }
 
 // Apply makes the edit in obj. Removing an absent field has no effect.

@@ -121,7 +121,7 @@ func (n Node) elements(list []any, yield func(Node) bool) {
 
 // usualKeys returns the fields that can identify the elements of a list without declared keys, the most common first:
 // name, key, id, and names such as groupName. Names such as imageName do not identify an element.
-func usualKeys[T any](fields map[string]T) []string {
+func usualKeys(fields map[string]any) []string {
 	others := []string{"image", "secret", "class", "host", "node", "volume", "service", "cluster"}
 	rank := func(key string) int {
 		words := Words(key)

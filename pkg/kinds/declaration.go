@@ -250,20 +250,14 @@ func emptyValue(schema map[string]any) (value any, may bool) {
 			return nil, false
 		}
 	}
-	switch schema["type"] {
-	case "integer", "number":
+	kind, _ := schema["type"].(string)
+	if kind == "integer" || kind == "number" {
 		least, bounded := fieldpath.Integer(schema["minimum"])
 		return int64(0), !bounded || least <= 0
-	case "string":
-		return "", true
-	case "boolean":
-		return false, true
-	case "array":
-		return []any{}, true
-	case "object":
-		return map[string]any{}, true
 	}
-	return nil, false
+	empty := map[string]any{"string": "", "boolean": false, "array": []any{}, "object": map[string]any{}}
+	value, may = empty[kind]
+	return value, may
 }
 
 // checkConditions reports a schema that rejects the conditions of the controller, which follow the API conventions.

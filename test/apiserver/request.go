@@ -183,15 +183,9 @@ func (s *Server) do(r Request) (any, error) {
 		return s.create(r)
 	}
 	obj := s.objects[r.resource.gr()][r.Namespace+"/"+r.Name]
-	switch r.Subresource {
-	case "", "status":
-		if r.Subresource == "status" && !r.version.status {
-			return nil, pageNotFound(r)
-		}
-	case "scale":
-		if r.version.scale == nil {
-			return nil, pageNotFound(r)
-		}
+	switch {
+	case r.Subresource == "", r.Subresource == "status" && r.version.status:
+	case r.Subresource == "scale" && r.version.scale != nil:
 		return s.doScale(r, obj)
 	default:
 		return nil, pageNotFound(r)

@@ -53,8 +53,8 @@ func TestLiveScreen(t *testing.T) {
 		t.Error("the terminal echoes typed keys")
 	}
 	s.Press("\x03")
-	if code := s.Wait(); code != 130 {
-		t.Errorf("exit code after Ctrl-C = %d, want 130", code)
+	if code := s.Wait(); code != harness.ExitInterrupted {
+		t.Errorf("exit code after Ctrl-C = %d, want %d", code, harness.ExitInterrupted)
 	}
 	if text := s.Text(); strings.Count(text, "✔ imoocpod/foo in "+ns+": ready") != 1 || !strings.Contains(text, "└─ ✔ 13 ready") {
 		t.Errorf("last screen, want the final state of 13 pods once:\n%s", text)

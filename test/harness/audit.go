@@ -16,26 +16,15 @@ import (
 type Request struct {
 	Verb      string `json:"verb"`
 	UserAgent string `json:"userAgent"`
-	URI       string `json:"requestURI"`
-	User      struct {
-		Username string `json:"username"`
-	} `json:"user"`
-	Object struct {
-		Group       string `json:"apiGroup"`
+	Object    struct {
 		Resource    string `json:"resource"`
 		Subresource string `json:"subresource"`
 		Namespace   string `json:"namespace"`
-		Name        string `json:"name"`
 	} `json:"objectRef"`
 	ImpersonatedUser *struct {
 		Username string `json:"username"`
 	} `json:"impersonatedUser"`
-	Status struct {
-		Code int `json:"code"`
-	} `json:"responseStatus"`
 	Stage string `json:"stage"`
-	// Annotations include the authorization decision.
-	Annotations map[string]string `json:"annotations"`
 }
 
 // Resource returns the resource with its subresource, such as "imoocpods/scale".

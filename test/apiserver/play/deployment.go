@@ -135,12 +135,7 @@ func (r *rollout) find(paused bool) {
 }
 
 func annotate(obj *unstructured.Unstructured, revision int) {
-	annotations := obj.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[revisionAnnotation] = strconv.Itoa(revision)
-	obj.SetAnnotations(annotations)
+	_ = unstructured.SetNestedField(obj.Object, strconv.Itoa(revision), "metadata", "annotations", revisionAnnotation)
 }
 
 func revisionOf(obj *unstructured.Unstructured) int {

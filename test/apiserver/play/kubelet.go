@@ -118,7 +118,7 @@ const unready = "-"
 func fateOf(s *apiserver.Server, pod *unstructured.Unstructured) (reason string, takes time.Duration) {
 	takes = podStarts
 	images := []string{fate(s)}
-	for _, c := range containers(pod) {
+	for _, c := range objectsAt(pod, "spec", "containers") {
 		image, _ := c["image"].(string)
 		images = append(images, image)
 	}
@@ -140,23 +140,12 @@ func fateOf(s *apiserver.Server, pod *unstructured.Unstructured) (reason string,
 	return reason, takes
 }
 
-func containers(pod *unstructured.Unstructured) []map[string]any {
-	list, _, _ := unstructured.NestedSlice(pod.Object, "spec", "containers")
-	var all []map[string]any
-	for _, c := range list {
-		if c, ok := c.(map[string]any); ok {
-			all = append(all, c)
-		}
-	}
-	return all
-}
-
 // setPodStatus sets the status of a pod. waiting is the reason why its containers are waiting, or
 // "" if they are running.
 func setPodStatus(pod *unstructured.Unstructured, phase corev1.PodPhase, ready bool, waiting string) {
 	now := time.Now().UTC().Format(time.RFC3339)
 	var statuses []any
-	for _, c := range containers(pod) {
+	for _, c := range objectsAt(pod, "spec", "containers") {
 		status := map[string]any{"name": c["name"], "image": c["image"], "imageID": "", "ready": ready, "started": ready, "restartCount": int64(0), "state": map[string]any{"running": map[string]any{"startedAt": now}}}
 		if waiting != "" {
 			status["state"] = map[string]any{"waiting": map[string]any{"reason": waiting}}
@@ -179,7 +168,7 @@ func setPodStatus(pod *unstructured.Unstructured, phase corev1.PodPhase, ready b
 }
 
 func ready(pod *unstructured.Unstructured) bool {
-	for _, c := range conditions(pod) {
+	for _, c := range objectsAt(pod, "status", "conditions") {
 		if c["type"] == "Ready" {
 			return c["status"] == "True"
 		}

@@ -68,7 +68,7 @@ func reportObject(s *apiserver.Server, a apiserver.Actor, resource string, obj *
 		progressing["reason"], progressing["message"] = "Converged", "all pods are up to date"
 	}
 	all := []any{isReady, progressing, condition(obj, apis.ConditionReplicaFailure, false, "NoFailure", "no errors while creating pods")}
-	was := slices.ContainsFunc(conditions(obj), func(c map[string]any) bool { return c["type"] == apis.ConditionPaused })
+	was := slices.ContainsFunc(objectsAt(obj, "status", "conditions"), func(c map[string]any) bool { return c["type"] == apis.ConditionPaused })
 	if pause := apis.ReadPause(obj.GetAnnotations()); paused {
 		all = append(all, condition(obj, apis.ConditionPaused, true, "Paused", "paused"))
 	} else if was || pause != (apis.Pause{}) {

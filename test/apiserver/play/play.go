@@ -139,7 +139,7 @@ func condition(of *unstructured.Unstructured, kind string, met bool, reason, mes
 		status = "True"
 	}
 	since := time.Now().UTC().Format(time.RFC3339)
-	for _, was := range conditions(of) {
+	for _, was := range objectsAt(of, "status", "conditions") {
 		if was["type"] == kind && was["status"] == status {
 			if text, is := was["lastTransitionTime"].(string); is {
 				since = text
@@ -153,8 +153,9 @@ func condition(of *unstructured.Unstructured, kind string, met bool, reason, mes
 	return c
 }
 
-func conditions(of *unstructured.Unstructured) []map[string]any {
-	list, _, _ := unstructured.NestedSlice(of.Object, "status", "conditions")
+// objectsAt returns the objects in a list.
+func objectsAt(of *unstructured.Unstructured, path ...string) []map[string]any {
+	list, _, _ := unstructured.NestedSlice(of.Object, path...)
 	var all []map[string]any
 	for _, c := range list {
 		if c, ok := c.(map[string]any); ok {

@@ -100,22 +100,16 @@ func run(ctx context.Context) error {
 	if err := webhook.Initialize(ctx, config); err != nil {
 		return err
 	}
-	failed := make(chan error, 1)
+	ended := make(chan error, 2)
 	go func() {
 		if err := webhook.WaitReady(); err != nil {
-			failed <- err
+			ended <- err
 			return
 		}
 		if err := controller.SetupWithManager(manager); err != nil {
-			failed <- err
+			ended <- err
 		}
 	}()
-	ended := make(chan error, 1)
 	go func() { ended <- manager.Start(ctx) }()
-	select {
-	case err := <-failed:
-		return err
-	case err := <-ended:
-		return err
-	}
+	return <-ended
 }

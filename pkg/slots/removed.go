@@ -19,7 +19,7 @@ const (
 // slots that are not removed. For example, if slot 1 is removed, three pods are in the slots 0, 2, and 3.
 type Removed []Slot
 
-// ParseRemoved parses imoocpod.dev/removed-slots, such as "1,4": numbers from 0 to 2147483647, in any order.
+// ParseRemoved parses the annotation imoocpod.dev/removed-slots: numbers from 0 to 2147483647 in any order, like "4,1".
 func ParseRemoved(text string) (Removed, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -89,9 +89,9 @@ func (r Removed) end(n int32) Slot {
 	return end
 }
 
-// Reuse splits r for a count that grows from before to after. reused contains the lowest removed slots, at
-// most one for each new pod, but only slots below the highest wanted slot. For example, three pods that
-// become five do not reuse slot 100. left contains the remaining slots. Existing pods keep their slots.
+// Reuse splits r for a replica count that grows from before to after. reused contains the lowest removed slots, at most
+// one for each new pod, but only slots below the highest wanted slot: scaling from three to five does not reuse slot
+// 100. left contains the remaining removed slots. Existing pods keep their slots.
 func (r Removed) Reuse(before, after int32) (left, reused Removed) {
 	left = r
 	for len(left) > 0 && len(reused) < int(after-before) && left[0] < left.end(after) {

@@ -1,5 +1,5 @@
-// Package slots assigns the pods of an object to slots. With a replica count, the slots are the lowest numbers that are
-// not removed. With one pod per node, there is a slot for each node.
+// Package slots assigns the pods of an object to slots. With a replica count, the slots are the lowest numbers that the
+// user has not removed. With one pod per node, there is a slot for each node.
 package slots
 
 import (
@@ -44,11 +44,11 @@ func (s Slot) String() string {
 // maxName is the maximum length of a pod's name. The name is also the host name, which is a DNS label.
 const maxName = 63
 
-// PodName returns the only valid name for the pod of a slot. A create that is repeated after a crash, a lost response,
-// or a stale read, or by a second controller, gets AlreadyExists and makes no second pod. A recreated owner has another
-// UID and other pod names. The name of a pod that replaces a stuck pod also depends on the UID of the stuck pod.
+// PodName returns the only valid name for the pod of a slot. If a crash, a lost response, a stale read, or a second
+// controller repeats a create, the server returns AlreadyExists and does not create a second pod. A recreated owner has
+// a new UID, so its pods have new names. replaces is the UID of the stuck pod that the pod replaces, or "".
 func PodName(owner string, uid, replaces types.UID, slot Slot) string {
-	longest := 10 // digits of a number
+	longest := 10 // the highest number has 10 digits
 	if slot.IsNode() {
 		longest = 16
 	}

@@ -22,8 +22,8 @@ type Deployment struct {
 	Name            string
 	UID             types.UID
 	ResourceVersion string
-	// Controller is the UID of the object for which this program created the Deployment, or "" if the
-	// Deployment belongs to someone else. OwnedBy describes the Deployment's owner, or is "" if it has none.
+	// Controller is the UID of the object for which this program created the Deployment, or "" for a foreign
+	// Deployment. OwnedBy describes the object that controls it, or is "" if there is none.
 	Controller types.UID
 	OwnedBy    string
 	// Terminating means that the Deployment has a deletion timestamp.
@@ -52,9 +52,9 @@ type Applied struct {
 	Stored map[string]any
 }
 
-// drifted reports whether a patch with the wanted fields would change the Deployment. It returns false
-// if neither the Deployment nor the wanted fields have changed since the last apply. For example, if a
-// webhook changed the image during that apply, the webhook would change the image again.
+// drifted reports whether a patch with the wanted fields would change the Deployment. It returns false if neither the
+// Deployment nor the wanted fields have changed since the last apply, because another apply would change nothing. For
+// example, a webhook that changed the image during the last apply would change it again.
 func (m Memory) drifted(d *Deployment, wanted Wanted) bool {
 	patched, err := strategicpatch.StrategicMergeMapPatch(runtime.DeepCopyJSON(d.Fields), wanted.Fields, appsv1.Deployment{})
 	if err == nil && reflect.DeepEqual(map[string]any(patched), d.Fields) {
@@ -108,8 +108,8 @@ func Deployments(v View) Actions {
 	return a
 }
 
-// deployments returns the owner's Deployment with the wanted name, a Deployment of someone else with this
-// name, and the owner's other Deployments. The first two are nil if they do not exist.
+// deployments returns the owner's Deployment with the wanted name, a foreign Deployment with this name, and the owner's
+// other Deployments. live and foreign are nil if they do not exist.
 func (v View) deployments() (live, foreign *Deployment, others []Deployment) {
 	for i, d := range v.Deployments {
 		switch {

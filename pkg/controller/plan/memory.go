@@ -24,7 +24,7 @@ type Memory struct {
 	LabelRefused time.Time
 }
 
-// Termination is the time at which this controller first saw a pod terminating with a grace period. If a
+// Termination records when this controller first saw a pod terminating with the grace period Grace. If a
 // second delete shortens the grace period, Since is reset.
 type Termination struct {
 	Since time.Time
@@ -43,7 +43,7 @@ type Refusal struct {
 	Count int
 }
 
-// Unrecorded is the owner's template hash and generation when the server last refused a write of a revision.
+// Unrecorded holds the owner's template hash and generation at the last refused write of a revision.
 type Unrecorded struct {
 	Template   string
 	Generation int64

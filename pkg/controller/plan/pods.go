@@ -77,7 +77,7 @@ func (a *Actions) restoreLabels(v View) {
 	}
 }
 
-// relevant returns the pods that count toward the slots. It omits stuck pods, which the controller
+// relevant returns the pods that can occupy a slot or be deleted. It omits stuck pods, which the controller
 // cannot remove, and pods from the kind's previous strategy, which stay.
 func relevant(v View, s slotSet) []Pod {
 	return slices.DeleteFunc(slices.Clone(v.Pods), func(p Pod) bool { return v.stuckTerminating(p) || s.ofOtherPlan(p.Slot) })
@@ -219,7 +219,7 @@ func deletions(v View, pods []Pod, empty []Operation, m Memory, s slotSet) (list
 }
 
 // move returns the operations that replace one misplaced pod: a dry run of the create, then the delete. A later plan
-// creates the pod. Ready pods are replaced only if all pods in wanted slots are ready, including the last replacement.
+// creates the replacement. A ready pod is replaced only if all pods in wanted slots, including replacements, are ready.
 func (v View) move(misplaced []Pod, ready bool, create Operation) []Operation {
 	i := slices.IndexFunc(misplaced, func(p Pod) bool { return !p.Ready })
 	if i < 0 && !ready {
@@ -240,7 +240,7 @@ func (p Pod) delete(why Reason) Operation {
 }
 
 // fillers returns, by slot, the UID of the active pod that fills a wanted slot. If a slot has two active
-// pods after a stuck pod was replaced, the pod with the ordinary name fills it.
+// pods, the pod that does not replace a stuck pod fills the slot.
 func fillers(pods []Pod, s slotSet) map[slots.Slot]types.UID {
 	filled := make(map[slots.Slot]types.UID, len(pods))
 	for _, pod := range pods {

@@ -17,8 +17,8 @@ type slotSet struct {
 	// all lists the slots, lowest first.
 	all iter.Seq[slots.Slot]
 	// nodes maps the slots to the names of their nodes, or is nil if the slots are numbered. For numbered slots, the
-	// total number of live pods is limited to count, and stuck pods are replaced. The slot of a node waits only for its
-	// own previous pod. A stuck pod on a node is not replaced, because the node could not run another pod.
+	// total number of live pods is limited to count, and stuck pods are replaced. The slot of a node can get a pod as
+	// soon as its previous pod is gone. A stuck pod there is not replaced, because the node could not run another pod.
 	nodes map[slots.Slot]string
 }
 
@@ -32,12 +32,12 @@ func numbered(n int32, removed slots.Removed) slotSet {
 	}
 }
 
-// ofOtherPlan reports whether a slot is from the kind's previous strategy: numbered in a set for nodes, or vice versa.
+// ofOtherPlan reports whether a slot is from the kind's previous strategy: a number if s has nodes, or vice versa.
 func (s slotSet) ofOtherPlan(slot slots.Slot) bool {
 	return slot != slots.None && slot.IsNode() != (s.nodes != nil)
 }
 
-// firstToGo orders pods outside the set for deletion. Pods in removed slots come first.
+// firstToGo orders pods for deletion: first the pods in removed slots, and then the pods in the highest slots.
 func (s slotSet) firstToGo(a, b Pod) int {
 	if removed := s.removed.Has(a.Slot); removed != s.removed.Has(b.Slot) {
 		if removed {

@@ -22,8 +22,8 @@ type Status struct {
 	ObservedGeneration int64
 	// Selector is the label selector of the pods, as text.
 	Selector string
-	// Desired is the wanted number of pods. Current counts active pods. Updated counts up-to-date active pods.
-	// Available is the count in the status of the owner's Deployment, if any, and otherwise equal to Ready.
+	// Desired is the wanted number of pods. Current counts active pods. Updated counts active pods with the current
+	// template. Available is the count in the status of the owner's Deployment. Without a Deployment, it equals Ready.
 	Desired, Current, Updated, Ready, Available int32
 	// PodNames are the sorted names of the active pods. Plans may omit them if the kind has no field for them.
 	PodNames []string
@@ -31,7 +31,7 @@ type Status struct {
 	Conditions []metav1.Condition
 }
 
-// Counts returns the counts of the status with their paths.
+// Counts returns a pointer to each count of the status, with the path of the count.
 func (s *Status) Counts(at kinds.StatusPaths) map[*int32][]string {
 	return map[*int32][]string{
 		&s.Desired: at.Desired, &s.Current: at.Current, &s.Updated: at.Updated, &s.Ready: at.Ready, &s.Available: at.Available,
@@ -56,8 +56,8 @@ func mask[T any](value *T, path []string) {
 	}
 }
 
-// StatusInterval is the minimum time between two writes of a status, except for writes that report a new
-// generation, the start or end of a pause, or that the owner has converged or cannot make progress.
+// StatusInterval is the minimum time between two writes of a status. A few writes (see maxEarly) do not wait: writes
+// that report a new generation, the start or end of a pause, or an owner that has converged or cannot make progress.
 const StatusInterval = time.Second
 
 // maxEarly is the maximum number of writes that do not wait for StatusInterval (see Written.Early). A few
@@ -260,8 +260,8 @@ func (a *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition
 	return stopped("Converged", "all pods are up to date")
 }
 
-// isNew reports whether the plan has an operation with this verb that is not a retry. A condition that changed for each
-// retry would be written twice per retry.
+// isNew reports whether the plan has an operation with this verb that is not a retry. Retries must not change a
+// condition, because each retry would then cause two writes of the status.
 func (a *Actions) isNew(verb Verb, v View) bool {
 	return slices.ContainsFunc(a.Operations, func(o Operation) bool { return o.Verb == verb && !a.Retries(o, v) })
 }

@@ -19,9 +19,9 @@ type View struct {
 	Owner Owner
 	// Pods lists the pods that the owner controls or, if it wants a Deployment, Deployment pods with the owner's label.
 	Pods []Pod
-	// Deployments lists the Deployments that this program created for the owner, and any other with the wanted name.
+	// Deployments lists the Deployments that this program created for the owner, and a foreign one with the wanted name.
 	Deployments []Deployment
-	// Nodes lists all nodes. Plans read only their names, labels, and taints.
+	// Nodes lists all nodes if the owner wants one pod per node. Plans read only the names, labels, and taints of nodes.
 	Nodes []*corev1.Node
 	// Revisions lists the owner's revisions. If HistoryKnown is false, they have not been read, and none is written.
 	Revisions    []Revision
@@ -44,14 +44,14 @@ type Owner struct {
 	Desired int32
 	// Removed lists the numbered slots that the user has removed.
 	Removed slots.Removed
-	// Invalid is why the object cannot be reconciled, such as an invalid count, or "". Pods of an invalid object stay.
+	// Invalid is the reason why the object cannot be reconciled, or "". An invalid object keeps its pods.
 	Invalid string
 	// Template is the pod template, or nil if it is invalid. Problem is the reason why no pod can be created, or "".
 	Template *corev1.PodTemplateSpec
 	Problem  string
 	// TemplateHash identifies the template. If it is empty, pods are never outdated.
 	TemplateHash string
-	// HistoryLimit is the maximum number of revisions to keep whose template is not in use.
+	// HistoryLimit is the maximum number of kept revisions whose template is not in use.
 	HistoryLimit int
 	// Wanted is the Deployment that the object wants, if its strategy uses one.
 	Wanted Wanted
@@ -101,9 +101,9 @@ func Active(pods []Pod) int { return int(problem.Count(pods, Pod.Active)) }
 // node of a stuck pod probably does not respond, so the pod might still run.
 const stuckTerminatingAfter = 5 * time.Minute
 
-// stuckTerminating reports whether the pod is stuck. If its slot is numbered, a pod with another name then
-// fills the slot, so that a lost node does not block the owner forever. The period starts when this controller
-// first sees the pod terminating. The deletion timestamp is not used, because the server's clock may differ.
+// stuckTerminating reports whether the pod is stuck. If its slot is numbered, a pod with another name then fills the
+// slot, so that a lost node does not block the owner forever. The time limit starts when this controller first sees the
+// pod terminating. The deletion timestamp is not used, because the server's clock may differ.
 func (v View) stuckTerminating(p Pod) bool {
 	return p.Terminating && v.stuckTerminatingIn(p) == 0
 }

@@ -171,8 +171,8 @@ func preconditions(op plan.Operation) *metav1.Preconditions {
 	return p
 }
 
-// meetHolder handles a create whose name another child has. If the owner controls that child, it counts as written,
-// although the cache lacks it. Otherwise, the create counts as refused, and meetHolder does not touch the child.
+// meetHolder handles a create whose name is taken. If the owner controls the existing child, that child counts as
+// written, although the cache lacks it. Otherwise, the create counts as refused, and the child is not touched.
 func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) error {
 	holder, err := w.client(op.Kind).Get(ctx, op.Name, metav1.GetOptions{})
 	switch {
@@ -259,7 +259,7 @@ func Finish(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // maxBatch is the maximum number of parallel writes. On a busy server, it determines the controller's share of the
 // requests, relative to the scheduler and kubelets. The ReplicaSet controller deletes up to 500 pods at once. An HTTP/2
-// connection allows 100, so 128 writes need two connections. Higher values used more resources without being faster.
+// connection allows 100 requests at once, so 128 writes need two. Higher values used more resources but were no faster.
 const maxBatch = 128
 
 // SlowStart calls do for each item in parallel. It starts with one call and allows one more after each success, so the

@@ -87,8 +87,8 @@ func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) {
 	})
 }
 
-// refuse records a refusal. It returns errStopped if other operations must stop. Of several refusals of a slot, or of
-// revisions or labels, it keeps the message that sorts first, so that a retry usually repeats the message.
+// refuse records a refusal. It returns errStopped, or nil for a revision or labels. If there are several refusals for a
+// slot, for revisions, or for labels, it keeps the message that sorts first, so that a retry usually repeats it.
 func (o *Outcome) refuse(op plan.Operation, slot slots.Slot, reason, message string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -33,7 +33,7 @@ func RefusalReason(err error) (reason string, refused bool) {
 	return "", false
 }
 
-// serverFailed reports whether the code is 5xx, as for a broken webhook. A lasting failure is treated as a refusal.
+// serverFailed reports whether the code is 5xx, as for a broken webhook. Repeated failures count as a refusal.
 func serverFailed(err error) bool { return statusOf(err).Code >= http.StatusInternalServerError }
 
 // answered reports whether the server rejected a write. After any other error, the write might have succeeded.

@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// RevisionResource returns the resource of ControllerRevisions. Every strategy creates one per template of an object.
+// RevisionResource returns the resource of ControllerRevisions. With every strategy, they hold an object's templates.
 func RevisionResource() schema.GroupVersionResource {
 	return appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
 }
@@ -52,7 +52,7 @@ func ReadRevisions(v *plan.View, obj *unstructured.Unstructured, store cache.Ind
 	v.Revisions = childrenOf[plan.Revision](obj, store, ByOwner)
 }
 
-// revisionFields returns the fields of a revision. A patch removes annotations that the owner does not have.
+// revisionFields returns the fields of a revision. A patch removes a copied annotation that the owner no longer has.
 func revisionFields(w *Work, op plan.Operation) map[string]any {
 	annotations := map[string]any{}
 	for _, name := range []string{apis.AnnotationChangeCause, apis.AnnotationChangedBy} {

@@ -43,7 +43,7 @@ func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Sta
 	return s
 }
 
-// storedConditions returns all stored conditions of an object without copying them, even if another program wrote them.
+// storedConditions returns all stored conditions, including conditions from other programs. It does not copy them.
 func storedConditions(at kinds.StatusPaths, obj *unstructured.Unstructured) []any {
 	stored, _, _ := unstructured.NestedFieldNoCopy(obj.Object, at.Conditions...)
 	list, _ := stored.([]any)

@@ -76,7 +76,7 @@ type Record[T any] struct {
 	Child T
 }
 
-// childrenOf returns an object's children. It ignores other namespaces, where anyone can write the object's UID.
+// childrenOf returns an object's children. It ignores other namespaces, whose users can forge references to the object.
 func childrenOf[T any](obj *unstructured.Unstructured, store cache.Indexer, index string) []T {
 	found, _ := store.ByIndex(index, string(obj.GetUID())) // cannot fail, because the index exists
 	children := make([]T, 0, len(found))

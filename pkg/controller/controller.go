@@ -35,7 +35,7 @@ import (
 
 // Options configures a Controller.
 type Options struct {
-	strategy.Clients // of the namespace to reconcile
+	strategy.Clients // with the namespace to reconcile
 	// Kinds lists the kinds to reconcile from the start. Declared selects CRDs that declare more kinds.
 	Kinds    []kinds.Kind
 	Declared Declarations

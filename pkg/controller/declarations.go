@@ -41,7 +41,7 @@ type declaration struct {
 
 func (d *declaration) valid() bool { return d.err == nil && d.kind.Reconciled() }
 
-// trimCRD returns the declaration of a CRD. Until the CRD is established, it declares no kind.
+// trimCRD returns the declaration of a CRD. Until the CRD is established, the declaration has no kind.
 func trimCRD(crd *unstructured.Unstructured) any {
 	d := &declaration{ObjectMeta: metav1.ObjectMeta{Name: crd.GetName(), UID: crd.GetUID(), ResourceVersion: crd.GetResourceVersion()}}
 	if kinds.Established(crd) {

@@ -110,7 +110,7 @@ type owners struct {
 type ownerState struct {
 	// objects is nil until the objects are watched, and after the CRD is removed.
 	objects *informer.Informer
-	// missing means that the CRD is not installed. refused is the reason that Refused returns.
+	// missing means that the CRD is not installed. refused is the error that Refused returns.
 	missing bool
 	refused error
 }

@@ -34,7 +34,7 @@ func trimOwner(kind kinds.Kind) func(*unstructured.Unstructured) any {
 	}
 }
 
-// plannedAnnotations returns only those annotations of an object that plans read.
+// plannedAnnotations returns only the annotations that plans read.
 func plannedAnnotations(obj *unstructured.Unstructured) map[string]string {
 	planned := map[string]string{}
 	for _, name := range []string{apis.AnnotationRestartedAt, apis.AnnotationPausedUntil, apis.AnnotationPausedBy, apis.AnnotationPausedReason} {

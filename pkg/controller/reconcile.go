@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// liveReadInterval is how often the loop reads an object from the server while it writes the object's children.
+	// liveReadInterval is the minimum time between two reads of an object from the server while its children are written.
 	liveReadInterval = time.Second
 	// cacheTimeout is the delay until the next reconcile if a cache lacks a write, unless an event comes first.
 	cacheTimeout = time.Second

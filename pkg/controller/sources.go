@@ -32,12 +32,12 @@ func (c *Controller) makeCaches() {
 	c.revisions = &revisionCache{controller: c, unreadable: make(chan struct{})}
 	revisions := strategy.RevisionSource(c.Clients)
 	revisions.OnFilled = c.revisions.resume
-	// Revisions are namespaced, so no strategy matters.
+	// Revisions are namespaced, so readersOf ignores the strategy.
 	c.revisions.Informer = c.newCache(revisions, func(obj any) []memory.Key { return c.kinds.readersOf("", obj) })
 }
 
-// newCache returns a cache whose events requeue the objects with the keys that keys returns.
-// The loop's own writes requeue objects, too, but that only computes another plan from the caches.
+// newCache returns a cache. Each event requeues the objects whose keys the function keys returns. The loop's
+// own writes cause events, too, but such an event costs only another plan from the caches.
 func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key) *informer.Informer {
 	wake := func(keys []memory.Key, later bool, obj any, how string) {
 		what := "it"
@@ -206,7 +206,7 @@ type revisionCache struct {
 // revisionTimeout limits how long objects wait for the first list of revisions.
 const revisionTimeout = 30 * time.Second
 
-// await fills the cache, and waits until it is filled, giveUp is called, revisionTimeout is over, or the context ends.
+// await lets keep fill the cache, and waits until it is filled, giveUp is called, revisionTimeout is over, or ctx ends.
 func (r *revisionCache) await(ctx context.Context) {
 	select {
 	case <-r.Need():

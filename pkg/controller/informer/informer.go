@@ -120,7 +120,7 @@ func (i *Informer) Need() <-chan struct{} {
 func (i *Informer) Filled() bool { return cache.IsDone(i.filled) }
 
 // Run waits until Need is called and the resource can be listed, and then calls RunWithContext. After
-// each attempt to list the resource, it passes the result to the function tried.
+// each attempt to list the resource, it calls tried with the error or nil.
 func (i *Informer) Run(ctx context.Context, tried func(error)) {
 	select {
 	case <-i.needed:

@@ -184,7 +184,7 @@ func (l *Lease) notify(held bool) {
 	}
 }
 
-// reportOverlaps logs which other loops reconcile some of the same objects. It lists their leases
+// reportOverlaps logs which other loops may reconcile some of the same objects. It lists their leases
 // twice, renewDeadline apart, and reports only loops that have renewed their leases in between.
 func (l *Lease) reportOverlaps(ctx context.Context) {
 	before := map[string]time.Time{} // when each holder last renewed its lease

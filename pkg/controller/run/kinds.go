@@ -21,7 +21,7 @@ type Kinds struct {
 	// Declared selects all kinds that CRDs declare.
 	Declared bool
 
-	// known lists the kinds to reconcile from the start. named lists CRDs whose kinds are reconciled once declared.
+	// known lists the kinds to reconcile from the start. named lists CRDs to reconcile as soon as they declare a kind.
 	known []kinds.Kind
 	named []string
 }

@@ -39,7 +39,7 @@ var errGivenUp = errors.New("gave up")
 func (o *Options) Ends() bool { return o.Once || o.DryRun }
 
 // runUntilConverged runs a loop until every object has converged or failed. It returns an error for each object that
-// has not converged, and each kind that is not reconciled but may have objects. A dry run adds its plans to o.plans.
+// has not converged, and for each kind that is not reconciled but may have objects. A dry run adds plans to o.plans.
 func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Controller, namespace string) error {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -14,7 +14,7 @@ const (
 )
 
 // output writes lines in order and in the background, so that a loop never waits for a reader. If more than mostPending
-// bytes are pending, output drops lines until the reader catches up. Then a notice reports how many lines were dropped.
+// bytes would be pending, output drops lines until the reader catches up, and then reports the number of lost lines.
 type output struct {
 	to io.Writer
 	// notice returns a line with the number of dropped lines.

@@ -60,7 +60,7 @@ type Options struct {
 	health  health
 }
 
-// Run runs the controller until the context is canceled or, with --once or --dry-run, until it is done.
+// Run runs the controller until the context is canceled or, with --once or --dry-run, until its work is done.
 func (o *Options) Run(ctx context.Context, f *kube.Factory, warnings io.Writer) error {
 	namespaces, err := o.namespaces(f)
 	if err != nil {
@@ -137,7 +137,7 @@ func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace stri
 	return o.runWithLease(ctx, config, namespace)
 }
 
-// runLoop runs a loop until the context is canceled or, with --once or --dry-run, until it is done.
+// runLoop runs a loop until the context is canceled or, with --once or --dry-run, until its work is done.
 // If resumed is set, missing permissions or a failing server at the start do not end the loop.
 func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace string, resumed bool) error {
 	config = o.RateLimit.apply(config)

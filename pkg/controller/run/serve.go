@@ -66,7 +66,7 @@ func (o *Serving) serve(ctx context.Context, metrics *metrics.Metrics, h *health
 	return stop, start(o.Health, "health", h.pages())
 }
 
-// listen listens on an address. If the address has no host, listen listens only on loopback.
+// listen listens on an address. If the address has no host, listen uses 127.0.0.1.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	if strings.HasPrefix(address, ":") {
 		address = "127.0.0.1" + address

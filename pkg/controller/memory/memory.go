@@ -170,9 +170,9 @@ func (m *Memory) Notify() {
 func (m *Memory) Changed() <-chan struct{} { return m.changed }
 
 const (
-	// restPerItem is the minimum time between the starts of two reconciles of an object, per pod and
-	// node that the earlier reconcile read. If thousands of pods become ready one by one, this avoids a
-	// plan for each change. Reading a pod or a node takes one or two microseconds.
+	// restPerItem is the minimum time between the starts of two reconciles of an object, per pod and node that the
+	// earlier reconcile read. Timers and retries ignore the minimum. If thousands of pods become ready one by one, it
+	// avoids a plan for each change. Reading a pod or a node takes one or two microseconds.
 	restPerItem = 40 * time.Microsecond
 	maxReasons  = 5
 )

@@ -154,7 +154,7 @@ func pauseMessage(s plan.Status) string {
 	return ""
 }
 
-// Pause logs each transition of the condition Paused, and records an event. If the stored status
+// Pause logs each change of the condition Paused, and records an event. If the stored status
 // already reports the pause, an earlier loop has recorded the event, so Pause only logs the pause.
 func (r *Reporter) Pause(k memory.Key, on runtime.Object, v plan.View, a plan.Actions, rec *memory.Object) {
 	if v.Owner.Deleting {

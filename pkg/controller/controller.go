@@ -58,7 +58,7 @@ type Options struct {
 	Clock clock.PassiveClock
 }
 
-// Controller reconciles the objects of some kinds.
+// Controller reconciles the objects that its Options select.
 type Controller struct {
 	Options
 

@@ -63,7 +63,7 @@ func (c *Controller) handle(ctx context.Context, k memory.Key) {
 	if ctx.Err() != nil {
 		return
 	}
-	// A conflict is retried like any other error, because the conflicting change might not trigger a reconcile.
+	// Do not log a conflict. It is retried, because the conflicting change might not trigger a reconcile.
 	if !errors.Is(err, strategy.ErrConflict) {
 		c.report.LogObject(k, "%v; trying again", err)
 	}

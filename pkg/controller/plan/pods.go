@@ -134,8 +134,8 @@ func stuckPods(v View) map[slots.Slot]types.UID {
 	return stuck
 }
 
-// remember returns the memory with new failures counted. It drops the failures of unwanted slots and of slots whose pod
-// is steady, the refusals for slots that are not empty, and, if no slot is empty, the refusal for all slots.
+// remember returns the memory with new failures counted, without failures of unwanted slots or of slots with a steady
+// pod. It also drops the refusals for slots that are not empty and, if no slot is empty, the refusal for all slots.
 func remember(v View, pods []Pod, empty []Operation, s slotSet) Memory {
 	m := v.Memory
 	m.Failures = map[slots.Slot]Failure{} // deleting entries from a map would not free its memory

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Child returns the model of an object between a target and its pods.
+// Child returns the model of an object between a target and its pods, such as a ReplicaSet.
 func Child(obj *unstructured.Unstructured) status.Child {
 	child := status.Child{
 		APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), Created: obj.GetCreationTimestamp().Time,
@@ -35,7 +35,7 @@ func Child(obj *unstructured.Unstructured) status.Child {
 	child.ObservedGeneration, child.Tracked = o.ObservedGeneration, !o.Untracked && o.Generation > 0
 	_, counted := wholeAt(obj.Object, ".spec.replicas")
 	if !kind.BuiltIn() {
-		// Without a schema, an absent field may mean zero or an unknown count.
+		// Without a schema, it is unknown whether an absent field means zero or is never written.
 		child.Tracked = child.Tracked && o.ObservedGeneration > 0
 		counted = counted && !o.ReadyUnknown
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// currentFields and readyFields return status fields that count all pods or ready pods, the most common ones first.
+// currentFields and readyFields return names of status fields that count all or only ready pods, the most common first.
 func currentFields() []string {
 	return []string{"replicas", "currentReplicas", "currentNumberScheduled", "instances", "size", "clusterSize", "shards", "nodes"}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
 )
 
-// gitOpsWriter returns the GitOps tool that manages the field of an object at the path count, or nil.
+// gitOpsWriter returns the GitOps tool (not Helm) that sets the replica field of obj, or nil. count is the path.
 func gitOpsWriter(obj *unstructured.Unstructured, count string) *competing.Writer {
 	path, err := fieldpath.ParseSteps(count)
 	if count == "" || err != nil {

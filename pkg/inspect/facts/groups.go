@@ -17,7 +17,7 @@ import (
 func (f Facts) groups(obj map[string]any) []status.Group {
 	var all []status.Group
 	reported := fieldpath.Object(obj, "status")
-	parents, ambiguous := map[string]string{}, sets.New[string]() // by the name of the group
+	parents, ambiguous := map[string]string{}, sets.New[string]() // keyed by group name
 	for _, field := range candidates.Fields(f.schema, obj) {
 		name, parent := candidates.GroupOf(field.Path), field.Path.Parent().String()
 		if field.Value == nil || name == "" || candidates.Multiplies(field.Path.Last().Name) {

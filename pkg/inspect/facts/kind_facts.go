@@ -19,8 +19,8 @@ import (
 const (
 	// annotationUnit names the unit of the count if the count is not a number of pods.
 	annotationUnit = apis.Prefix + "unit"
-	// annotationReadyWhen lists expressions that must all be true for a ready object. For
-	// annotationFailedWhen and annotationPausedWhen, one true expression is enough.
+	// annotationReadyWhen lists expressions that must all be true for a ready object. An object has failed or
+	// is paused if any expression in annotationFailedWhen or annotationPausedWhen, respectively, is true.
 	annotationReadyWhen  = apis.Prefix + "ready-when"
 	annotationFailedWhen = apis.Prefix + "failed-when"
 	annotationPausedWhen = apis.Prefix + "paused-when"
@@ -56,8 +56,8 @@ type Facts struct {
 	Generation GenerationFrom `json:"generation"`
 	// Conditions is true if the status is known to have conditions.
 	Conditions bool `json:"conditions"`
-	// Count is the path of the desired count, or "" if the spec has none. Unit is what it counts, such as "pod".
-	// OtherCounts lists the other counts of the spec. Several is true if the object has several groups of pods.
+	// Count is the path of the desired count, or "" if no path is known. Unit is the unit of the count, such as
+	// "pod". OtherCounts lists other counts in the spec. Several is true if an object has several groups of pods.
 	Count       string   `json:"count,omitempty"`
 	Unit        string   `json:"unit"`
 	OtherCounts []string `json:"otherCounts,omitempty"`
@@ -68,20 +68,20 @@ type Facts struct {
 	Ready     []string `json:"ready,omitempty"`
 	Updated   []string `json:"updated,omitempty"`
 	Available []string `json:"available,omitempty"`
-	// Zero lists counts that are zero if absent. An absent updated count is zero only with a pod template.
+	// Zero lists counts that are zero if absent. An absent updated count is zero only if there is a pod template.
 	Zero []string `json:"absentIsZero,omitempty"`
 	// ScaleCount and ScaleSelector are the status fields that /scale shows.
 	ScaleCount    string `json:"scaleCount,omitempty"`
 	ScaleSelector string `json:"scaleSelector,omitempty"`
 	// Partition is the field with the number or percentage of pods that keep the older template. If Ordinal is true, it
-	// is an ordinal: pods with lower ordinals keep the older template, and the rollout is complete without them.
+	// holds an ordinal: pods with lower ordinals keep the older template, and the rollout is complete without them.
 	Partition string `json:"partition,omitempty"`
 	Ordinal   bool   `json:"ordinal,omitempty"`
 	// OnDelete is the field whose value is "OnDelete" if only deleted pods are replaced.
 	OnDelete string `json:"onDelete,omitempty"`
 	// Restart is the field that a restart sets to the current time.
 	Restart string `json:"restart,omitempty"`
-	// ReadyWhen, FailedWhen, and PausedWhen list expressions. PausedHint is a text or a command to end a pause.
+	// ReadyWhen, FailedWhen, PausedWhen, and PausedHint have the meanings of the annotations with these names.
 	ReadyWhen  []fieldpath.Expression `json:"readyWhen,omitempty"`
 	FailedWhen []fieldpath.Expression `json:"failedWhen,omitempty"`
 	PausedWhen []fieldpath.Expression `json:"pausedWhen,omitempty"`
@@ -120,7 +120,7 @@ func New(kind kinds.Kind, source kinds.Source, count *fieldpath.Path) (Facts, er
 	return f, f.fromAnnotations(said)
 }
 
-// builtInFacts returns the facts of a built-in kind. They agree with "kubectl rollout status", if it applies.
+// builtInFacts returns the facts of a built-in kind. If "kubectl rollout status" supports the kind, they match it.
 func builtInFacts(kind kinds.Kind) Facts {
 	f := Facts{
 		Generation: GenerationField, Unit: "pod", Count: ".spec.replicas", From: []string{"built in"}, builtIn: true,
@@ -220,7 +220,7 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 		// These fields count pods, but the count has another unit.
 		f.Ready, f.Updated, f.Available = nil, nil, nil
 	}
-	if count == nil && len(properties) > 0 { // a map of numbers would match every name
+	if count == nil && len(properties) > 0 { // if the status were a map of numbers, every name would match
 		f.Desired = pick([]string{"desiredNumberScheduled"}, false)
 	}
 	if !unnamed && source.StatusServed {
@@ -289,7 +289,7 @@ func (f *Facts) fromAnnotations(said map[string]string) error {
 	f.Zero = slices.Compact(f.Zero)
 	for key, at := range map[string]*string{annotationPartitionPath: &f.Partition, annotationRestartPath: &f.Restart} {
 		if word, is := said[key]; is {
-			// "restart" writes to this path, so the path must not lead to a label or a finalizer.
+			// "restart" writes to the restart path, so the path must not lead to a label or a finalizer.
 			if names, err := fieldpath.FieldNames(word); err != nil || len(names) < 2 || names[0] != "spec" {
 				return fmt.Errorf("annotation %s: %q is not a path to a field of .spec", key, word)
 			}

@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
-// pause sets o.Pause if the object is paused or waits for a user. It also applies the partition, if any.
+// pause sets o.Pause if the object is paused or waits for a user. For an ordinal partition, it may set o.UpdatedWanted.
 func (f Facts) pause(o *status.Object, obj map[string]any) {
 	for _, e := range f.PausedWhen {
 		if holdsOf(e, obj) && !timedPause(obj) {
@@ -74,8 +74,8 @@ func pauseNote(obj map[string]any, e fieldpath.Expression) string {
 	return apis.Pause{By: annotations[apis.AnnotationPausedBy], Reason: annotations[apis.AnnotationPausedReason]}.Note()
 }
 
-// reportedPause sets o.Pause and returns true if a condition or another field of the status reports a pause. It sets
-// o.SwitchOff if a pause field of the spec is false.
+// reportedPause sets o.Pause and returns true if a condition or another field of the status reports a pause. If a
+// pause field of the spec is false, it sets only o.SwitchOff and returns false.
 func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	if slices.ContainsFunc(f.PausedWhen, ofStatus) || o.BuiltIn || timedPause(obj) {
 		return false // the kind reports pauses in another way, or the pause ends by itself
@@ -186,7 +186,7 @@ func promotes(message string) bool {
 	return strings.Contains(message, "BlueGreenPause") || strings.Contains(message, "CanaryPauseStep")
 }
 
-// timedPause reports whether the current pause of an Argo Rollout ends after a given duration.
+// timedPause reports whether the current pause of an Argo Rollout, if any, ends by itself after some time.
 func timedPause(obj map[string]any) bool {
 	if valueAt(obj, ".spec.paused") == true {
 		return false

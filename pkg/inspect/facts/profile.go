@@ -15,7 +15,7 @@ import (
 //go:embed profiles/*.yaml
 var profiles embed.FS
 
-// readProfile returns the profile of a CRD as a map of annotations, which is empty if the CRD has none.
+// readProfile returns the profile of a CRD as a map of annotations. The map is empty if the CRD has no profile.
 func readProfile(crd string) (map[string]string, error) {
 	words, said := map[string]string{}, map[string]string{}
 	data, err := profiles.ReadFile("profiles/" + crd + ".yaml")

@@ -149,7 +149,7 @@ func readWord(o *status.Object, obj map[string]any) {
 }
 
 // readExistence sets o.Exists for a built-in object whose status never shows whether the object is ready.
-// For a LoadBalancer without an address, it adds a claim instead.
+// For a LoadBalancer Service without an address, it adds a claim instead.
 func readExistence(o *status.Object, obj map[string]any) {
 	reason := "it exists"
 	switch o.Resource {
@@ -244,7 +244,7 @@ func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[str
 	return last.Subresource == "scale" || err == nil && path.ManagedBy(*last, obj)
 }
 
-// number returns the first count at the paths. If there is none, it returns 0 if zero contains a path, or else nil.
+// number returns the first count at paths, or else 0 if zero contains one of the paths, or else nil.
 func number(obj map[string]any, paths, zero []string) *int32 {
 	for _, path := range paths {
 		if n, found := wholeAt(obj, path); found {

@@ -64,7 +64,7 @@ func (d *Doctor) declarations(ctx context.Context) ([]check.Result, error) {
 	return checks, nil
 }
 
-// inUse reports whether objects of a kind exist. It returns false if they cannot be listed.
+// inUse reports whether objects of a kind exist in d.Namespace. It returns false if they cannot be listed.
 func (d *Doctor) inUse(ctx context.Context, kind kinds.Kind) bool {
 	list, err := observe.Named(kind, d.Namespace, "").Resource(d.Dynamic).List(ctx, metav1.ListOptions{Limit: 1})
 	return err == nil && len(list.Items) > 0

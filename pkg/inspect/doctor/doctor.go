@@ -1,5 +1,5 @@
 // Package doctor checks whether a user can work in a namespace. It reads the server's version and CRDs, the user's
-// permissions, the controllers, and the objects whose pods are blocked. Package check evaluates the data.
+// permissions, the controllers, and the objects of the kinds that they reconcile. Package check evaluates the data.
 package doctor
 
 import (

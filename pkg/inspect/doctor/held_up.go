@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// heldUp checks whether pods of the shipped and the declared kinds are blocked, and whether their objects are paused.
+// heldUp checks the objects of the shipped and declared kinds for blocked pods and for pauses.
 func (d *Doctor) heldUp(ctx context.Context) ([]check.Result, error) {
 	all := slices.Concat(d.served, d.declared)
 	if len(all) == 0 {

@@ -102,7 +102,7 @@ func neededRights(namespace string, served []kinds.Kind) []check.VerbRights {
 	}
 }
 
-// rightsTo returns rights for verbs, separated by spaces, and resources such as "pods/log" or "deployments/scale.apps".
+// rightsTo returns rights for space-separated verbs and for resources such as "pods/log" or "deployments/scale.apps".
 func rightsTo(namespace, verbs string, resources ...string) []check.Right {
 	var rights []check.Right
 	for _, resource := range resources {

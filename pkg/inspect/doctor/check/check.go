@@ -16,7 +16,7 @@ type Result struct {
 	State State  `json:"state"`
 	// Message describes the result.
 	Message string `json:"message"`
-	// Fix lists the commands that solve the problem. The user might lack the permissions to run them.
+	// Fix lists commands that solve or explain the problem. The user might lack the permissions to run them.
 	Fix []string `json:"fix,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// MissingCRD returns the result for a missing shipped CRD. It is optional, because only objects of its kind need it.
+// MissingCRD returns the result for a missing shipped CRD: Optional, because only objects of its kind need the CRD.
 func MissingCRD(kind kinds.Kind, commands commandline.Context) Result {
 	return Result{
 		Name: "CRD " + kind.CRD(), State: Optional, Message: fmt.Sprintf("is not installed (needed only for objects of the kind %s)", kind.Kind),

@@ -36,8 +36,8 @@ func missing(orphans []string, fix leaserecord.Scope, commands commandline.Conte
 	return Result{Name: "controller", State: Failed, Message: message, Fix: []string{commands.Line(runScope(fix))}}
 }
 
-// Loops returns a result for each live loop that covers the namespace or, if namespace is "", any namespace. It adds
-// one result for the kinds (plural.group) that no live loop reconciles there. version is the version of this program.
+// Loops returns a result for each live loop that covers namespace or, if namespace is "", for every live loop. It adds
+// one result for any kinds (plural.group) that no live loop reconciles there. version is the version of this program.
 func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, now time.Time, commands commandline.Context) []Result {
 	var checks []Result
 	var last leaserecord.Loop
@@ -105,7 +105,7 @@ type Deployment struct {
 	Version string `json:"version"`
 	// Desired and Available are the numbers of desired and available pods.
 	Desired, Available int32 `json:"-"`
-	// Everywhere means that the controller reconciles the objects of all namespaces.
+	// Everywhere means that the controller reconciles the objects in all namespaces.
 	Everywhere bool `json:"-"`
 }
 

@@ -88,7 +88,7 @@ func subject(user string) string {
 }
 
 // grant returns the commands that grant the missing rights. A role from "kubectl create role" allows each of its verbs
-// on each of its resources, so each namespace, name, and set of verbs needs its own role and binding.
+// on each of its resources, so each combination of namespace, resource name, and verbs needs its own role and binding.
 func (a Asker) grant(what string, missing []Right) []string {
 	verbsOf := map[Right][]string{} // by the right without its verb
 	for _, r := range missing {

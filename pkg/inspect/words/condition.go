@@ -92,7 +92,7 @@ func step(word string) bool {
 	return slices.Contains([]string{"scheduled", "initialized", "configured", "created", "generated", "validated", "valid", "approved", "admitted", "started", "submitted", "registered"}, word)
 }
 
-// lacks reports whether a negative type that ends with this word, such as NotReady, does not name a cause.
+// lacks reports whether a negative condition type that ends with this word, such as NotReady, names no cause.
 func lacks(word string) bool {
 	return slices.Contains([]string{"ready", "notready", "unready", "available", "unavailable"}, word)
 }

@@ -72,7 +72,7 @@ func known(word string) bool {
 	return lexicon[word] > Nothing || negates(word) || slices.Contains(fillers(), word)
 }
 
-// Split returns the lower-case words of a name in any style, such as "NotReady" or "NOT_READY". It replaces phrases.
+// Split returns the lower-case words of a name such as "NotReady" or "NOT_READY", after the replacements in phrases.
 func Split(name string) []string {
 	return strings.Fields(phrases.Replace(" " + strings.Join(candidates.Words(name), " ") + " "))
 }

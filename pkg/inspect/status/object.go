@@ -28,7 +28,7 @@ type Object struct {
 	Pause *Pause
 	// SwitchOff is set if the spec has a pause field that is false.
 	SwitchOff bool
-	// UserPause is the pause in the annotations of this program, even after the pause has ended.
+	// UserPause is the pause in the object's annotations, even after the pause has ended.
 	UserPause apis.Pause
 	// Parked is the count that an unpark restores, or nil if the object is not parked.
 	Parked *apis.ParkedCount
@@ -43,9 +43,9 @@ type Identity struct {
 	Labels                           map[string]string
 	Created, Deleted                 time.Time // Deleted is zero unless the object is being deleted
 	Finalizers                       []string
-	// Foreign is set if another program reconciles the kind, and BuiltIn if it is Kubernetes, which counts reliably.
+	// Foreign is set if another program reconciles the kind, and BuiltIn if that is Kubernetes, which counts reliably.
 	Foreign, BuiltIn bool
-	// Controller controls this object. Source is the tool that sets the count from a repository. Each may be nil.
+	// Controller is the controlling owner. Source is the tool that sets the count from a repository. Each may be nil.
 	Controller *metav1.OwnerReference
 	Source     *competing.Writer
 	// SetsImage is set if "set image" can find the image field of the pods without the schema.
@@ -216,8 +216,8 @@ func (o Object) above(children []Child) int32 {
 }
 
 // inUnits counts units other than pods. If the number of direct children that desire pods is the desired count, each of
-// these children is a unit. Otherwise, /scale counts the units, and if all of these children are settled, all units are
-// ready, and there are at least as many units as children (up to the desired count). If not, no unit is ready.
+// these children is a unit. Otherwise, /scale counts the units. If all of these children are settled, all units are
+// ready, and there are at least as many units as children, up to the desired count. If not, no unit is ready.
 func (o Object) inUnits(children []Child) (current, ready int32) {
 	current = ptr.Deref(o.ScaleCount, 0)
 	top := o.above(children)

@@ -53,7 +53,7 @@ type Report struct {
 	Events []problem.Event `json:"events,omitempty"`
 	// Pause is the active pause that "kubectl imoocpod pause" set, or nil. It does not depend on the verdict.
 	Pause *apis.Pause `json:"pause,omitempty"`
-	// Counts is set if the verdict is Paused, but the count has an effect. Held is set for any pause and any verdict.
+	// Counts is set if a new count takes effect despite the verdict Paused. Held is set for any pause and any verdict.
 	Counts, Held bool `json:"-"`
 	// Recheck is the time after which the verdict may change even if nothing else changes, or zero if it is unknown.
 	Recheck time.Duration `json:"-"`

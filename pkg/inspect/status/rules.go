@@ -317,8 +317,8 @@ func paused(v *view) *ruling {
 }
 
 // switchSeen reports whether the controller seems to support the pause field. A condition Paused or Suspended decides.
-// Otherwise, Kubernetes does, and for other controllers any status is enough, because a paused controller may stop
-// writing it. Shortly after a change of the spec of an object with active pods, only a reaction is evidence.
+// Otherwise, built-in controllers support it. For others, any status is enough, because a paused controller may stop
+// writing its status. Shortly after the spec of an object with active pods changes, only a reaction is evidence.
 func (v *view) switchSeen() bool {
 	o, by := v.Object, v.report.Reconciler
 	if i := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool { return c.Type == "Paused" || c.Type == "Suspended" }); i >= 0 {

@@ -22,7 +22,7 @@ const sameSecond = 1500 * time.Millisecond
 // noticedWithin is the maximum time that a running controller takes to see a change.
 const noticedWithin = 5 * time.Second
 
-// undated reports whether a change of the spec has no time. managedFields contain no time for a write through the
+// undated reports whether a change of the spec has no known time. managedFields contain no time for a write through the
 // /scale of a custom resource, which changes only the count. The spec of an object at generation 1 has never changed.
 func (o Object) undated() bool {
 	return o.Generation > 1 && slices.ContainsFunc(o.Managers, func(m metav1.ManagedFieldsEntry) bool {

@@ -16,22 +16,21 @@ import (
 // Snapshot is the input of a report. Parts that were not read are empty.
 type Snapshot struct {
 	Object Object
-	// Pods and Children belong to the object by their controller references. Children are the objects
-	// between the object and its pods, such as ReplicaSets. Pods is nil if the pods were not read. Pods are ordered by
-	// problem.ComparePods.
+	// Pods and Children belong to the object by their controller references. Children, such as ReplicaSets, are
+	// between the object and its pods. Pods is ordered by problem.ComparePods. It is nil if the pods were not read.
 	Pods     []*problem.Pod
 	Children []Child
 	// Events are the events of the object, its children, and its pods.
 	Events []corev1.Event
-	// Nodes contains the requested nodes by name. A missing node is nil.
+	// Nodes contains the nodes that were read, by name. A node that does not exist is nil.
 	Nodes map[string]*corev1.Node
-	// Loops lists the run-controllers that have a lease. It is nil if not all leases were read, which is always so if
-	// another program reconciles the object.
+	// Loops lists the run-controllers that have a lease. It is nil if not all leases were read, for example
+	// because another program reconciles the object.
 	Loops []leaserecord.Loop
 	// Autoscalers and Budgets contain all HorizontalPodAutoscalers and PodDisruptionBudgets in the namespace.
 	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
 	Budgets     []policyv1.PodDisruptionBudget
-	// Neighbors are all pods in the namespace. It is nil if budgets need not be counted anew.
+	// Neighbors contains all pods in the namespace. If it is nil, the counts of budgets come from their status.
 	Neighbors []*problem.Pod
 	// Acted is set if the controller has written anything since the first snapshot of the current
 	// spec. ActedBelow is set if a direct child or the number of pods has changed since then.

@@ -154,7 +154,7 @@ func (p Pod) Active() bool {
 // Ended returns the status of a finished pod and, if set, the reason.
 func (p Pod) Ended() string { return Joined(p.Status, p.Reason) }
 
-// ComparePods orders pods by name and then by UID. All output uses this order.
+// ComparePods orders pods by name, as CompareNames does, and then by UID. Reports use this order.
 func ComparePods(a, b *Pod) int {
 	return cmp.Or(CompareNames(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
 }

@@ -18,7 +18,7 @@ type Problem struct {
 	Message string `json:"message"`
 	// Hint suggests what to do or where to look. It is often a command.
 	Hint string `json:"hint,omitempty"`
-	// Fatal is set if the problem lasts until a user intervenes.
+	// Fatal is set if the problem is expected to last until a user intervenes.
 	Fatal bool `json:"fatal"`
 	// Since is when the problem began, or zero if it is unknown. For a pod, it is usually when the pod
 	// stopped being ready or was created.

@@ -67,7 +67,7 @@ type Waiter struct {
 	Show func(Observation)
 	// Connection, if set, records whether the server can be reached.
 	Connection *follow.Connection
-	// Closely means that Show gets every observation, and that observations include autoscalers and disruption budgets.
+	// Closely means that Show is called even without a change, and that observations include autoscalers and budgets.
 	Closely bool
 
 	showing sync.Mutex

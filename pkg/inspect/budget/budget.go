@@ -64,8 +64,8 @@ func Broken(all []Budget, going int32) string {
 	return ""
 }
 
-// Of returns the budgets that guard at least one of the pods. neighbors are all pods in the namespace. If they are not
-// nil, Of counts the guarded and healthy pods among them, because the status of a budget may be outdated.
+// Of returns the budgets that guard at least one of the pods. neighbors contains all pods in the namespace, or is nil.
+// If it is not nil, Of counts the guarded and healthy pods in it, because the status of a budget may be outdated.
 func Of(all []policyv1.PodDisruptionBudget, pods, neighbors []*problem.Pod) []Budget {
 	var found []Budget
 	for i := range all {

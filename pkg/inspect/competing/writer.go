@@ -1,4 +1,4 @@
-// Package competing finds autoscalers, controllers, and tools that reset an object's replica count.
+// Package competing finds autoscalers, controllers, and tools that may reset an object's replica count.
 package competing
 
 import (

@@ -23,7 +23,7 @@ import (
 type Plan struct {
 	// Edits are the changes of fields. If there are none, nothing is written.
 	Edits []fieldpath.Edit
-	// Marks record who made the change and why. A change stays valid if another user overwrites its marks.
+	// Marks are additional edits, such as an annotation with the cause. A change stays valid if a user overwrites them.
 	Marks []fieldpath.Edit
 }
 

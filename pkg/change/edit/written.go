@@ -66,7 +66,7 @@ type OverwrittenError struct {
 	Path fieldpath.Path
 	// Wrote is the written value, and Now is the current value. A missing value is nil.
 	Wrote, Now any
-	// By is the user or the field manager that changed the field.
+	// By describes who changed the field: a user, a field manager, or the server.
 	By string
 }
 
@@ -94,7 +94,7 @@ func (w Written) Check(obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// reverse returns the edits that revert a write in the current object, or the error of Check.
+// reverse returns the edits that revert a write in the current object, or the error that Check returns.
 func (w Written) reverse(obj *unstructured.Unstructured) ([]fieldpath.Edit, error) {
 	var edits []fieldpath.Edit
 	left := obj.DeepCopy()
@@ -127,7 +127,7 @@ func (w Written) reverse(obj *unstructured.Unstructured) ([]fieldpath.Edit, erro
 }
 
 // undo returns the current value of the field and the value without the write, or an OverwrittenError if the written
-// value is gone. It compares the whole value or, if the write changed the field, only the changed parts.
+// value is gone. It checks only the parts that the write changed or, if the write changed none, all parts.
 func (f Field) undo(obj *unstructured.Unstructured) (now, undone any, err error) {
 	now, _ = f.Path.Value(obj.Object) // nil if the field does not exist
 	before, unchanged := f.Before, same(f.Before, f.After)

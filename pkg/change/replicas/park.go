@@ -32,14 +32,14 @@ type ParkPlan struct {
 	Before, After int32
 	// Kept is the reason why the object does not change, or "" if it changes.
 	Kept string
-	// By is the user who parked the object, or "" if the user is unknown. Only unpark sets it.
+	// By is the user who parked the object, or "" if the user is unknown. Only Unpark sets it.
 	By string
 
 	path  fieldpath.Path
 	saved string // new value of the annotation, or "" to remove the annotation
 }
 
-// ErrNotPods means that the count of an object is not a number of pods. Zero may mean that it is not set.
+// ErrNotPods means that the count of an object is not a number of pods, so zero may mean that the count is not set.
 var ErrNotPods = errors.New("zero may mean that it is not set")
 
 // Park plans to set the count of an object to zero, and to record the count, the user, and the
@@ -69,7 +69,7 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 }
 
 // Unpark plans to restore the recorded count of an object, and to remove the annotation. counts lists the known replica
-// fields. For another path, the error is an outcome.ErrRefused: anyone who can annotate the object can forge a path.
+// fields. For another recorded path, the error is an outcome.ErrRefused: anyone who can annotate objects can forge it.
 func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (ParkPlan, error) {
 	p, path, err := parked(t, obj)
 	if err != nil || p == nil {

@@ -90,8 +90,8 @@ func Remove(ctx context.Context, client dynamic.Interface, pods corev1client.Pod
 	})
 }
 
-// readVictims reads pods by name. It returns an error if owner, the object or its ReplicaSet, does not control
-// them. It rejects terminating and finished pods, except for kinds with slots, because such pods keep their slots.
+// readVictims reads pods by name. It returns an error if owner (the object or its ReplicaSet) does not control all of
+// them. It accepts terminating and finished pods only for kinds with slots, because such pods keep their slots.
 func readVictims(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, owner metav1.Object, names []string) ([]*corev1.Pod, error) {
 	var victims []*corev1.Pod
 	for _, name := range names {
@@ -158,7 +158,6 @@ func chooseBySlot(ctx context.Context, pods corev1client.PodsGetter, t observe.T
 	return fieldpath.Annotate(apis.AnnotationRemovedSlots, removed.String()), nil
 }
 
-// slotsOf returns the removed slots and the desired count of an object.
 func slotsOf(t observe.Target, obj *unstructured.Unstructured) (removed slots.Removed, desired int32, err error) {
 	removed, err = slots.ParseRemoved(obj.GetAnnotations()[apis.AnnotationRemovedSlots])
 	if err != nil {
@@ -188,7 +187,7 @@ func reuseSlots(t observe.Target) beside {
 	}
 }
 
-// chooseByName returns the edit that adds the pods to podsToDelete, which a CloneSet deletes first when it shrinks.
+// chooseByName returns the edit that adds the pods to podsToDelete. A CloneSet that shrinks deletes these pods first.
 func chooseByName(_ context.Context, _ corev1client.PodsGetter, _ observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error) {
 	all, _, err := unstructured.NestedSlice(obj.Object, "spec", "scaleStrategy", "podsToDelete")
 	if err != nil {
@@ -254,7 +253,7 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 	return done, err
 }
 
-// replicaSetOf returns obj itself, or a Deployment's only ReplicaSet that has pods or desires them.
+// replicaSetOf returns obj if it is a ReplicaSet, or a Deployment's only ReplicaSet that has or desires pods.
 func replicaSetOf(ctx context.Context, client dynamic.Interface, t observe.Target, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if obj.GetKind() == "ReplicaSet" {
 		if ref := metav1.GetControllerOf(obj); ref != nil {

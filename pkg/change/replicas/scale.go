@@ -1,5 +1,5 @@
 // Package replicas writes the replica count of one object, through /scale or in its field. If the new
-// count depends on the current count, the write requires the version that was read.
+// count depends on the current count, the write fails if the object has changed since it was read.
 package replicas
 
 import (
@@ -39,7 +39,7 @@ type Request struct {
 	Remove []string
 	// Reuse lets new pods fill removed slots.
 	Reuse bool
-	// Undo reverts the last change that this program made.
+	// Undo restores the count before the last change that this program recorded.
 	Undo bool
 	// Began is the count that an undo restores after this change, if the change is one step of several.
 	// If it is nil, an undo restores the count directly before this change.
@@ -55,7 +55,7 @@ type Request struct {
 	LookOnly bool
 }
 
-// Result is the new count and its object.
+// Result describes a change of the count of one object.
 type Result struct {
 	// Before is the count before the change, or nil if it is unknown.
 	Before   *int32
@@ -100,7 +100,7 @@ func Refuse(t observe.Target, obj *unstructured.Unstructured) error {
 	return fmt.Errorf("%s is being deleted and cannot be scaled", t)
 }
 
-// Set sets the count of one object, through /scale or in the object. field lists the supported ways.
+// Set sets the count of one object, through /scale or in the object. field determines which of these is possible.
 func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, r Request) (Result, error) {
 	seen := t.Object
 	if r.ReadsCount() {
@@ -112,7 +112,7 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 	case r.Undo && field.Path == nil:
 		return Result{}, nothingToUndo(t, "the field of its count is not known")
 	case r.Undo || t.Kind.Reconciled() && t.Object != nil && field.Path != nil:
-		// The object records the count before the change, which requires permission to patch the object.
+		// Patch the object, so that an annotation can record the count before the change.
 		done, err := setField(ctx, objects, t, seen, *field.Path, r, nil)
 		if r.Undo || !field.Scale || !apierrors.IsForbidden(err) {
 			return done, err
@@ -164,7 +164,7 @@ func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 }
 
 // setScale sets the count through /scale. If the request or its revert depends on the current count, the
-// write requires the version that was read.
+// write fails if the object has changed since it was read.
 func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, r Request) (Result, error) {
 	before, version := Before(t.Object, field.Path), ""
 	switch {
@@ -241,7 +241,7 @@ func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 // beside returns additional edits for the patch that sets a count, and a note about them.
 type beside func(obj *unstructured.Unstructured, after int32) (changes []fieldpath.Edit, note string, err error)
 
-// setField sets the count in the object. seen is the object from an earlier read, or nil. with can be nil.
+// setField sets the count in the object. seen is the object from an earlier read, or nil. The function with may be nil.
 func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, seen *unstructured.Unstructured, path fieldpath.Path, r Request, with beside) (Result, error) {
 	var done Result
 	w, err := edit.Apply(ctx, objects, t.Name, seen, func(obj *unstructured.Unstructured) (p edit.Plan, err error) {
@@ -302,7 +302,7 @@ func (r Request) admits(t observe.Target, obj *unstructured.Unstructured) error 
 	return nil
 }
 
-// ReadsCount reports whether the request depends on the current count.
+// ReadsCount reports whether Current, By, or Remove makes the request depend on the current count.
 func (r Request) ReadsCount() bool { return r.Current != AnyCount || r.By != nil || len(r.Remove) > 0 }
 
 // From returns the new count for a current count. It returns an error if the request does not allow the current count.

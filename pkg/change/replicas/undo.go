@@ -25,8 +25,8 @@ type lastScale struct {
 	Path string `json:"path"`
 }
 
-// remember returns the edits that record r.Began or the count before a change. It returns nil if the count does not
-// change, or if another controller reconciles the object. Without a count to record, the edits remove the old record.
+// remember returns the edits that record r.Began or, if it is nil, the count before a change. It returns nil if the
+// count does not change, or if the kind is not Reconciled. Without a count to record, the edits remove the old record.
 func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, r Request) []fieldpath.Edit {
 	before := Before(obj, &path)
 	if !t.Kind.Reconciled() || before != nil && *before == r.Replicas {
@@ -67,9 +67,9 @@ func Undone(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Pat
 	return *last.From, nil
 }
 
-// setHere reports whether this program was the last to change the count, and changed it in the object. A managedFields
-// entry with a subresource is a change through /scale. If another user changes the count and then changes it back, the
-// number is the same, but the field has another manager.
+// setHere reports whether this program was the last to change the count, and did so in the object. A managedFields
+// entry with a subresource records a change through /scale. If another user changes the count and then changes it
+// back, the number is the same, but the field has another manager.
 func setHere(obj *unstructured.Unstructured, path fieldpath.Path) bool {
 	return slices.ContainsFunc(obj.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
 		return entry.Manager == kinds.FieldManager && entry.Subresource == "" && path.ManagedBy(entry, obj.Object)

@@ -114,8 +114,8 @@ func missingFrom(obj *unstructured.Unstructured, fields []revision.Field) error 
 	return nil
 }
 
-// selector returns a label selector for the revisions of a target: the identity label of this program
-// or, as in "kubectl rollout history", the object's own selector. "" selects everything.
+// selector returns a label selector for the revisions of a target: the owner label for reconciled kinds or, as in
+// "kubectl rollout history", the object's own selector for built-in kinds. Otherwise, "" selects everything.
 func selector(t observe.Target) string {
 	if t.Kind.Reconciled() {
 		return apis.LabelOwner + "=" + string(t.Object.GetUID())

@@ -55,8 +55,8 @@ func RolledOut(ctx context.Context, client dynamic.Interface, t observe.Target, 
 	return observe.Replaced(old)
 }
 
-// restartedBy returns a function that reports whether a pod has the new restart time. It returns nil
-// if the change modified any field but the restart time in the object's own annotations, which its pods inherit.
+// restartedBy returns a function that reports whether a pod has the new restart time, which pods inherit from the
+// object's own annotations. It returns nil if the change modified any other field.
 func restartedBy(done Result) func(*corev1.Pod) bool {
 	at := ""
 	_, changed := done.Changed()
@@ -115,7 +115,7 @@ func has(pod map[string]any, done Result) bool {
 	return len(after) > 0
 }
 
-// inPod returns a pod's value of the field f, or nil if the pod lacks it. known is false if f has no path in a pod.
+// inPod returns the value of f in a pod, or nil if the pod lacks it. known is false if f has no path in a pod.
 func inPod(pod map[string]any, f revision.Field) (value any, known bool) {
 	content, _ := f.Value.(map[string]any)
 	if fieldpath.Object(content, "spec")["containers"] != nil {

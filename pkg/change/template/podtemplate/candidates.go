@@ -21,7 +21,7 @@ type Form int
 const (
 	Template Form = iota // a pod template: an object whose spec has containers
 	Image                // the name of an image, as a string
-	Parts                // several images, an image in parts, such as a repository and a tag, or one such part
+	Parts                // several images, an image in parts (such as a repository and a tag), or one such part
 )
 
 // Candidate is a field that might define the pods.
@@ -32,7 +32,7 @@ type Candidate struct {
 	Pattern bool
 	// Declared means that the schema has the field. Otherwise, only the object has it.
 	Declared bool
-	// Value is the image in the object, or "".
+	// Value is the string in the object, such as an image, or "".
 	Value string
 	// Fields are the names of the fields that form the image, if Form is Parts and the field is an object.
 	Fields []string
@@ -101,7 +101,7 @@ func isTemplate(n candidates.Node) bool {
 	})
 }
 
-// holds reports whether the schema of a node has the type kind or, if it has no type, whether the value is a T.
+// holds reports whether the type in a node's schema is kind or, if the schema has no type, whether the value is a T.
 func holds[T any](n candidates.Node, kind string) bool {
 	_, is := n.Value.(T)
 	return n.Schema["type"] == kind || n.Schema["type"] == nil && is

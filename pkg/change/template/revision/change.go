@@ -20,7 +20,7 @@ const (
 	maxValue   = 120 // runes
 )
 
-// Change describes in one line the difference between fields at the same paths, such as "image
+// Change describes in one line the difference between from and to, which have the same paths, such as "image
 // nginx:1.29 → nginx:1.30, env LOG=debug added". It returns "" if both result in the same pods.
 func Change(from, to []Field) string {
 	if Same(from, to) {
@@ -96,7 +96,7 @@ func changeOfTemplate(from, to map[string]any) []string {
 	return append(all, fieldsChanged("", from, to, "spec", "metadata")...)
 }
 
-// changeOfContainers describes the changes in a list of containers. If one is set, it omits the container's name.
+// changeOfContainers describes changes of containers. If one is true, changed fields omit the container's name.
 func changeOfContainers(from, to any, one bool) []string {
 	was, is := byName(from), byName(to)
 	var all []string
@@ -168,7 +168,7 @@ func changeOfEnv(prefix string, from, to any) []string {
 	return all
 }
 
-// envValue returns the value of a variable. plain is false if it has another source. Servers omit an empty value.
+// envValue returns the value of a variable. plain is false if the variable has valueFrom. Servers omit an empty value.
 func envValue(v map[string]any) (value string, plain bool) {
 	value, plain = v["value"].(string)
 	return value, plain || len(v) == 1

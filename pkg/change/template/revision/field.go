@@ -42,8 +42,8 @@ func Paths(fields []Field) []fieldpath.Path {
 	return all
 }
 
-// Same reports whether a and b have the same paths and result in the same pods. Equal quantities in
-// different forms, such as 1 and 1000m, are the same.
+// Same reports whether a and b have the same paths and result in the same pods. In pod templates, equal
+// quantities in different forms, such as 1 and 1000m, are the same.
 func Same(a, b []Field) bool {
 	return slices.EqualFunc(a, b, func(a, b Field) bool {
 		return a.Path.String() == b.Path.String() && sameValue(a.Value, b.Value)
@@ -97,7 +97,7 @@ func withoutNulls(value any) any {
 }
 
 // Edits returns the edits that change the current fields into the wanted fields, which have the same paths.
-// It omits unchanged fields. An edit may change only the form of a value, such as 1 to 1000m, which Same ignores.
+// It omits unchanged fields. Unlike Same, it treats quantities such as 1 and 1000m as different.
 func Edits(now, want []Field) []fieldpath.Edit {
 	var edits []fieldpath.Edit
 	for i, f := range want {

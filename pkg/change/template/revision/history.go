@@ -38,7 +38,7 @@ func NewHistory(all []Revision, now []Field, by, cause string) History {
 	return h
 }
 
-// Current returns the index of the object's current revision, or -1 if its controller has not seen the last change.
+// Current returns the index of the newest revision with the current fields, or -1 if there is none yet.
 func (h History) Current() int {
 	return slices.IndexFunc(h.Revisions, func(r Revision) bool { return Same(r.Fields, h.Now) })
 }
@@ -74,8 +74,8 @@ func (h History) stale(i int) bool {
 	return before != nil && r.Cause != "" && r.Cause == before.Cause && r.By == before.By && !strings.HasPrefix(r.Cause, Change(before.Fields, r.Fields))
 }
 
-// before returns the revision that the object had before revision i, or nil if it is unknown. If the
-// object has returned to that revision since, that revision now has a higher number.
+// before returns the revision that the object had before Revisions[i], or nil if it is unknown. If the
+// object has returned to the earlier revision since, the earlier revision now has a higher number.
 func (h History) before(i int) *Revision {
 	r := h.Revisions[i]
 	number := strconv.FormatInt(r.Number-1, 10)

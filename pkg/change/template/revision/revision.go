@@ -156,8 +156,8 @@ func replaced(data map[string]any, at []string) [][]string {
 	return all
 }
 
-// dropEncoded removes fields that a controller added to a pod template by encoding it from its Go
-// type: the patch directive, a null timestamp, and empty resources of containers.
+// dropEncoded removes fields that a controller added to a pod template: the patch directive and, from
+// encoding the Go type, a null timestamp and empty resources of containers.
 func dropEncoded(template map[string]any) {
 	delete(template, replacePatch)
 	metadata := fieldpath.Object(template, "metadata")

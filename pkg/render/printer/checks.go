@@ -11,7 +11,7 @@ import (
 )
 
 // Checks writes a line for each check, followed by the commands that fix its problem. If several checks have the
-// same commands, they follow only the last of these checks.
+// same commands, the commands follow only the last of these checks.
 func Checks(w io.Writer, checks []check.Result, style Style) error {
 	width := 0
 	for _, r := range checks {

@@ -28,7 +28,7 @@ func (l line) add(color, text string) line { return append(l, piece{color, text}
 
 func (l line) pad(width int) line { return l.add("", strings.Repeat(" ", max(0, width-l.width()))) }
 
-// columns appends cells to a line that is two columns wide, each followed by two spaces. A zero in widths omits a cell.
+// columns appends cells, each followed by two spaces, to a line that is two columns wide. A zero width omits a cell.
 func (l line) columns(cells []piece, widths []int, style Style) line {
 	end := 2
 	for i, cell := range cells {

@@ -42,7 +42,7 @@ type waited struct {
 	// givesUp is when the wait ends because the object has failed, or zero.
 	givesUp time.Time
 	rollout rollout
-	// shown contains the printed states of this generation.
+	// shown contains the printed states of the current generation.
 	shown map[state]bool
 }
 
@@ -206,7 +206,7 @@ func (p *Progress) done() int {
 	return n
 }
 
-// Connection returns the line about a lost connection or, if lost is zero, about a restored one.
+// Connection returns the line about a lost connection or, if lost is zero, about a restored connection.
 func Connection(lost time.Time) string {
 	if lost.IsZero() {
 		return "connected to the server again"

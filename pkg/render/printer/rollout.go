@@ -16,7 +16,7 @@ type rollout struct {
 	// begun is when the change was made, or zero if no change was seen. ended is when the object became
 	// ready, or zero if it is not ready.
 	begun, ended time.Time
-	// seen is when the change was first seen. ready is the number of ready pods at that time, and now is the latest one.
+	// seen is when the change was first seen. ready is the number of ready pods then, and now is the latest number.
 	seen       time.Time
 	ready, now int32
 	generation int64 // of the object
@@ -75,7 +75,7 @@ func (r rollout) rate(now time.Time) string {
 	return ""
 }
 
-// readyNow returns the number of ready pods. If the object is ready or not all pods are known, it uses the
+// readyNow returns the number of ready pods. If the object is ready or parked, or if some pods are unknown, it uses the
 // status. Otherwise, it counts the pods, because the status may be outdated.
 func readyNow(r status.Report) int32 {
 	if r.Verdict.Settled() || len(r.Pods) == 0 || len(r.Pods) < int(max(r.Replicas.Current, r.Replicas.Ready)) {

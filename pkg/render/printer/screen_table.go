@@ -65,7 +65,7 @@ func (f frame) tableCells(r status.Report) []piece {
 	return []piece{{dim, r.Metadata.Namespace}, {bold, objectName(r)}, {"", ready}, {color, string(r.Verdict)}, {dim, age(r.Metadata.CreationTimestamp.Time, f.now)}}
 }
 
-// tableWidths returns the widths of the columns, or zero for omitted ones. The reason takes the rest of the line.
+// tableWidths returns the column widths, with zero for omitted columns. The reason takes the rest of the line.
 func (f frame) tableWidths(header []piece, rows []status.Report, namespaces bool) []int {
 	widths := make([]int, len(header))
 	widen(widths, header)

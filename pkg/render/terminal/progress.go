@@ -45,7 +45,7 @@ func (p *Progress) Show(o observe.Observation) {
 	p.update()
 }
 
-// SetLost records and shows that the connection was lost at since or, if since is zero, that it is back.
+// SetLost records and shows a lost connection. A zero time means that the connection is back.
 func (p *Progress) SetLost(since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,7 +66,7 @@ func (p *Progress) Print(write func() error) error {
 	return err
 }
 
-// End erases the progress. If the wait was for ready or gone objects and is complete, it prints a summary.
+// End erases the progress. If a wait for ready or gone objects is complete, it prints a summary.
 func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -83,7 +83,7 @@ func (s *Screen) begin() {
 	}()
 }
 
-// update calls change, and lets draw redraw the screen.
+// update calls change, and forces a redraw.
 func (s *Screen) update(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// Style returns the style of output to out. color is "always", "never", or "auto" (colors on a capable terminal
+// Style returns the style for output to out. color is "always", "never", or "auto" (colors on a capable terminal
 // without NO_COLOR, https://no-color.org). Dumb terminals, and locales that are set but not UTF-8, get ASCII.
 func Style(out io.Writer, color string) printer.Style {
 	dumb := os.Getenv("TERM") == "dumb"

@@ -113,7 +113,7 @@ type declaration struct {
 	version     map[string]any
 	schema      map[string]any
 	annotations map[string]string // the annotations that have not been read yet
-	taken       [][]string        // the declared status paths, and the paths that usual has returned
+	taken       [][]string        // the declared status paths, and the paths that the method usual has returned
 	problems    []string
 }
 
@@ -169,7 +169,7 @@ func (d *declaration) readPods(m *Mapping) {
 		if _, missing := d.at(slices.Concat(m.TemplatePath, []string{"spec", "containers"})); missing != "" && m.TemplatePath != nil {
 			d.problem("%s does not name a pod template: %s is not in the schema of version %s", annotationTemplatePath, missing, d.version["name"])
 		}
-		return // read reports the annotations for kinds without a template as unknown
+		return // the method read reports the annotations for kinds without a template as unknown
 	}
 	before := len(d.problems)
 	m.ImagePath = d.path("spec", annotationImagePath, "string")
@@ -279,8 +279,8 @@ func (d *declaration) checkConditions() {
 	}
 }
 
-// path reads an annotation with the path of a field. The field must be in root, which is "spec" or
-// "status", and its type in the schema must be kind. Without the annotation, it returns a path from usual.
+// path reads an annotation with the path of a field. The field must be in root, which is "spec" or "status". Its type
+// in the schema must be kind or, in an open schema, absent. Without the annotation, path returns a usual path or nil.
 func (d *declaration) path(root, key, kind string, usual ...[]string) []string {
 	word, declared := d.annotations[key]
 	if !declared {

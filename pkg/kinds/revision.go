@@ -22,7 +22,7 @@ func (k Kind) RevisionPaths() [][]string {
 }
 
 // RevisionData returns a copy of an object with only the fields at RevisionPaths. It panics if a path is invalid in the
-// object, so callers must call TemplateFields first, which reads the same paths.
+// object, so callers must first call TemplateFields, which returns an error for such a path.
 func RevisionData(kind Kind, obj *unstructured.Unstructured) map[string]any {
 	data := map[string]any{}
 	for _, path := range kind.RevisionPaths() {

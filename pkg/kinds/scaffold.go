@@ -67,7 +67,7 @@ func (s Scaffold) CRD() (*unstructured.Unstructured, error) {
 	return crd, nil
 }
 
-// addCount adds the replica field to a spec. The default of the count applies only if enclosing objects have defaults.
+// addCount adds the replica field to the schema of .spec. Its default applies only if enclosing objects have defaults.
 func addCount(spec map[string]any, names []string) {
 	last := len(names) - 1
 	for _, name := range names[:last] {

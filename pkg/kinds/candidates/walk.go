@@ -48,7 +48,7 @@ func (n Node) child(s fieldpath.Step, schema map[string]any, value any) Node {
 	return n
 }
 
-// Walk visits all nodes under .spec, shallow nodes first, so that the limits exclude deep nodes. If visit returns true,
+// Walk visits the nodes under .spec, shallow nodes first, so that the limits exclude deep nodes. If visit returns true,
 // Walk visits the children of the node. Paths select list elements by their keys, if possible. If the schema describes
 // the elements of an empty list or map, Walk visits a pattern.
 //
@@ -149,7 +149,7 @@ func selectors(list []any, mapKeys []string) []fieldpath.Step {
 	for _, key := range usualKeys(fields) {
 		choices = append(choices, []string{key})
 	}
-	for _, keys := range slices.Backward(choices) { // better keys replace worse ones
+	for _, keys := range slices.Backward(choices) { // better keys replace worse keys
 		alike := map[string][]int{}
 		for i, value := range list {
 			if where := keysOf(value, keys); len(where) > 0 {

@@ -52,8 +52,8 @@ func (f *Finder) Scales(kind kinds.Kind) bool {
 	return err == nil && served
 }
 
-// ParkedCounts returns the paths of fields that may contain the count of a parked object: the given path, the
-// replica field, or, if both are unknown, all candidates. It returns nil for objects that are not parked.
+// ParkedCounts returns the paths of fields that may contain the count of a parked object: the given path if any, the
+// replica field if it is known, or else all candidates. It returns nil for objects that are not parked.
 func (f *Finder) ParkedCounts(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured, given *fieldpath.Path) (paths []string, err error) {
 	if _, parked := obj.GetAnnotations()[apis.AnnotationParked]; !parked {
 		return nil, nil

@@ -24,7 +24,7 @@ import (
 // Field is the replica field of a kind.
 type Field struct {
 	Scale bool // the count is set through the /scale subresource
-	// Path is the field in the object, or nil if only /scale is known, as without permission to read the CRD.
+	// Path is the field in the object, or nil if only /scale is known, for example if the user cannot read the CRD.
 	Path  *fieldpath.Path
 	Found string // describes how the field was found
 }
@@ -62,7 +62,7 @@ type Finder struct {
 	answers sync.Map
 	// unread contains the names of CRDs that the user is not allowed to read.
 	unread sync.Map
-	// discovering serializes reads of resource lists, because the disk cache encodes lists of the memory cache.
+	// discovering serializes reads of resource lists. The disk cache modifies shared lists while it encodes them.
 	discovering sync.Mutex
 }
 

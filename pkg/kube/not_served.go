@@ -36,8 +36,8 @@ func Explain(kind kinds.Kind, err error) error {
 // unknownType is the prefix of resource.Builder's error for an unknown type.
 const unknownType = "the server doesn't have a resource type "
 
-// ExplainType adds the name of the missing CRD to an error about a missing type. The error is from
-// resource.Builder or, if the type is still in the discovery cache, from the server.
+// ExplainType adds the name of the missing CRD to an error about a missing type that ships with this program. The
+// error is from resource.Builder or, if the type is still in the discovery cache, from the server.
 func ExplainType(err error) error {
 	if word, is := strings.CutPrefix(err.Error(), unknownType); is {
 		word = strings.NewReplacer(`" in group "`, ".", `"`, "").Replace(word)

@@ -247,8 +247,8 @@ func checkObject(resp *http.Response, data []byte) error {
 	return &BadResponseError{Server: req.URL.Host, Problem: fmt.Sprintf("answered %s %s with another object", req.Method, req.URL.Path), unusable: true}
 }
 
-// objectPath matches the path of a resource. Its groups are the namespace and the name of an object, whose path
-// may end in /status or /scale. The path of the server comes first, if any, and may itself begin with /api.
+// objectPath matches the path of a resource. Its submatches are the namespace and the name of an object, whose path
+// may end in /status or /scale. The server's own path, if any, comes first, and may itself begin with /api.
 var objectPath = regexp.MustCompile(`/(?:api/v1|apis/[^/]+/[^/]+)(?:/namespaces/([^/]+))?/[^/]+(?:/([^/]+)(?:/status|/scale)?|/.*)?$`)
 
 func mediaType(resp *http.Response) string {

@@ -76,7 +76,7 @@ func (t *boundedTransport) write(req *http.Request, group string) (*http.Respons
 	return nil, err
 }
 
-// changes reports whether a request is a write. Dry runs and queries such as a SelfSubjectAccessReview are not.
+// changes reports whether a request is a write. Dry runs and queries such as a SelfSubjectAccessReview are not writes.
 func changes(req *http.Request) bool {
 	switch {
 	case req.Method == http.MethodGet || req.Method == http.MethodHead || req.URL.Query().Has("dryRun"):

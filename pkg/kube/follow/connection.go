@@ -24,7 +24,7 @@ type Connection struct {
 	reported bool
 }
 
-// note records the result of a request. An error from the server is a lost connection only if it is transient.
+// note records the result of a request. An error from the server counts as a lost connection only if it is transient.
 func (c *Connection) note(err error) {
 	switch {
 	case Transient(err):

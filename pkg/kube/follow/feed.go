@@ -16,7 +16,7 @@ import (
 // pollInterval is the time between two lists if the user is not allowed to watch the objects.
 const pollInterval = 5 * time.Second
 
-// Object is an object of any type.
+// Object is a typed or unstructured object.
 type Object interface {
 	runtime.Object
 	metav1.Object
@@ -30,7 +30,7 @@ type Reference struct {
 
 // Feed contains a value for each selected object. A list and a watch keep the values current.
 type Feed[T Object, V any] struct {
-	// keep converts an object to a value. It is allowed to remove fields of the object.
+	// keep converts an object to a value and a reference. It is allowed to remove fields of the object.
 	keep func(T) (V, Reference)
 	// known is closed when the feed has synced or failed. learned ensures that this happens only once.
 	known   chan struct{}
@@ -117,7 +117,7 @@ func (f *Feed[T, V]) Run(ctx context.Context, from Source, selected metav1.ListO
 	}
 }
 
-// Refuse stores an error for readers, and notifies all subscribers.
+// Refuse stores the error that Index returns, and notifies all subscribers.
 func (f *Feed[T, V]) Refuse(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -36,7 +36,7 @@ func ParseExpression(word string) (Expression, error) {
 }
 
 // Plain reports whether the expression contains no recursive descent, wildcard, or union. Each of these can multiply
-// the results. Without them, the cost is linear in the size of the object.
+// the results. Without them, an evaluation takes time linear in the size of the object.
 func (e Expression) Plain() bool {
 	unquoted := regexp.MustCompile(`'[^']*'|"[^"]*"`).ReplaceAllString(e.Path, "")
 	return !strings.Contains(unquoted, "..") && !strings.ContainsAny(unquoted, "*,")
@@ -79,8 +79,8 @@ func (e Expression) Holds(obj map[string]any) (bool, error) {
 	return strings.TrimSpace(fmt.Sprint(found)) == strings.TrimSpace(*e.value), nil
 }
 
-// Now returns a message about the current value of the expression in an object. If a field on the path is
-// missing, the message lists the existing fields of its parent.
+// Now returns a message about the first result of the expression in an object. If a field of a simple path, such
+// as .a.b, is missing, the message lists the fields that the parent has.
 func (e Expression) Now(obj map[string]any) string {
 	if results, err := e.find(obj); err == nil && len(results) > 0 {
 		return fmt.Sprintf("%s is %v", e.Path, results[0].Interface())

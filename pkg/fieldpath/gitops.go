@@ -16,7 +16,7 @@ type GitOps struct {
 	// Kind is the kind of the tool's own objects. Place is what users edit to change a managed object: the "source"
 	// or the "values" of the tool's object. Kind and Place are empty for Helm, which acts only when a user runs it.
 	Kind, Place string
-	// Object names the tool's own object, with its namespace if known. For Helm, it is "Helm".
+	// Object names the tool's own object, with its namespace if known. For Helm, it is "Helm". If unknown, it is "".
 	Object string
 
 	// managers lists patterns for the names of the tool's field managers.

@@ -12,7 +12,7 @@ import (
 )
 
 // Manager returns the field manager that last set the field, and when, or "" if managedFields lacks the field.
-// Entries with the field itself outrank entries with only an enclosing object, in which other managers may set fields.
+// An entry with the field outranks an entry with only an enclosing object, where other managers may set fields.
 func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.Time) {
 	closest := 0
 	spots, _, err := p.locate(obj.Object)

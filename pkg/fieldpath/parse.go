@@ -163,7 +163,7 @@ func (r *reader) while(ok func(rune) bool) string {
 	return taken
 }
 
-// name parses an unquoted name like kubectl's JSONPath: up to the first special character without a backslash.
+// name parses an unquoted name as kubectl's JSONPath does: up to the first special character without a backslash.
 func (r *reader) name() (string, error) {
 	var b strings.Builder
 	for {

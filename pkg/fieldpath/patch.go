@@ -32,8 +32,8 @@ func Annotate(key, value string) Edit {
 }
 
 // Patch returns a JSON patch that makes the edits one after another. If the object on the server has changed since obj
-// was read, list indexes in the patch might be wrong. Therefore, the patch also sets the resourceVersion to that in
-// obj, so that the server returns a conflict. For a failed test operation, the server would return another error.
+// was read, list indexes in the patch might be wrong. Therefore, the patch also sets resourceVersion to the value in
+// obj, so that the server returns a conflict. A "test" operation would fail with an error that is not a conflict.
 //
 // The patch adds absent fields and their enclosing objects, but no list elements. obj must have a resourceVersion.
 func Patch(obj map[string]any, edits ...Edit) ([]byte, error) {

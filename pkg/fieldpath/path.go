@@ -125,7 +125,7 @@ func (p Path) locate(obj map[string]any) (at []spot, value any, err error) {
 	return at, value, nil
 }
 
-// find returns the spots that the step matches in value, which is at this path. A value of the wrong type is an error.
+// find returns the spots that the step matches in value. at is the path of value. A value of a wrong type is an error.
 func (s Step) find(value any, at Path) (found []spot, err error) {
 	fields, isObject := value.(map[string]any)
 	list, isList := value.([]any)
@@ -184,7 +184,7 @@ func (p Path) Value(obj map[string]any) (any, error) {
 	return value, nil
 }
 
-// Get returns the integer at the path. If the value is absent or null, found is false. Any other value is an error.
+// Get returns the integer at the path. If the value is absent or null, found is false. A non-integer is an error.
 func (p Path) Get(obj map[string]any) (n int64, found bool, err error) {
 	value, err := p.Value(obj)
 	if err != nil || value == nil {

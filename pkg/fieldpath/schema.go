@@ -14,7 +14,7 @@ import (
 const partsKey = "components"
 
 // Resolve returns the schema to which a reference refers, or nil if root lacks it. A schema that is not a
-// reference is returned unchanged. The API server wraps a reference that has a default in allOf.
+// reference is returned unchanged. If a reference has a default, the API server wraps the reference in allOf.
 func Resolve(root, schema map[string]any) map[string]any {
 	ref, _ := schema["$ref"].(string)
 	if all, _ := schema["allOf"].([]any); len(all) == 1 {

@@ -54,7 +54,7 @@ func report(w io.Writer, err error, command *cobra.Command, interrupted bool) in
 	return slices.MinFunc(codes, func(a, b int) int { return cmp.Compare(slices.Index(order, a), slices.Index(order, b)) })
 }
 
-// precedence returns the exit codes, highest precedence first.
+// precedence returns the exit codes of errors, highest precedence first.
 func precedence() []int {
 	return []int{exitInterrupted, exitUnknown, exitForbidden, exitUsage, exitError, exitNotFound, exitPrecondition, exitFailed, exitOverwritten, exitTimeout, exitUndone}
 }
@@ -106,7 +106,7 @@ func noAnswer(err error) bool {
 }
 
 // message formats an error like kubectl (StandardErrorMessage in k8s.io/kubectl/pkg/cmd/util). It never starts a line
-// with text from the server, which could forge a message of this program.
+// with text from the server, because such text could forge a message of this program.
 func message(err error) string {
 	var server apierrors.APIStatus
 	var failed *url.Error
@@ -143,7 +143,7 @@ func serverMessage(words string, s metav1.Status) string {
 	return "Error from server: " + words
 }
 
-// causes formats the causes of an Invalid error. A cause has no field if it is about the whole object.
+// causes formats the causes of an Invalid error. If a cause is about the whole object, its field is "" or "<nil>".
 func causes(list []metav1.StatusCause) string {
 	var lines []string
 	for _, c := range list {

@@ -42,8 +42,8 @@ func main() {
 	os.Exit(report(streams.ErrOut, err, command, interrupted))
 }
 
-// pingOften makes client-go detect a lost connection after 6 seconds instead of 45. client-go reads these
-// settings only from environment variables (k8s.io/apimachinery/pkg/util/net, configureHTTP2Transport).
+// pingOften makes client-go detect a lost connection after 6 seconds instead of 45. client-go reads both
+// timeouts only from environment variables (k8s.io/apimachinery/pkg/util/net, configureHTTP2Transport).
 func pingOften() {
 	for _, name := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
 		if os.Getenv(name) == "" {
@@ -52,7 +52,7 @@ func pingOften() {
 	}
 }
 
-// logTo sends the log of client-go to w and nowhere else. w must escape text, because the log can quote a server.
+// logTo sends the log of client-go only to w. w must escape text, because the log can contain text from a server.
 func logTo(w io.Writer) error {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
@@ -65,14 +65,14 @@ func logTo(w io.Writer) error {
 	return nil
 }
 
-// logErrorsAtV1 makes client-go log errors only from -v=1, because discovery also returns the errors that it logs.
+// logErrorsAtV1 makes client-go log errors at level 1, because discovery also returns the errors that it logs.
 func logErrorsAtV1() {
 	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(ctx context.Context, err error, message string, about ...any) {
 		klog.FromContext(ctx).V(1).Info(message, append(about, "err", err)...)
 	}}
 }
 
-// verbose writes log output only from -v=1, because client-go also logs errors that it returns or recovers from.
+// verbose discards log output below -v=1, because client-go also logs errors that it returns or recovers from.
 type verbose struct{ w io.Writer }
 
 func (v verbose) Write(p []byte) (int, error) {
@@ -82,18 +82,18 @@ func (v verbose) Write(p []byte) (int, error) {
 	return v.w.Write(p)
 }
 
-// sameInterrupt is how long after the first signal more signals count as the same interrupt. For example, timeout(1)
-// sends a signal to its child, and another to the process group of the child.
+// sameInterrupt is the time after the first signal during which more signals count as the same interrupt. For example,
+// timeout(1) sends a signal to its child and another to the child's process group.
 const sameInterrupt = 100 * time.Millisecond
 
-// interruptible returns a context that the first signal, such as Ctrl-C, cancels, so that the command can complete
-// writes in flight. A second signal after sameInterrupt ends the process immediately.
+// interruptible returns a context. The first signal, such as Ctrl-C, cancels the context, but lets the command complete
+// writes in flight. A signal that arrives more than sameInterrupt later ends the process immediately.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as with nohup
-		signal.Notify(signals, syscall.SIGHUP) // the terminal was closed
+	if !signal.Ignored(syscall.SIGHUP) { // nohup makes the program ignore it
+		signal.Notify(signals, syscall.SIGHUP) // sent when the terminal is closed
 	}
 	go func() {
 		<-signals

@@ -15,12 +15,12 @@ const (
 	LabelVersion = "app.kubernetes.io/version"
 	// ControllerLabel selects the objects of controllers, such as their Deployments.
 	ControllerLabel = "app.kubernetes.io/name=" + ControllerName
-	// Image is the controller's default image without its tag, which is the version of the program.
+	// Image is the controller's default image without the tag. The default tag is the version of the program.
 	Image = "ghcr.io/imoocpod/kubectl-imoocpod"
 )
 
-// Namespace returns the object of the namespace SystemNamespace. Controller does not return this object, so
-// "uninstall" keeps the namespace and all other objects in it.
+// Namespace returns the Namespace object for SystemNamespace. Controller does not return this object, so
+// "uninstall" does not delete the namespace with all its objects.
 func Namespace() *unstructured.Unstructured { return read("crds/namespace.yaml") }
 
 // Settings configure the deployment of the controller.
@@ -36,8 +36,8 @@ type Settings struct {
 	Version string
 }
 
-// Controller returns the controller's objects in the order in which to apply them. For one namespace, the kustomization
-// in "namespaced" lists the same objects. For all namespaces, the kustomization in "." also lists the roles of People.
+// Controller returns the controller's objects in the order in which to apply them. deploy/namespaced lists the same
+// objects for one namespace, and deploy lists them for all namespaces, together with the roles that People returns.
 func Controller(s Settings) []*unstructured.Unstructured {
 	dirs := []string{"rbac/cluster", "controller"}
 	if !s.AllNamespaces {

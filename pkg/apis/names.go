@@ -19,14 +19,14 @@ const (
 	GroupMyDaemonSet = "apps.zhongmingmao.io"
 )
 
-// The labels of pods. Users, Services, and commands select pods by these labels, but the controller reads
-// all pods, and only the controller reference determines the owner of a pod.
+// The labels of pods. Users, Services, and commands select pods by these labels. The controller does not: it reads all
+// pods, and only the controller reference determines the owner of a pod.
 const (
 	LabelOwner        = "imoocpod.dev/owner-uid"     // the UID of the owner
 	LabelSlot         = "imoocpod.dev/slot"          // the slot of the pod (see package slots)
 	LabelReplaces     = "imoocpod.dev/bypasses"      // the UID of the stuck pod that this pod replaces
 	LabelTemplateHash = "imoocpod.dev/template-hash" // the hash of the pod template from which the pod was created
-	LabelApp          = "app"                        // the name of the owner, as in the tutorials
+	LabelApp          = "app"                        // the name of the owner, as in operator tutorials
 )
 
 // AnnotationRestartedAt is the time of the last restart. It is set on the pod template, as by "kubectl
@@ -81,7 +81,7 @@ const (
 	ConditionPaused = "Paused"
 )
 
-// LabelController marks the lease of a controller, so that other commands find the lease. Its value is RunController.
+// LabelController marks the lease of a controller, so that other commands find it. The label's value is RunController.
 const (
 	LabelController = "imoocpod.dev/controller"
 	RunController   = "run-controller"
@@ -110,7 +110,7 @@ const (
 // exists in every cluster, and users without special permissions cannot write leases in it.
 const LeaseNamespaceForAll = metav1.NamespaceSystem
 
-// MaxNameLength is the maximum length of an object's name, a label value of its pods. The shipped CRDs enforce it.
+// MaxNameLength is the maximum length of an object's name, which its pods have as a label. The shipped CRDs enforce it.
 const MaxNameLength = 63
 
 // NameProblem returns the problem with the name of an object, or "" if the name is valid.

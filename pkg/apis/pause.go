@@ -45,7 +45,7 @@ func ReadPause(annotations map[string]string) Pause {
 // Active reports whether the object is paused at the given time.
 func (p Pause) Active(now time.Time) bool { return p.Forever || now.Before(p.Until) }
 
-// Left returns the remaining time of the pause, or zero if the pause is forever, over, or absent.
+// Left returns the remaining time of the pause, or zero if the pause is forever, over, invalid, or absent.
 func (p Pause) Left(now time.Time) time.Duration {
 	if p.Forever {
 		return 0

@@ -1,5 +1,5 @@
-// Package v1alpha1 holds the Go types of ImoocPod, the replica resource of
-// the tutorials. The CRD in deploy/crds is generated from them ("make generate").
+// Package v1alpha1 contains the Go types of the kind ImoocPod. "make generate" generates the CRD in
+// deploy/crds from these types.
 //
 // +groupName=batch.tutorial.kubebuilder.io
 package v1alpha1

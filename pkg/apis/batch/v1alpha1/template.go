@@ -7,8 +7,8 @@ import (
 // nobody is the UID of a user that owns no files in common images.
 const nobody = 65534
 
-// DefaultTemplate returns the pod template of an ImoocPod without a template. The CRD contains the same default, which
-// the server sets even if no program of this project is running. A test compares the two.
+// DefaultTemplate returns the pod template for an ImoocPod that specifies none. The CRD contains the same default, so
+// that the server sets it even if no controller is running. A test compares the two.
 func DefaultTemplate() *corev1.PodTemplateSpec {
 	return &corev1.PodTemplateSpec{
 		Spec: corev1.PodSpec{

@@ -19,8 +19,8 @@ func Kubectl(words ...string) Command { return slices.Concat(Command{"kubectl"},
 // With returns the command with additional words at its end.
 func (c Command) With(words ...string) Command { return slices.Concat(c, words) }
 
-// WithSome returns the command with at most ten of the names. A longer command would be truncated,
-// and would lose the namespace and the cluster at its end.
+// WithSome returns the command with the first ten names, or with all if there are fewer. A longer command would be
+// truncated, and would lose the namespace and the cluster at its end.
 func (c Command) WithSome(names []string) Command { return c.With(names[:min(len(names), 10)]...) }
 
 // In returns the command with a flag for the namespace. If the namespace is empty, no flag is added.
@@ -31,8 +31,8 @@ func (c Command) In(namespace string) Command {
 	return c.With("-n", namespace)
 }
 
-// Context contains the flags with which a pasted command selects the same cluster and the same user, such as
-// "--context=staging". The zero value adds no flags.
+// Context contains the flags that select the cluster and the user of a pasted command, such as "--context=staging".
+// The zero value adds no flags.
 type Context []string
 
 // Line formats the command as one line, quoted for a shell. The flags in c come before any "--".
@@ -48,7 +48,7 @@ func (c Context) Line(cmd Command) string {
 	return strings.Join(words, " ")
 }
 
-// plain lists the characters without a special meaning in a shell.
+// plain lists characters that need no quotes in a POSIX shell.
 const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%+=:,./_-"
 
 // quoted quotes a word for a POSIX shell if necessary.

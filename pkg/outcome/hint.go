@@ -8,7 +8,7 @@ import (
 // hintedError is an error with a hint about the next step. The hint is not part of the message (see HintLines).
 type hintedError struct {
 	error
-	// hint returns the text of the hint. If it contains a command, the command has the flags in the context.
+	// hint returns the text of the hint. A command in the text has the flags in the context.
 	hint func(commandline.Context) string
 }
 

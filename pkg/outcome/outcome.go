@@ -15,7 +15,7 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// Errors with an exit code other than 1. An error that wraps one of them names the object and describes what happened.
+// Errors with an exit code other than 1. Errors that wrap them describe what happened.
 var (
 	// ErrPrecondition means that the current state does not allow the change.
 	ErrPrecondition = errors.New("precondition not met")
@@ -25,7 +25,7 @@ var (
 	ErrPaused = errors.New("paused")
 	// ErrTimeout means that a wait has exceeded its timeout.
 	ErrTimeout = errors.New("timed out")
-	// ErrOverwritten means that another user or program changed a value that this command had written.
+	// ErrOverwritten means that another user or program changed a value that this program had written.
 	ErrOverwritten = errors.New("overwritten")
 	// ErrUndone means that the change failed and was reverted.
 	ErrUndone = errors.New("undone")
@@ -33,13 +33,13 @@ var (
 	ErrUnknown = errors.New("no answer")
 	// ErrInterrupted means that the user interrupted the command.
 	ErrInterrupted = errors.New("interrupted")
-	// ErrGone means that the object was deleted during the wait.
+	// ErrGone means that the object was deleted while the command waited for it or watched it.
 	ErrGone = errors.New("deleted")
 	// ErrNotReady means that the object is not ready, but might become ready.
 	ErrNotReady = errors.New("not ready")
 	// ErrForbidden means that the user is not allowed to read a resource that the command needs.
 	ErrForbidden = errors.New("forbidden")
-	// ErrRefused means that the command refuses a change that is unsafe or does not apply.
+	// ErrRefused means that the command refuses a request that is unsafe or does not apply to the object.
 	ErrRefused = errors.New("refused")
 )
 

@@ -61,7 +61,7 @@ func (o *installOptions) say(obj *unstructured.Unstructured, deed string) error 
 	return printObject(o.common.streams.Out, o.print.printer, obj, o.dryRun.mark(deed))
 }
 
-// content returns an object without its status and the metadata that the server sets on each write.
+// content returns an object without its status and without the metadata that the server may update on a write.
 func content(obj *unstructured.Unstructured) map[string]any {
 	obj = obj.DeepCopy()
 	unstructured.RemoveNestedField(obj.Object, "status")

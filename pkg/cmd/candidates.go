@@ -107,12 +107,12 @@ func (o *commonOptions) choosePlace(err error, command commandline.Command) erro
 }
 
 // unknownField reports whether the server rejected a change because the object has no such field. Callers
-// must not show the whole message of the server, which quotes the object.
+// must not show the server's whole message, because it quotes the object.
 func unknownField(err error) bool {
 	return (apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)) && strings.Contains(err.Error(), "unknown field ")
 }
 
-// noField returns the error for a path that is not in a schema. It suggests similar fields, or else replica fields.
+// noField returns the error for a path that is not in a schema. It suggests similar fields or, if none, replica fields.
 func noField(t *observe.Target, path fieldpath.Path, schema map[string]any) error {
 	at, taken := path.In(schema)
 	var nearest []string

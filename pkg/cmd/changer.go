@@ -222,8 +222,8 @@ func (c *changer) edit(ctx context.Context, t *observe.Target, plan func(*unstru
 	return edit.Apply(ctx, t.Resource(c.Dynamic), t.Name, t.Object, plan, c.edits())
 }
 
-// edited returns the change that a write made. until is the condition to wait for. A revert of the change returns the
-// description undone, and also makes the edits that marks returns, unless marks is nil.
+// edited returns the change that a write made. until is the condition to wait for. undone is the description that a
+// revert of the change returns. If marks is not nil, a revert also makes the edits that marks returns.
 func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Condition, undone string, marks func(context.Context) []fieldpath.Edit) *change {
 	return &change{
 		WaitTarget: observe.WaitTarget{Target: *t, UID: done.Object.GetUID(), Conditions: []observe.Condition{until}, Check: done.Check},

@@ -38,8 +38,8 @@ type offer struct {
 	directive cobra.ShellCompDirective
 }
 
-// Arguments returns the arguments in argv. If kubectl called this program for completions, Arguments prepends cobra's
-// completion command, whose output kubectl can parse.
+// Arguments returns argv without its first element. If kubectl called this program for completions, Arguments prepends
+// cobra's completion command, whose output kubectl can parse.
 func Arguments(argv []string) []string {
 	if strings.TrimSuffix(filepath.Base(argv[0]), ".exe") == completionProgram {
 		return append([]string{cobra.ShellCompRequestCmd}, argv[1:]...)
@@ -97,8 +97,8 @@ func commandsBelow(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// bounded returns a completion that offers the results of find that are harmless and begin with the typed
-// word. It offers nothing if no cluster is configured, or if find takes longer than two seconds.
+// bounded returns a completion that calls find. It offers only harmless results that begin with the typed word. It
+// offers nothing if no cluster is configured, or if find takes longer than two seconds.
 func (o *commonOptions) bounded(find func(ctx context.Context, c *cluster, cmd *cobra.Command, args []string, word string) offer) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		c, err := o.connect()
@@ -191,7 +191,7 @@ func typesToCreate(_ context.Context, c *cluster, _ *cobra.Command, args []strin
 	return offer{c.types("/"), beginnings}
 }
 
-// types offers the types that may have replicas, each with the suffix. Types that share a name get their full names.
+// types offers the types that may have pods, each with the suffix. Types that share a name get their full names.
 func (c *cluster) types(suffix string) []cobra.Completion {
 	kinds, _ := c.Finder.Kinds() // a partial list is better than none
 	shared := map[string]int{}

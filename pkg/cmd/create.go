@@ -17,7 +17,7 @@ import (
 )
 
 type createOptions struct {
-	// change.targets holds the names of new objects, or files whose objects are created unchanged.
+	// change.targets holds the names of the new objects, or the files that define them.
 	change changeFlags
 
 	replicas int32

@@ -25,7 +25,7 @@ const (
 	noKind everyKind = ""
 	// toRead leaves out objects whose controller is an object of a searched kind.
 	toRead everyKind = "read"
-	// toWrite leaves out all cluster-scoped objects, and all objects with a controller, which could undo a change.
+	// toWrite leaves out cluster-scoped objects. It also omits objects with a controller, which could undo a change.
 	toWrite everyKind = "write"
 )
 
@@ -83,7 +83,7 @@ func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.
 		return nil, []error{context.Cause(ctx)}
 	}
 	if !slices.ContainsFunc(errs, func(err error) bool { return !apierrors.IsForbidden(err) }) {
-		return nil, errs[slices.IndexFunc(all, kinds.Kind.BuiltIn):][:1] // of a built-in kind, which every server has
+		return nil, errs[slices.IndexFunc(all, kinds.Kind.BuiltIn):][:1] // for a built-in kind, which every server has
 	}
 	var unlisted []string
 	for i, kind := range all {

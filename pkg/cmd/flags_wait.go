@@ -20,7 +20,7 @@ type waitFlags struct {
 // failAfter is the default of --fail-after. It allows one retry by the kubelet, which first retries after 10 seconds.
 const failAfter = 20 * time.Second
 
-// addFlags adds the wait flags except --timeout, because the meaning of --timeout=0 depends on the verb.
+// addFlags adds the wait flags. The verb adds --timeout, because the meaning of --timeout=0 depends on the verb.
 func (f *waitFlags) addFlags(cmd *cobra.Command) {
 	f.addFailFlags(cmd)
 	addDuration(cmd.Flags(), &f.Settle, "settle", "How long the objects must stay ready, such as 30s, before the wait is over.")

@@ -34,9 +34,9 @@ type change struct {
 	// said is a description of the change. The lines in notes are printed after it.
 	said  string
 	notes []string
-	// revert undoes the change, and returns a short description such as "3 → 1".
+	// revert undoes the change, and returns a short description such as "3 → 1". It is nil if nothing can be undone.
 	revert func(context.Context) (string, error)
-	// back is the command that undoes the change, or nil if there is no good state to return to.
+	// back is the command to suggest for undoing the change, or nil if no command is suggested.
 	back *commandline.Command
 }
 
@@ -131,7 +131,7 @@ func (c *changer) reverted(ctx context.Context, made *change, failure error) err
 
 const stuckHint = "the pod template has changed, but a StatefulSet waits for pods that are not ready before it replaces them; to replace them"
 
-// stuckPods returns the command that deletes the pods that keep a StatefulSet from using a new pod template, or
+// stuckPods returns the command to delete failing pods, which keep a StatefulSet from using a new pod template, or
 // nil if it finds no such pods. The StatefulSet controller waits until a pod is ready before it replaces the
 // pod, even if only the new template can make it ready (https://github.com/kubernetes/kubernetes/issues/67250).
 func (c *changer) stuckPods(ctx context.Context, t observe.Target) *commandline.Command {

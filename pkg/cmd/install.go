@@ -26,7 +26,7 @@ type installOptions struct {
 	dryRun  dryRun
 	timeout time.Duration
 
-	// controller means that the controller is also installed, with these settings.
+	// controller means that the controller is also installed. settings configures it.
 	controller bool
 	settings   deploy.Settings
 	// roles means that the roles are also installed, without bindings.
@@ -193,7 +193,7 @@ func controllerNamespace(f *kube.Factory, all bool) (string, error) {
 	return namespace, err
 }
 
-// installCRDs applies all CRDs and then waits until they are served, because some servers need seconds for each.
+// installCRDs applies all CRDs before it waits until they are served, because some servers need seconds for each.
 func (o *installOptions) installCRDs(ctx context.Context, objects dynamic.ResourceInterface, crds []*unstructured.Unstructured) error {
 	var errs []error
 	var deeds []string

@@ -18,7 +18,7 @@ type kindsRBACOptions struct {
 	print  objectOutput
 	word   string
 	file   string
-	// commented means that the commands that bind the roles are printed as comments.
+	// commented means that the commands for binding the roles are printed as comments.
 	commented bool
 }
 

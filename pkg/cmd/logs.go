@@ -173,7 +173,7 @@ func (o *logsOptions) followTarget(ctx context.Context, from *observe.Follower, 
 			o.sayNone(t, seen.Report, " yet")
 		}
 		looked = true
-		f.See(ctx, seen.Report) // not shown, because it ends before the logs are drained
+		f.See(ctx, seen.Report) // ctx, not shown, because shown ends before the logs are drained
 		return nil
 	}})
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// objectOutput holds kubectl's -o flag and its related flags, for a verb that prints objects or models.
+// objectOutput holds kubectl's -o flag and related flags, for a verb with kubectl's output formats.
 type objectOutput struct {
 	flags   *genericclioptions.PrintFlags
 	formats []string
@@ -28,7 +28,7 @@ type objectOutput struct {
 	printer printers.ResourcePrinter
 }
 
-// addFlags adds the flags. The formats in more are those that the verb has in addition to kubectl's.
+// addFlags adds the flags. more lists the formats that the verb has in addition to kubectl's.
 func (o *objectOutput) addFlags(cmd *cobra.Command, more ...string) {
 	o.flags = genericclioptions.NewPrintFlags("")
 	o.flags.AddFlags(cmd)
@@ -78,7 +78,7 @@ func onOneLine(p printers.ResourcePrinter) printers.ResourcePrinter {
 	})
 }
 
-// takeTemplate makes --template imply -o go-template, and accepts json, yaml, and name in any case, as in kubectl.
+// takeTemplate makes --template imply -o go-template, and ignores the case of json, yaml, and name, as in kubectl.
 func takeTemplate(cmd *cobra.Command) error {
 	if format := cmd.Flags().Lookup("output"); format != nil {
 		if word := strings.ToLower(format.Value.String()); slices.Contains([]string{"json", "yaml", "name"}, word) {

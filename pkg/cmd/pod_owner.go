@@ -21,7 +21,7 @@ import (
 )
 
 // podOwners replaces each pod with its owner, without duplicates, and prints a line about each owner. doing is the verb
-// in that line, such as "showing". instead is the command that the error for a pod without an owner suggests. It
+// in that line, such as "showing". instead is the command to suggest for a pod without an owner. podOwners
 // appends new errors to errs.
 func (c *cluster) podOwners(ctx context.Context, found []observe.Target, errs []error, doing string, instead commandline.Command) ([]observe.Target, []error) {
 	var all []observe.Target

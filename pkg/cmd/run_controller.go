@@ -17,8 +17,8 @@ import (
 type runControllerOptions struct {
 	run.Options
 	factory *kube.Factory
-	limits  waitFlags // with --once or --dry-run
-	output  *output   // with --dry-run
+	limits  waitFlags // only for --once and --dry-run
+	output  *output   // only for --dry-run
 	// verbosity returns the value of klog's -v.
 	verbosity func() string
 }

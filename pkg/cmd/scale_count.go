@@ -91,7 +91,7 @@ func (o *scaleOptions) countFlags() []string {
 	return []string{"--replicas", strconv.Itoa(int(o.count.Replicas))}
 }
 
-// perNode returns the error for an object that runs one pod per node, with the desired number if it is known.
+// perNode returns the error for an object that runs one pod per node, with the desired number of pods if it is known.
 func perNode(ctx context.Context, c *changer, t *observe.Target) error {
 	obj, err := t.Resource(c.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
@@ -190,7 +190,7 @@ func (o *scaleOptions) set(ctx context.Context, c *changer, l *located, request 
 	return done, err
 }
 
-// result returns the object to print, or only its name if the output needs no more, except in a client-side dry run.
+// result returns the object to print. It contains only the name if no more is printed, except in a client-side dry run.
 func (o *scaleOptions) result(ctx context.Context, c *changer, l *located, done replicas.Result) (*unstructured.Unstructured, error) {
 	t := l.target
 	if format := o.change.print.format(); (format == "" || format == "name") && !o.change.dryRun.client() {

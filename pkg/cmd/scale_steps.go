@@ -135,7 +135,7 @@ func (o *scaleOptions) printPlan(c *changer, t *observe.Target, from int32, coun
 	c.printErrf("%s: %s, %s", t, o.change.dryRun.mark(way.String()), when)
 }
 
-// mayStep returns an error if the command was interrupted, or if the smaller count could break a disruption budget.
+// mayStep returns an error after an interruption or, unless budgets are ignored, if a step could break a budget.
 func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Target, at, next int32) error {
 	if err := context.Cause(ctx); err != nil {
 		return err

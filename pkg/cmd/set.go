@@ -37,7 +37,7 @@ ImoocPod or of any other resource that has one, as "kubectl set" does for its ki
 	return cmd
 }
 
-// setFlags are the flags of a subcommand of set, with its name in what and its settings in words.
+// setFlags are the flags of a subcommand of "set". what is its name, and words holds its settings.
 type setFlags struct {
 	what   string
 	words  []string
@@ -68,7 +68,7 @@ func (f *setFlags) line(t *observe.Target, words ...string) commandline.Command 
 	return commandline.Plugin("set", f.what, argumentOf(t)).With(words...).In(t.Namespace)
 }
 
-// place returns the field that defines a part of the pods. The error suggests a command for each possible field.
+// place returns the field that defines a part of the pods, such as the image. The error lists the possible fields.
 func (f *setFlags) place(c *changer, t *observe.Target, part template.Part) (template.Place, error) {
 	switch {
 	case f.template != nil:

@@ -152,7 +152,7 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 	return listWriter(&o.print, o.noHeaders, o.printText, name, single, list)
 }
 
-// printText prints a table or, unless --no-headers is set, one object in full (on a terminal, as in a watch).
+// printText prints a table or, for one named object, the whole report. With --no-headers, it always prints a table.
 func (o *statusOptions) printText(w io.Writer, reports []status.Report) error {
 	if !o.one() || o.noHeaders || len(reports) != 1 {
 		return o.table.Print(w, reports, time.Now())
@@ -236,7 +236,7 @@ func verdicts(reports []status.Report) []error {
 	return errs
 }
 
-// extent returns how much to read of each object. It omits competitors for tables and lists of all types.
+// extent returns how much to read of each object. It omits competitors for tables, name lists, and lists of all types.
 func (o *statusOptions) extent() observe.Extent {
 	row := slices.Contains([]string{"", "wide", "name"}, o.print.format()) && !o.one()
 	return observe.Extent{Depth: observe.Reasons, Competitors: !row && !o.targets.untyped()}

@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// one reports whether a single object is shown in full: an object that is named or in a file, and is not watched.
+// one reports whether to show a single object in full: without --watch, if one object is named or files are given.
 func (o *statusOptions) one() bool {
 	named := len(o.targets.args) == 1 || len(o.targets.args) == 2 && !strings.Contains(o.targets.args[0], "/")
 	return !o.watch && (o.targets.fromFiles() || named && !o.targets.given())
@@ -47,7 +47,7 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	return all, errs
 }
 
-// sources returns what to watch: the named objects or whole kinds. If no type is given, it sets o.among to these kinds.
+// sources returns what to watch: the named objects or whole kinds. If no type is given, it stores the kinds in o.among.
 func (o *statusOptions) sources(ctx context.Context) ([]observe.Source, []error) {
 	var all []kinds.Kind
 	switch {
@@ -96,7 +96,7 @@ func noStatus(what string) error {
 	return outcome.WithHint(err, "to list the types that have", commandline.Plugin("kinds"))
 }
 
-// takeWord resolves a bare word to the name of an ImoocPod or else, as "kubectl get" does, to all objects of a type.
+// takeWord resolves a bare word to an ImoocPod or, if there is none and the word is a type, to all objects of the type.
 func (o *statusOptions) takeWord(ctx context.Context) {
 	t := observe.Named(kinds.ImoocPod(), o.cluster.namespace, o.targets.bareName())
 	if t.Name == "" {

@@ -120,7 +120,7 @@ type statusWatch struct {
 }
 
 // show shows the new state of an object. On a screen, an object that was found by type or selector
-// disappears when it is deleted or no longer wanted. A named object stays.
+// disappears when it is deleted or no longer matches --only. A named object stays.
 func (w *statusWatch) show(o observe.Observation) error {
 	r := o.Report
 	if w.targets.untyped() && o.Object != nil && w.targets.belongs(o.Target, w.among) {

@@ -51,7 +51,7 @@ func addSelectorFlag(cmd *cobra.Command, selector *string) {
 	cmd.Flags().StringVarP(selector, "selector", "l", "", "Selector (label query) to filter on (e.g. -l key1=value1,key2=value2).")
 }
 
-// addFileFlags adds the flags for files. The usage text of --filename ends with what.
+// addFileFlags adds the flags for files. what is the end of the usage text of --filename.
 func (f *targetFlags) addFileFlags(cmd *cobra.Command, what string) {
 	cmd.Flags().StringSliceVarP(&f.files.Filenames, "filename", "f", nil, "Filename, directory, or URL to files "+what+".")
 	cmd.Flags().BoolVarP(&f.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")

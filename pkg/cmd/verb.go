@@ -148,7 +148,7 @@ func noArgs(verb string, args []string) error {
 	return nil
 }
 
-// usageErrorf returns a usage error, which refers the user to the help of the command.
+// usageErrorf formats a usage error. With such an error, main refers the user to the help of the command.
 func usageErrorf(format string, args ...any) error {
 	return &outcome.UsageError{Err: fmt.Errorf(format, args...)}
 }

@@ -34,8 +34,8 @@ func (o *commonOptions) warnPaused(t *observe.Target) {
 	}
 }
 
-// warnOfCompetitors warns about other writers (such as autoscalers), bounds, and budgets before a replica count changes
-// to the result of after. It does not warn if a read fails. If after fails, it leaves the error to the change.
+// warnOfCompetitors warns about other writers (such as autoscalers), bounds, and budgets before a change of a replica
+// count. after returns the new count. If a read fails or after returns an error, warnOfCompetitors prints no warnings.
 func (c *cluster) warnOfCompetitors(ctx context.Context, t *observe.Target, after func(now int64) (int32, error)) {
 	_, seen, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Competitors: true})
 	if err != nil {

@@ -56,8 +56,8 @@ type ImoocPodSpec struct {
 	// +optional
 	Template *corev1.PodTemplateSpec `json:"template,omitempty"`
 
-	// Number of old templates to keep in the history, as ControllerRevisions, besides
-	// those that pods still run. The default is 10.
+	// Number of old templates to keep in the history, as ControllerRevisions, in
+	// addition to the templates of existing pods. The default is 10.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
@@ -70,7 +70,7 @@ type ImoocPodStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Number of pods, without those that are terminating or finished.
+	// Number of pods, except terminating and finished pods.
 	// +optional
 	Replicas int32 `json:"replicas"`
 
@@ -87,8 +87,8 @@ type ImoocPodStatus struct {
 	// +optional
 	Selector string `json:"selector,omitempty"`
 
-	// Ready: all desired pods exist and are ready.
-	// Progressing: pods are being created, replaced, or removed.
+	// Ready: all desired pods exist, are up to date, and are ready.
+	// Progressing: pods are being created, replaced, or removed, or become ready.
 	// ReplicaFailure: a pod could not be created. The message says why.
 	// Paused: someone paused the object. The message says until when.
 	// +listType=map

@@ -145,11 +145,11 @@ func Send(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targ
 	return p, w, refusal(t, p, err)
 }
 
-// refusal explains why the server or a webhook rejected a count of zero. It returns other errors unchanged.
+// refusal explains why the server or a webhook rejected the change to zero. It returns other errors unchanged.
 func refusal(t observe.Target, p ParkPlan, err error) error {
 	var answer apierrors.APIStatus
 	if p.After != 0 || !errors.As(err, &answer) || !apierrors.IsInvalid(err) && !strings.Contains(err.Error(), "denied the request") {
 		return err
 	}
-	return fmt.Errorf("%s cannot be parked: the server refuses a count of zero in %s: %s", t, p.path, escape.Line(answer.Status().Message))
+	return fmt.Errorf("%s cannot be parked: the server rejects a change of %s to zero: %s", t, p.path, escape.Line(answer.Status().Message))
 }

@@ -69,7 +69,7 @@ func TestSend(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "web", nil)
 	s.Fail(apiserver.On("patch", "deployments"), apiserver.Fault{Err: invalid, Times: 1})
 	p, w, err := Send(t.Context(), objects, target, parkWeb, edit.Options{})
-	if err == nil || !strings.Contains(err.Error(), "refuses a count of zero") || s.count(target) != 3 {
+	if err == nil || !strings.Contains(err.Error(), "rejects a change of .spec.replicas to zero") || s.count(target) != 3 {
 		t.Errorf("rejected patch: plan %+v, written %+v, error %v", p, w, err)
 	}
 	s.Forget()
@@ -89,7 +89,7 @@ func TestRefusal(t *testing.T) {
 	webhook := apierrors.NewForbidden(web, "web", errors.New(`admission webhook "a" denied the request: no`))
 	forbidden, notFound := apierrors.NewForbidden(web, "web", errors.New("no")), apierrors.NewNotFound(web, "web")
 	noStatus := errors.New("the server denied the request")
-	const zero = "deployment/web cannot be parked: the server refuses a count of zero in .spec.replicas: "
+	const zero = "deployment/web cannot be parked: the server rejects a change of .spec.replicas to zero: "
 	for _, test := range []struct {
 		what  string
 		after int32

@@ -43,7 +43,7 @@ func (o *commonOptions) offline() (c *cluster, err error) {
 	return c, err
 }
 
-// connect returns the cluster that the flags or the kubeconfig name. It sends no requests.
+// connect returns the cluster from the flags or the kubeconfig. It sends no requests.
 func (o *commonOptions) connect() (*cluster, error) {
 	c, err := o.offline()
 	if err == nil {

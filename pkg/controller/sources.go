@@ -36,8 +36,8 @@ func (c *Controller) makeCaches() {
 	c.revisions.Informer = c.newCache(revisions, func(obj any) []memory.Key { return c.kinds.readersOf("", obj) })
 }
 
-// newCache returns a cache. Each event requeues the objects whose keys the function keys returns. The loop's
-// own writes cause events, too, but such an event costs only another plan from the caches.
+// newCache returns a cache. Each event that matters to plans requeues the objects in keys(obj). The loop's own writes
+// cause events, too, but such an event costs only another plan from the caches.
 func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key) *informer.Informer {
 	wake := func(keys []memory.Key, later bool, obj any, how string) {
 		what := "it"

@@ -113,7 +113,7 @@ type declaration struct {
 	version     map[string]any
 	schema      map[string]any
 	annotations map[string]string // the annotations that have not been read yet
-	taken       [][]string        // the declared status paths, and the paths that the method usual has returned
+	taken       [][]string        // the declared status paths, and the paths that d.usual has returned
 	problems    []string
 }
 

@@ -94,8 +94,8 @@ func (c *Clients) ReplicaKinds(ctx context.Context) ([]kinds.Kind, error) {
 	return all, nil
 }
 
-// declaredKinds returns the kinds whose CRD has a declaration or the annotation replicas-path,
-// except shipped kinds. It reads only these CRDs in full.
+// declaredKinds reads in full only the CRDs with a declaration or the annotation replicas-path, and
+// returns their kinds, except shipped kinds.
 func (c *Clients) declaredKinds(ctx context.Context, crds []metav1.PartialObjectMetadata) ([]kinds.Kind, error) {
 	var declared []kinds.Kind
 	for i := range crds {

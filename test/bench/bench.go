@@ -31,7 +31,7 @@ type bench struct {
 	scratch    string // a temporary directory
 	kubeconfig string // of the account, or of an administrator until the account exists
 	audit      auditLog
-	// logs are the log files of all processes, in the order of their start.
+	// logs are the log files of all processes, in the order they started.
 	logs []string
 
 	// witness is an administrator, whose requests the server does not queue. account is the user of the subjects.

@@ -51,7 +51,7 @@ func Values(depth int) *rapid.Generator[any] {
 	return rapid.OneOf(append(leaves, nested, nested, lists, lists)...)
 }
 
-// Maps returns a generator of maps in unstructured objects. depth limits the maps and lists nested in each value.
+// Maps returns a generator of maps in unstructured objects. depth limits how deeply each value is nested.
 func Maps(depth int) *rapid.Generator[map[string]any] {
 	return rapid.MapOfN(Names(), Values(depth), 0, 4)
 }

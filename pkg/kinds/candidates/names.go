@@ -91,8 +91,8 @@ func unrelated(name string) bool {
 	return strings.HasSuffix(name, "probe") || strings.HasSuffix(name, "securitycontext") || strings.HasSuffix(name, "affinity")
 }
 
-// rank returns the order of a name among fields at the same depth: "replicas", other names with "replica",
-// other names, and names with "shard", because a shard has several replicas.
+// rank returns the order of a name among fields at the same depth: "replicas", others with "replica",
+// all others, and last those with "shard", because a shard has several replicas.
 func rank(name string) int {
 	name = strings.ToLower(name)
 	switch {

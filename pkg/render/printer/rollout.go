@@ -66,8 +66,8 @@ func (r rollout) text(now time.Time) string {
 	return age(r.begun, now) + r.rate(now)
 }
 
-// rate formats the number of pods that became ready per second after the change was first seen. It
-// returns "" in the first second, after the rollout, and if no additional pods are ready.
+// rate formats the number of pods that became ready per second after the change was first seen. It returns "" in the
+// first second, if no more pods are ready, or if the rollout has ended.
 func (r rollout) rate(now time.Time) string {
 	if gained, watched := r.now-r.ready, now.Sub(r.seen); gained > 0 && watched >= time.Second && r.ended.IsZero() {
 		return fmt.Sprintf("  %.1f/s", float64(gained)/watched.Seconds())

@@ -20,8 +20,8 @@ const (
 	maxValue   = 120 // runes
 )
 
-// Change describes in one line the difference between from and to, which have the same paths, such as "image
-// nginx:1.29 → nginx:1.30, env LOG=debug added". It returns "" if both result in the same pods.
+// Change describes in one line the difference between from and to, such as "image nginx:1.29 → nginx:1.30,
+// env LOG=debug added". Both must have the same paths. It returns "" if both result in the same pods.
 func Change(from, to []Field) string {
 	if Same(from, to) {
 		return ""

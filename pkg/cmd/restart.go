@@ -34,7 +34,8 @@ func newRestartCommand(common commonOptions) *cobra.Command {
 		Long: `Replace the pods of an ImoocPod (NAME) or another resource (TYPE/NAME), a few at a
 time (with the update strategy OnDelete, only after you delete them). The command
 annotates the pod template, as "kubectl rollout restart" does, or sets a restart
-field, such as .spec.restartAt of a Rollout. A kind of run-controller without a
+field, such as .spec.restartAt of a Rollout, or the field that the annotation
+imoocpod.dev/restart-path of the CRD names. A kind of run-controller without a
 template is annotated itself. The command refuses types with neither, and names the
 Deployments, StatefulSets, and DaemonSets to restart instead. Their owner may undo
 that.`,

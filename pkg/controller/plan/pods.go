@@ -80,7 +80,11 @@ func (a *Actions) restoreLabels(v View) {
 // relevant returns the pods that can occupy a slot or be deleted. It omits stuck pods, which the controller
 // cannot remove, and pods from the kind's previous strategy, which stay.
 func relevant(v View, s slotSet) []Pod {
-	return slices.DeleteFunc(slices.Clone(v.Pods), func(p Pod) bool { return v.stuckTerminating(p) || s.ofOtherPlan(p.Slot) })
+	ignored := func(p Pod) bool { return v.stuckTerminating(p) || s.ofOtherPlan(p.Slot) }
+	if !slices.ContainsFunc(v.Pods, ignored) {
+		return v.Pods
+	}
+	return slices.DeleteFunc(slices.Clone(v.Pods), ignored)
 }
 
 func ending(v View) map[types.UID]Termination {

@@ -121,3 +121,14 @@ func TestParkWithAnotherWriter(t *testing.T) {
 		})
 	}
 }
+
+// If another client changes the object before the write, an undo does not show the same change again.
+func TestUndoShowsTheChangeOnce(t *testing.T) {
+	t.Parallel()
+	atEveryRequest(t, []string{"set image foo web:2 --wait --timeout 5m"}, "undo foo", "web", 2, rival, func(_ *testing.T, s *apiserver.Server, _ bool, r result) error {
+		if n := strings.Count(r.stderr, "(to be written)"); r.code != exitDone || n != 1 {
+			return fmt.Errorf("the change was shown %d times, want once", n)
+		}
+		return nil
+	})
+}

@@ -59,6 +59,7 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 	if err != nil {
 		return nil, hintHistory(fmt.Errorf("%s cannot be undone: %w", t, err), t)
 	}
+	shown := ""
 	want := func(obj *unstructured.Unstructured) ([]revision.Field, error) {
 		now, err := revision.FieldsAt(obj.Object, revision.Paths(history.Now))
 		if err != nil {
@@ -68,7 +69,11 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 		if o.revision == 0 && !revision.Same(now, history.Now) {
 			return nil, hintHistory(fmt.Errorf("%w: someone else changed the pod template of %s since it was read", outcome.ErrPrecondition, t), t)
 		}
-		return to.Fields, c.show(t, now, to.Fields)
+		if change := revision.Change(now, to.Fields); change != shown && c.flags.dryRun == "none" {
+			shown = change // after a conflict, show only another change
+			err = c.show(t, change, now, to.Fields)
+		}
+		return to.Fields, err
 	}
 	if i := history.Current(); i >= 0 && (history.Revisions[i].Number == to.Number || revision.Same(to.Fields, history.Now)) {
 		c.printErrf("%s is already at revision %d: nothing to undo", t, to.Number)
@@ -87,11 +92,7 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 
 // show prints a change before the write, because anyone who can write revisions could hide something in one. It also
 // prints a diff, because the line about a long change is shortened.
-func (c *changer) show(t *observe.Target, now, want []revision.Field) error {
-	change := revision.Change(now, want)
-	if change == "" || c.flags.dryRun != "none" {
-		return nil
-	}
+func (c *changer) show(t *observe.Target, change string, now, want []revision.Field) error {
 	c.printErrf("%s: %s", t, change)
 	return printer.DiffYAML(c.streams.ErrOut, t.String(), t.String()+" (to be written)", revision.Object(now), revision.Object(want))
 }

@@ -163,6 +163,9 @@ func (o *scaleOptions) scale(ctx context.Context, c *changer, l *located) (*chan
 			return nil, fmt.Errorf("scale %s: %w", t, err)
 		}
 		o.printPlan(c, t, *done.Before, counts)
+		if err := o.mayStep(ctx, c, t, *done.Before, counts...); err != nil {
+			return nil, err
+		}
 	}
 	made.said = done.String()
 	if named := l.field.String(); named != ".spec.replicas" && !t.Kind.Shipped() && o.path == nil {

@@ -135,12 +135,12 @@ func (o *scaleOptions) printPlan(c *changer, t *observe.Target, from int32, coun
 	c.printErrf("%s: %s, %s", t, o.change.dryRun.mark(way.String()), when)
 }
 
-// mayStep returns an error after an interruption or, unless budgets are ignored, if a step could break a budget.
-func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Target, at, next int32) error {
+// mayStep returns an error after an interruption or, unless budgets are ignored, if one of the steps could break a budget.
+func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Target, at int32, counts ...int32) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if next >= at || o.steps.ignoreBudgets {
+	if counts[0] >= at || o.steps.ignoreBudgets {
 		return nil
 	}
 	const hint = "to ignore disruption budgets, use --ignore-budgets"
@@ -151,13 +151,15 @@ func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Targe
 	report := seen.Report
 	for _, needed := range []string{"pods", "poddisruptionbudgets"} {
 		if slices.Contains(report.Unread, needed) {
-			err := fmt.Errorf("%w: no permission to list %s, so a step down to %d of %s may break a disruption budget", outcome.ErrRefused, needed, next, t)
+			err := fmt.Errorf("%w: no permission to list %s, so a step down to %d of %s may break a disruption budget", outcome.ErrRefused, needed, counts[0], t)
 			return outcome.WithAdvice(err, hint)
 		}
 	}
-	if broken := budget.Broken(report.Budgets, report.Removes(at, next)); broken != "" {
-		err := fmt.Errorf("%w: a step down to %d of %s would break a disruption budget: %s", outcome.ErrRefused, next, t, escape.Line(broken))
-		return outcome.WithAdvice(err, hint)
+	for _, next := range counts {
+		if broken := budget.Broken(report.Budgets, report.Removes(at, next)); broken != "" {
+			err := fmt.Errorf("%w: a step down to %d of %s would break a disruption budget: %s", outcome.ErrRefused, next, t, escape.Line(broken))
+			return outcome.WithAdvice(err, hint)
+		}
 	}
 	return nil
 }

@@ -77,6 +77,8 @@ func (o *scaleOptions) complete(args []string) error {
 		o.apart(o.count.Undo, "undo", "replicas", "by", "remove", "reuse", "step"),
 		o.apart(o.given("replicas"), "replicas", "by"),
 		o.apart(o.group != "", "group", "replicas-path"),
+		o.apart(o.count.Reuse, "reuse", "group", "replicas-path"),
+		o.apart(o.steps.given(), "step", "remove", "reuse", "resource-version"),
 		validateRemoved(o.count.Remove),
 	)
 	version := o.count.ResourceVersion
@@ -84,20 +86,14 @@ func (o *scaleOptions) complete(args []string) error {
 	switch {
 	case err != nil:
 		return err
-	case o.count.Reuse && (o.group != "" || o.path != nil):
-		return usageErrorf("--reuse cannot be used together with --group or --replicas-path")
 	case !o.given("replicas") && o.count.By == nil && !removes && !o.count.Undo:
 		return usageErrorf("--replicas, --by, --remove or --undo is required")
-	case o.steps.given() && (removes || o.count.Reuse):
-		return usageErrorf("--step cannot be used together with --remove or --reuse")
 	case version != "" && notNumber != nil:
 		return usageErrorf("--resource-version must be the metadata.resourceVersion of the object, a whole number, not %q", version)
 	case !o.steps.given() && o.given("parallel"):
 		return usageErrorf("--parallel needs --step")
 	case !o.steps.given() && o.given("ignore-budgets"):
 		return usageErrorf("--ignore-budgets needs --step")
-	case o.steps.given() && version != "":
-		return usageErrorf("--step and --resource-version cannot be used together")
 	}
 	o.change.wait.implied = o.steps.given()
 	return o.change.complete(args)

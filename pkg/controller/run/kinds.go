@@ -90,8 +90,11 @@ func KindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
 // choose selects the kinds whose names are in Words or, without Words, all kinds. An unknown name with a group
 // becomes a named CRD, because the CRD may declare the kind later. An unknown name without a group is an error.
 func (k *Kinds) choose(all []kinds.Kind) error {
-	if len(k.Words) == 0 {
+	switch {
+	case k.Words == nil:
 		k.known = all
+	case len(k.Words) == 0:
+		return errors.New("it is empty; without the flag, the shipped kinds are reconciled")
 	}
 	for _, word := range k.Words {
 		i := slices.IndexFunc(all, func(kind kinds.Kind) bool {

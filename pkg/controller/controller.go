@@ -183,13 +183,13 @@ func (c *Controller) mayStart(ctx context.Context) error {
 			return err
 		}
 	}
-	var missing []string
+	var missing []kinds.Kind
 	var denied []error
 	for _, o := range c.kinds.list() {
 		_, err := o.client.Namespace(c.Namespace).List(ctx, one)
 		switch {
 		case apierrors.IsNotFound(err):
-			missing = append(missing, o.kind.CRD())
+			missing = append(missing, o.kind)
 			o.state.Store(&ownerState{missing: true})
 		case forbidden(err):
 			denied = append(denied, fmt.Errorf("list %s: %w", o.kind.CRD(), err))

@@ -36,13 +36,15 @@ func TestKindOfOwnerReference(t *testing.T) {
 	}
 }
 
-// A missing CRD is logged only once, even if the Deployments that its kind needs cannot be listed.
+// A missing CRD is logged only once, even if the Deployments that its kind needs cannot be listed. "install" is
+// suggested only for a CRD that this program ships.
 func TestMissingCRDIsLoggedOnce(t *testing.T) {
+	_, worker := declaredKind{plan: kinds.StrategyPods}.worker(t)
 	inWorld(t, []kinds.Kind{kinds.AppService()}, func(w *world) {
 		w.Forbid(apiserver.On("list|watch", "deployments"))
-		w.start(func(o *Options) { o.Kinds = append(o.Kinds, kinds.HelloWorld()) })
+		w.start(func(o *Options) { o.Kinds = append(o.Kinds, kinds.HelloWorld(), worker) })
 		<-time.After(time.Minute)
-		for _, word := range []string{"not installed", "cannot list"} {
+		for _, word := range []string{kinds.HelloWorld().CRD() + " is not installed: run", worker.CRD() + " is not installed; waiting", "cannot list"} {
 			if lines := w.logged(word); len(lines) != 1 {
 				t.Errorf("log: %q, want one line with %q", lines, word)
 			}

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -114,7 +115,7 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 			o.state.Store(&ownerState{objects: objects})
 		case apierrors.IsNotFound(err):
 			if !missing && !o.declared {
-				c.logNotInstalled(crd)
+				c.logNotInstalled(o.kind)
 			}
 			o.state.Store(&ownerState{missing: true})
 		case !reported:
@@ -155,14 +156,20 @@ func (c *Controller) ownerSource(o *owners, missing func()) informer.Source {
 	return s
 }
 
-func (c *Controller) logNotInstalled(crds ...string) {
-	switch len(crds) {
-	case 0:
-	case 1:
-		c.report.Logf("%s is not installed: run \"%s\"; waiting until it is installed", crds[0], c.Install)
-	default:
-		c.report.Logf("%s are not installed: run \"%s\"; waiting until they are installed", strings.Join(crds, ", "), c.Install)
+// logNotInstalled logs which CRDs are missing. The command in Install creates only those of shipped kinds.
+func (c *Controller) logNotInstalled(missing ...kinds.Kind) {
+	log := func(shipped bool, how string) {
+		crds := kinds.CRDs(slices.DeleteFunc(slices.Clone(missing), func(k kinds.Kind) bool { return k.Shipped() != shipped }))
+		switch len(crds) {
+		case 0:
+		case 1:
+			c.report.Logf("%s is not installed%s; waiting until it is installed", crds[0], how)
+		default:
+			c.report.Logf("%s are not installed%s; waiting until they are installed", strings.Join(crds, ", "), how)
+		}
 	}
+	log(true, fmt.Sprintf(": run \"%s\"", c.Install))
+	log(false, "")
 }
 
 // keepInput fills the input cache of a strategy when a kind first needs it. If this fails, other strategies still work.

@@ -73,6 +73,9 @@ func Multiplies(name string) bool {
 	return Unit(name) == "shard" || slices.ContainsFunc(Words(name), func(word string) bool { return word == "hosts" || word == "per" })
 }
 
+// tooMany exceeds the maximum total. Its product with a valid count fits in an int64.
+const tooMany = math.MaxInt32 + 1
+
 // Total returns the number of pods for the fields, or nil if no value is valid or if the total exceeds MaxInt32.
 func Total(fields []Field) *int32 {
 	pods, each := map[string]int64{}, map[string]int64{}
@@ -87,13 +90,13 @@ func Total(fields []Field) *int32 {
 				each[parent] = min(max(before, 1)*max(*f.Value, 1), math.MaxInt32)
 			}
 		} else {
-			pods[parent] += *f.Value
+			pods[parent] = min(pods[parent]+*f.Value, tooMany)
 		}
 	}
 	sum := int64(0)
 	for parent, n := range each {
 		if counted, is := pods[parent]; is {
-			n = max(n, 1) * counted
+			n = min(max(n, 1)*counted, tooMany)
 		}
 		pods[parent] = n
 	}

@@ -49,6 +49,12 @@ func TestGroup(t *testing.T) {
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	of := func(at string, n int64) Field { return Field{Path: pathOf(t, at), Value: &n} }
+	var huge []Field // the product of the counts in each of four groups is 2^62
+	for _, group := range []string{"a", "b", "c", "d"} {
+		for _, name := range []string{"shards", "masters", "replicas", "servers", "workers"} {
+			huge = append(huge, of(".spec."+group+"."+name, 1<<30))
+		}
+	}
 	for name, test := range map[string]struct {
 		candidates []Field
 		want       int32 // -1 if it is unknown
@@ -68,6 +74,7 @@ func TestTotal(t *testing.T) {
 		}, 7},
 		"negative count": {[]Field{of(".spec.replicas", -1)}, -1},
 		"too high":       {[]Field{of(".spec.shards", 1<<30), of(".spec.replicas", 1<<30)}, -1},
+		"overflow":       {huge, -1},
 	} {
 		got := int32(-1)
 		if total := Total(test.candidates); total != nil {

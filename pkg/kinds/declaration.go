@@ -329,18 +329,14 @@ func typeOf(schema map[string]any) string {
 
 // at returns the schema of a field. missing is the path of the first field that the schema lacks, or "".
 func (d *declaration) at(names []string) (at map[string]any, missing string) {
-	at = d.schema
-	for i, name := range names {
-		next := fieldpath.Object(at, "properties", name)
-		if next == nil && fieldpath.Open(at) {
-			return map[string]any{"x-kubernetes-preserve-unknown-fields": true}, ""
-		}
-		if next == nil {
-			return nil, "." + strings.Join(names[:i+1], ".")
-		}
-		at = next
+	at, taken := fieldpath.Fields(names...).In(d.schema)
+	switch {
+	case taken == len(names):
+		return at, ""
+	case fieldpath.Open(at):
+		return map[string]any{"x-kubernetes-preserve-unknown-fields": true}, ""
 	}
-	return at, ""
+	return nil, "." + strings.Join(names[:taken+1], ".")
 }
 
 func (d *declaration) label(key string) string {

@@ -2,14 +2,22 @@ package kube
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	authenticationv1client "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
+	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
@@ -48,4 +56,47 @@ func (f *Factory) newClients() (*Clients, error) {
 	}
 	all.Finder.Dynamic = all.Dynamic
 	return all, nil
+}
+
+// ServerVersion returns the version of the server.
+func (c *Clients) ServerVersion(ctx context.Context) (*version.Info, error) {
+	return discovery.ToServerVersionInterfaceWithContext(c.Finder.Discovery).ServerVersionWithContext(ctx)
+}
+
+// NoNamespace returns the namespace of the command, or "" if it is unknown or the default namespace. missing
+// is true only if the server reports that the namespace does not exist.
+func (c *Clients) NoNamespace(ctx context.Context) (namespace string, missing bool) {
+	namespace, _, err := c.Namespace()
+	if err != nil || namespace == metav1.NamespaceDefault {
+		return "", false
+	}
+	_, err = c.Dynamic.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).Get(ctx, namespace, metav1.GetOptions{})
+	return namespace, NotFound(err)
+}
+
+// User returns the name of the user, like "kubectl auth whoami". Changes record this name, because
+// managedFields contain only names of programs. If the request fails, User returns "", so that the
+// change can be made without a name. It is a method of Factory, because a client-side dry run has no Clients.
+func (f *Factory) User(ctx context.Context) string {
+	clients, err := f.Connect()
+	if err != nil {
+		return "" // the change will fail with the same error
+	}
+	review, err := clients.users.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		klog.FromContext(ctx).V(1).Info("The server does not report the user name", "err", err)
+		return ""
+	}
+	return review.Status.UserInfo.Username
+}
+
+// Allowed reports whether the user has a permission. If the review fails, it returns nil.
+func (c *Clients) Allowed(ctx context.Context, right authorizationv1.ResourceAttributes) *bool {
+	review, err := c.access.SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return nil
+	}
+	return &review.Status.Allowed
 }

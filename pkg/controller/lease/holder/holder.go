@@ -5,11 +5,15 @@ package holder
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/user"
+	"strconv"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -61,4 +65,21 @@ func LoopOf(lease *coordinationv1.Lease) leaserecord.Loop {
 // Here reports whether a loop is or was a process on this machine.
 func Here(l leaserecord.Loop) bool {
 	return l.Machine != "" && l.Machine == Machine() && l.PID > 0
+}
+
+// Self returns the record of a loop in this process. Each call generates a new Holder.
+func Self(version string, scope leaserecord.Scope) leaserecord.Loop {
+	l := leaserecord.Loop{User: person(), PID: os.Getpid(), Machine: Machine(), Version: version, Scope: scope}
+	l.Host, _ = os.Hostname() // empty if unknown
+	// In two containers, everything except the random part can be equal.
+	l.Holder = fmt.Sprintf("%s_%s_%d_%.8s", l.User, l.Host, l.PID, uuid.NewUUID())
+	return l
+}
+
+// person returns the name of the user who runs this process, or the user ID if the name is unknown.
+func person() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return strconv.Itoa(os.Getuid())
 }

@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"strconv"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,6 +22,7 @@ func Child(obj *unstructured.Unstructured) status.Child {
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 		child.Controller = ref.UID
 	}
+	child.Revision, _ = strconv.ParseInt(obj.GetAnnotations()["deployment.kubernetes.io/revision"], 10, 64)
 	child.Conditions = words.Conditions(fieldpath.Object(obj.Object, "status")["conditions"])
 	plural, singular := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
 	kind := kinds.Kind{Kind: obj.GetKind(), Singular: singular.Resource, Resource: plural}

@@ -117,13 +117,13 @@ func TestChild(t *testing.T) {
 	t.Parallel()
 	child := Child(&unstructured.Unstructured{Object: map[string]any{
 		"kind": "ReplicaSet",
-		"metadata": map[string]any{"name": "web-1", "uid": "set", "ownerReferences": []any{
+		"metadata": map[string]any{"name": "web-1", "uid": "set", "annotations": map[string]any{"deployment.kubernetes.io/revision": "7"}, "ownerReferences": []any{
 			map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "web", "controller": true},
 		}},
 		"spec":   map[string]any{"replicas": int64(3)},
 		"status": map[string]any{"readyReplicas": int64(2), "conditions": []any{map[string]any{"type": "ReplicaFailure", "status": "True"}}},
 	}})
-	if child.Kind != "ReplicaSet" || child.Name != "web-1" || child.UID != "set" || child.Controller != "web" || *child.Desired != 3 || *child.Ready != 2 || len(child.Conditions) != 1 {
+	if child.Kind != "ReplicaSet" || child.Name != "web-1" || child.UID != "set" || child.Controller != "web" || *child.Desired != 3 || *child.Ready != 2 || len(child.Conditions) != 1 || child.Revision != 7 {
 		t.Errorf("unexpected model of a ReplicaSet: %+v", child)
 	}
 	for name, test := range map[string]struct {

@@ -14,8 +14,9 @@ import (
 )
 
 // Reported returns the failures in the conditions of an object. whose is the name of a child, or "" for the object. If
-// the last pod creation in the events failed, and no condition reports rejected pods, it adds this failure.
-func Reported(conditions []metav1.Condition, whose, namespace string, events []Event, commands commandline.Context) []Problem {
+// the last pod creation in the events failed, short is true because pods are missing, and no condition reports rejected
+// pods, it adds this failure.
+func Reported(conditions []metav1.Condition, whose, namespace string, events []Event, short bool, commands commandline.Context) []Problem {
 	var all []Problem
 	refused := false
 	for _, c := range conditions {
@@ -41,7 +42,7 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []E
 		}
 		all = append(all, f.Problem)
 	}
-	if event, found := refusedLast(events); found && !refused {
+	if event, found := refusedLast(events); found && short && !refused {
 		f := finding{Problem: Problem{Since: event.First, Fatal: true, Events: events}, in: Context{Commands: commands}}
 		f.refusal(event.Reason, event.Message, namespace)
 		all = append(all, f.Problem)

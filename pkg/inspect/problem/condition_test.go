@@ -64,7 +64,7 @@ func TestReported(t *testing.T) {
 		{child, "ReplicaFailure", yes, "", "exceeded quota", CodeQuotaExceeded, "cannot create more pods: exceeded quota"},
 	} {
 		c := metav1.Condition{Type: test.kind, Status: test.status, Reason: test.reason, Message: test.message}
-		found := Reported([]metav1.Condition{{Type: "Other", Status: yes}, c}, test.whose, "ns", nil, nil)
+		found := Reported([]metav1.Condition{{Type: "Other", Status: yes}, c}, test.whose, "ns", nil, true, nil)
 		if len(found) == 0 {
 			found = []Problem{{}}
 		}
@@ -91,7 +91,7 @@ func TestReportedInAnEvent(t *testing.T) {
 		"reported by a condition, too": {refused, []Event{failed}, "cannot create pods: refused"},
 		"no event about a creation":    {nil, []Event{{Reason: "Other"}}, ""},
 	} {
-		found := Reported(test.conditions, "", "ns", test.events, nil)
+		found := Reported(test.conditions, "", "ns", test.events, true, nil)
 		if (len(found) == 1) != (test.want != "") || len(found) == 1 && (found[0].Message != test.want || !found[0].Fatal) {
 			t.Errorf("%s: found %+v, want %q", name, found, test.want)
 		}

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
@@ -23,7 +24,8 @@ func objectProblems(s Snapshot, events map[types.UID][]problem.Event) []problem.
 		p.Held(o.Type, o.Namespace, o.Name, own, s.Now, s.Commands)
 		all = append(all, p)
 	}
-	all = append(all, problem.Reported(o.Newest(), "", o.Namespace, events[o.UID], s.Commands)...)
+	short := o.NoCount || o.indirect() || o.Current < o.Desired
+	all = append(all, problem.Reported(o.Newest(), "", o.Namespace, events[o.UID], short, s.Commands)...)
 	if o.UserPause.Invalid != "" {
 		all = append(all, problem.Problem{Code: problem.CodeInvalidPause, Message: "it is not paused: " + o.UserPause.Invalid, Hint: s.Commands.Line(howToResume(o))})
 	}
@@ -32,7 +34,8 @@ func objectProblems(s Snapshot, events map[types.UID][]problem.Event) []problem.
 		all = append(all, problem.Problem{Code: problem.CodeReportedFailure, Message: why, Fatal: true, Events: events[o.UID]})
 	}
 	for _, c := range s.Children {
-		all = append(all, problem.Reported(c.Conditions, c.Kind+"/"+c.Name, o.Namespace, events[c.UID], s.Commands)...)
+		short := c.Desired == nil || ptr.Deref(c.Current, 0) < *c.Desired
+		all = append(all, problem.Reported(c.Conditions, c.Kind+"/"+c.Name, o.Namespace, events[c.UID], short, s.Commands)...)
 	}
 	return all
 }

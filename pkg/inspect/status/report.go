@@ -215,9 +215,9 @@ func (r Report) Warnings(count int32) []string {
 		return all
 	}
 	for _, b := range r.Budgets {
-		left := count
-		if r.object.indirect() {
-			left = max(0, b.Pods-r.Removes(r.Replicas.Desired, count))
+		left := max(0, b.Pods-r.Removes(r.Replicas.Desired, count))
+		if !r.object.indirect() {
+			left = max(left, count) // the count may remove only pods that do not exist yet
 		}
 		least, err := strconv.ParseInt(b.MinAvailable, 10, 32)
 		if err == nil && int64(left) < least {

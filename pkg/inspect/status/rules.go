@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -36,16 +37,32 @@ func deleting(v *view) *ruling {
 	return r
 }
 
-// fatalProblem returns the verdict for a fatal problem. A pod's problem is ignored if enough other pods are ready.
+// fatalProblem returns the verdict for a fatal problem. A pod's problem is ignored if enough other pods are ready, if
+// the pod is terminating and enough others are active, or if a rollout of a Deployment replaces the pod.
 func fatalProblem(v *view) *ruling {
-	problems := v.report.Problems
-	if len(problems) == 0 || !problems[0].Fatal {
-		return nil
-	}
-	if p := problems[0]; v.shortfall != nil || len(p.Pods) == 0 || v.behind() {
-		return failed(p)
+	for _, p := range v.report.Problems {
+		ending := p.Code == problem.CodeTerminating || p.Code == problem.CodeFinalizer
+		switch {
+		case !p.Fatal, len(p.Pods) > 0 && (v.shortfall == nil && !v.behind() || ending && v.report.ActivePods() >= v.Object.Desired || v.replaced(p.Pods)):
+		default:
+			return failed(p)
+		}
 	}
 	return nil
+}
+
+// replaced reports whether all pods belong to ReplicaSets with older revisions than a ReplicaSet that should have pods.
+func (v *view) replaced(pods []string) bool {
+	newest, revisions := int64(0), map[types.UID]int64{}
+	for _, c := range v.Children {
+		if revisions[c.UID] = c.Revision; c.Controller == v.Object.UID && ptr.Deref(c.Desired, 0) > 0 {
+			newest = max(newest, c.Revision)
+		}
+	}
+	return !slices.ContainsFunc(v.report.Pods, func(pod problem.Pod) bool {
+		of := revisions[pod.Owner]
+		return slices.Contains(pods, pod.Name) && (of == 0 || of == newest)
+	})
 }
 
 func failed(p problem.Problem) *ruling {

@@ -27,6 +27,8 @@ type Child struct {
 	Tracked                        bool
 	Generation, ObservedGeneration int64
 	Conditions                     []metav1.Condition
+	// Revision is the number of the pod template in a Deployment's ReplicaSet, or 0.
+	Revision int64
 	// The numbers of pods are nil if the child lacks them. UpdatedWanted is how many must be updated; nil means all.
 	Desired, Current, Ready, Updated, Available, UpdatedWanted *int32
 }
@@ -35,13 +37,13 @@ func workloads(children []Child) []Child {
 	return slices.DeleteFunc(slices.Clone(children), func(c Child) bool { return c.Desired == nil })
 }
 
-// unsettled describes why a child is not ready, or returns "" if it is ready.
+// unsettled describes why a child is not ready, or returns "" if it is ready. The counts of the object cover a pod.
 func (c Child) unsettled() string {
 	name := c.Kind + "/" + c.Name
 	if c.Tracked && c.ObservedGeneration < c.Generation {
 		return fmt.Sprintf("%s: its controller has not seen the last change (generation %d, observed %d)", name, c.Generation, c.ObservedGeneration)
 	}
-	if not := meta.FindStatusCondition(c.Conditions, apis.ConditionReady); not != nil && not.Status == metav1.ConditionFalse {
+	if not := meta.FindStatusCondition(c.Conditions, apis.ConditionReady); not != nil && not.Status == metav1.ConditionFalse && c.Kind != "Pod" {
 		return fmt.Sprintf("%s: %s", name, problem.ConditionSays(*not))
 	}
 	if c.Desired == nil {

@@ -122,6 +122,8 @@ func podIn(t *testing.T, state string, i int, s Snapshot) *problem.Pod {
 	case "unready":
 	case "ending":
 		pod.DeletionTimestamp = &metav1.Time{Time: s.Now}
+	case "stuck":
+		pod.DeletionTimestamp = ago(3600)
 	case "succeeded":
 		pod.Status.Phase = corev1.PodSucceeded
 	case "failed":

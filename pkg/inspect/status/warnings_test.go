@@ -54,6 +54,7 @@ func TestWarningsOfGroupsAndShards(t *testing.T) {
 	}{
 		{"one of two groups", Object{Counts: Counts{Several: true}}, 3, 2, 8, 4, 1, false},
 		{"too few of both groups", Object{Counts: Counts{Several: true}}, 3, 2, 8, 8, 1, true},
+		{"a budget for another object, too", Object{}, 2, 1, 4, 3, 1, false},
 		{"a shard of five pods", Object{Counts: Counts{Unit: "shard"}}, 3, 2, 15, 12, 5, true},
 		{"enough pods in two shards", Object{Counts: Counts{Unit: "shard"}}, 3, 2, 15, 10, 5, false},
 	} {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
@@ -66,7 +67,7 @@ func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Obj
 	}
 	reported, _, err := unstructured.NestedMap(obj.Object, "status")
 	if err != nil {
-		return o, fmt.Errorf("read the status of %s: %w", o.Name, err)
+		return o, fmt.Errorf("read the status of %s: %s", o.Name, escape.Line(err.Error()))
 	}
 	o.Conditions = words.Conditions(reported["conditions"])
 	if o.Foreign {

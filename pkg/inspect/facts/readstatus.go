@@ -73,15 +73,16 @@ func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 
 // readTracked reads the observed generation from the conditions if the status itself has none.
 func readTracked(o *status.Object, reported map[string]any) {
-	if !o.Untracked {
+	if !o.Untracked && o.ObservedGeneration != 0 {
 		return
 	}
+	found := false
 	for _, c := range fieldpath.Objects(reported["conditions"]) {
 		if seen, is := fieldpath.Integer(c["observedGeneration"]); is {
-			o.Untracked, o.ObservedGeneration = false, max(o.ObservedGeneration, seen)
+			found, o.Untracked, o.ObservedGeneration = true, false, max(o.ObservedGeneration, seen)
 		}
 	}
-	if !o.Untracked {
+	if found {
 		o.ObservedGeneration = written(o.ObservedGeneration)
 	}
 }
@@ -117,7 +118,7 @@ func (f Facts) readCounts(o *status.Object, obj map[string]any) {
 		zero = f.Zero
 	}
 	o.Updated = number(obj, f.Updated, zero)
-	if o.Updated != nil && f.Ordinal && valueAt(obj, ".spec.updateStrategy.rollingUpdate") == nil {
+	if o.Updated != nil && f.Ordinal && textAt(obj, f.OnDelete) != "OnDelete" && valueAt(obj, ".spec.updateStrategy.rollingUpdate") == nil {
 		rolling := textAt(obj, ".status.currentRevision") != textAt(obj, ".status.updateRevision")
 		if rolling && o.Desired > 0 && *o.Updated >= o.Desired {
 			// The controller has not yet declared the update complete.

@@ -134,7 +134,7 @@ func (f *finding) crashing(pod *corev1.Pod, c container) bool {
 	}
 	switch {
 	case backingOff:
-	case last == nil, c.init && last.ExitCode == 0:
+	case last == nil, last.ExitCode == 0 && (c.init || c.State.Terminated != nil && pod.Spec.RestartPolicy != corev1.RestartPolicyAlways && pod.Spec.RestartPolicy != ""):
 		return false
 	case last.Reason == "Unknown" || last.Reason == "ContainerStatusUnknown":
 		return false // the exit is unknown, usually because the node restarted

@@ -188,6 +188,8 @@ func (f *finding) unmounted(pod *corev1.Pod) bool {
 			f.Code, f.Message = CodeVolumeNotMounted, "cannot mount a volume: "+e.Message
 		case "FailedCreatePodSandBox", "NetworkNotReady":
 			f.Code, f.Message = CodeSandboxFailed, "cannot create the pod sandbox: "+e.Message
+		case "Pulling", "BackOff":
+			return false // the kubelet pulls images after it has created the sandbox and mounted the volumes
 		default:
 			continue
 		}

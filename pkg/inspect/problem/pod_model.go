@@ -56,7 +56,7 @@ func NewPod(pod *corev1.Pod) *Pod {
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 		p.Owner = owner.UID
 	}
-	if initializing := p.addInit(pod); !initializing {
+	if initializing := p.addInit(pod); !initializing || conditionOf(pod, corev1.PodInitialized).Status == corev1.ConditionTrue {
 		p.addMain(pod.Status.ContainerStatuses)
 	}
 	// Unlike in kubectl, the reason why a pod ended, such as Evicted, takes precedence over its containers' states.

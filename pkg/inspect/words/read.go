@@ -47,7 +47,7 @@ func Sum(all []Claim) Claim {
 }
 
 // Read returns the claims in the status of an object, and in labels that report a fault. From .status.conditions, it
-// reads only whether an object that runs to completion is running.
+// reads only whether an object that runs to completion is running. From .status.active, it reads the running pods of a Job.
 func Read(kind string, obj map[string]any) []Claim {
 	r := reader{ends: ends(kind)}
 	r.generation, _ = fieldpath.Integer(fieldpath.Object(obj, "metadata")["generation"])
@@ -56,6 +56,9 @@ func Read(kind string, obj map[string]any) []Claim {
 		if r.ends && c.Status == metav1.ConditionTrue && strings.HasSuffix(c.Type, "Running") && Condition(c) == Ready {
 			r.add("", "its condition "+c.Type+" is True", Working, place{})
 		}
+	}
+	if n, _ := fieldpath.Integer(fieldpath.Object(obj, "status")["active"]); r.ends && n > 0 {
+		r.add(".status.active", strconv.FormatInt(n, 10), Working, place{}) // a Job
 	}
 	labels := fieldpath.Object(obj, "metadata", "labels")
 	for _, name := range slices.Sorted(maps.Keys(labels)) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -178,6 +179,29 @@ func TestFleetFails(t *testing.T) {
 			t.Error("Follow has not ended after its context was canceled")
 		}
 		r.saw(t, "web progressing")
+	})
+}
+
+// A watch of a type unsubscribes from the feeds when an object is deleted.
+func TestFleetForgetsDeletedObjects(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 2)
+		r := s.follower(t, closely(), true, false)
+		r.follow(t.Context(), allDeployments())
+		pass(time.Second)
+		subscribers := reflect.ValueOf(r.Pods("ns", "")).Elem().FieldByName("subscribers")
+		before := subscribers.Len()
+		for i := range 3 {
+			obj := namedDeployment(t, fmt.Sprint("d", i), 1)
+			s.put(obj)
+			pass(time.Second)
+			s.remove(obj)
+			pass(time.Second)
+		}
+		if n := subscribers.Len(); n != before || n == 0 {
+			t.Errorf("%d subscribers after other objects were deleted, want %d", n, before)
+		}
 	})
 }
 

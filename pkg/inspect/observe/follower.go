@@ -220,6 +220,11 @@ func (f *Follower) lookOn(ctx context.Context, t Target, c Condition, watched bo
 	}
 	m := newModel(f.Feeds, t, f.extent, changes.notify)
 	m.patient, m.history.counted = f.patient, c.CountOnly
+	defer func() {
+		for from := range m.subscribed {
+			from.Unsubscribe(m)
+		}
+	}()
 	for {
 		obj, err := changes.next(ctx, again)
 		if err != nil {
@@ -236,7 +241,7 @@ func (f *Follower) lookOn(ctx context.Context, t Target, c Condition, watched bo
 		if done || err != nil && (!looked || !follow.Transient(err)) {
 			return causeOf(ctx, err)
 		}
-		again = time.After(cmp.Or(next, backstop))
+		again = time.After(min(cmp.Or(next, backstop), backstop))
 		_ = follow.Sleep(ctx, restAfter(time.Since(m.begun), rest)) // changes.next reports the end of the context
 	}
 }

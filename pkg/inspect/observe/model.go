@@ -31,7 +31,8 @@ type model struct {
 	target Target
 	extent Extent
 	// notify is called after a relevant change of an object in a subscribed feed.
-	notify func()
+	notify     func()
+	subscribed sets.Set[subscribable]
 
 	// object is the last observed version of the target. facts describe this version.
 	object  *unstructured.Unstructured
@@ -57,7 +58,7 @@ type model struct {
 }
 
 func newModel(from *feeds.Feeds, t Target, e Extent, notify func()) *model {
-	return &model{Feeds: from, target: t, extent: e, notify: notify}
+	return &model{Feeds: from, target: t, extent: e, notify: notify, subscribed: sets.New[subscribable]()}
 }
 
 // look returns a snapshot of the target and a report. It reads only the objects that the report needs.
@@ -115,6 +116,7 @@ func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error 
 // subscribable is a feed of any type.
 type subscribable interface {
 	Subscribe(key any, notify follow.Subscriber)
+	Unsubscribe(key any)
 	Known() bool
 }
 
@@ -137,6 +139,7 @@ func (m *model) lacks(f subscribable) bool {
 
 // subscribe subscribes the model to the changes in a feed that may concern the target.
 func (m *model) subscribe(f subscribable) {
+	m.subscribed.Insert(f)
 	f.Subscribe(m, func(about ...types.UID) {
 		m.mu.Lock()
 		defer m.mu.Unlock()

@@ -166,6 +166,7 @@ func (m *model) addNodes(ctx context.Context, s *status.Snapshot, pods []problem
 	s.Nodes = make(map[string]*corev1.Node, len(names))
 	for _, name := range names {
 		f := m.Node(name)
+		m.subscribed.Insert(f)
 		f.Subscribe(m, func(...types.UID) { m.notify() }) // every change of the node is relevant
 		if m.lacks(f) {
 			continue

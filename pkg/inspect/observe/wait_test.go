@@ -371,6 +371,26 @@ func TestWaitRechecksDoubtfulVerdict(t *testing.T) {
 }
 
 // differs compares the text of the reason. turned compares its code and, if only one observation is partial, the text.
+// A crashed container has recovered after a minute. No watch event reports this, so a wait looks again before the
+// failure is final.
+func TestWaitSeesRecovery(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 1)
+		w := s.waitFor(t, &Waiter{Limits: limits(5*time.Minute, 10*time.Minute)}, web(), Ready())
+		at := time.Now().UTC().Format(time.RFC3339)
+		crash := map[string]any{"exitCode": int64(1), "startedAt": at, "finishedAt": at}
+		s.put(set(t, podOf(t, "web-1", 1, true), []any{map[string]any{"name": "main", "ready": true, "restartCount": int64(2),
+			"state": map[string]any{"running": map[string]any{"startedAt": at}}, "lastState": map[string]any{"terminated": crash}}}, "status", "containerStatuses"))
+		s.put(replicaSet(t, "web-1", 2, 2))
+		s.put(deployment(t, 2, 2))
+		pass(time.Minute + backstop + time.Second)
+		if !w.over() || w.err != nil {
+			t.Errorf("the container recovered: the wait ended = %t, error %v", w.over(), w.err)
+		}
+	})
+}
+
 func TestObservationsDiffer(t *testing.T) {
 	t.Parallel()
 	report := status.Report{Verdict: status.Progressing, ReasonCode: problem.CodePodsStarting, Reason: "1 of 2 pods ready", Replicas: status.Replicas{Desired: 2, Ready: 1}}

@@ -77,6 +77,13 @@ func (f *Feed[T, V]) Subscribe(key any, notify Subscriber) {
 	f.subscribers[key] = notify
 }
 
+// Unsubscribe removes the subscriber with the key.
+func (f *Feed[T, V]) Unsubscribe(key any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.subscribers, key)
+}
+
 // notifyAll closes known and notifies all subscribers. The caller must hold mu.
 func (f *Feed[T, V]) notifyAll() {
 	f.learned.Do(func() { close(f.known) })

@@ -135,7 +135,7 @@ func (p progress) next(c Container, gone bool) step {
 		return toEnd
 	case !unread:
 		return toWait
-	case c.run == p.run+1 && !p.done && c.previous && !c.last:
+	case c.previous && !c.last && (c.run > p.run+1 || c.run == p.run+1 && !p.done):
 		return toReadPrevious
 	}
 	return toRead
@@ -246,20 +246,20 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	}
 	request := Request{Container: c, Tail: t.tail, Since: t.since, Previous: s == toReadPrevious || c.last}
 	request.Follow = !request.Previous
-	if s == toRead && c.run > t.progress.run {
+	if s == toRead && c.run > t.progress.run || c.run > t.progress.run+1 {
 		t.flush(c)
 	}
 	body, err := f.Open.open(ctx, request)
 	switch {
 	case s == toReadPrevious && notYet(err):
-		t.progress.done = true // the log has been removed
+		t.progress = progress{run: c.run - 1, done: true} // the log has been removed
 		return false, false, nil
 	case err != nil:
 		return false, false, err
 	}
 	defer body.Close()
 	t.mark(c, s)
-	if t.tail >= 0 {
+	if t.tail == 0 {
 		t.since = time.Now() // if this stream ends before its first line, the next one begins here
 	}
 	t.read, t.tail, t.reported, t.rest = true, -1, false, Line{}
@@ -271,7 +271,10 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	case errors.Is(err, errWrite):
 	case errors.Is(cause, errTurn):
 		return came, true, nil
-	case err == nil && (c.phase == phaseEnded || s == toReadPrevious):
+	case err == nil && s == toReadPrevious:
+		t.progress = progress{run: c.run - 1, done: true}
+		t.flush(c)
+	case err == nil && c.phase == phaseEnded:
 		t.progress.done = true
 		t.flush(c)
 	}

@@ -449,3 +449,38 @@ func TestFollowEndsIfOutputIsClosed(t *testing.T) {
 type closedPipe struct{}
 
 func (closedPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// The container restarted twice between two reports. The kubelet still has the log of the run before the newest.
+func TestFollowTwoRestarts(t *testing.T) {
+	t.Parallel()
+	following(t, 5, func(t *testing.T, f *followTest) {
+		first := f.start("foo-0")
+		f.write(first, "a")
+		f.set("foo-0", isUp)
+		f.change(first, func() { first.ended = true })
+		second := f.start("foo-0")
+		f.write(second, "b: fatal error")
+		f.change(second, func() { second.ended = true })
+		third := f.start("foo-0")
+		f.write(third, "c")
+		f.set("foo-0", corev1.ContainerStatus{State: running, LastTerminationState: crashed, RestartCount: 2})
+		pass(2 * longestPause)
+		f.want(t, "0 | a", "0 | b: fatal error", "0 | c")
+	})
+}
+
+// The stream ends before its first line, whose time is earlier than that of this machine.
+func TestFollowWithoutClock(t *testing.T) {
+	t.Parallel()
+	following(t, 5, func(t *testing.T, f *followTest) {
+		run := f.start("foo-0")
+		f.change(run, func() { run.cut = true })
+		f.set("foo-0", isUp)
+		f.change(run, func() {
+			run.cut = false
+			run.log = append(run.log, time.Now().Add(-30*time.Second).UTC().Format(time.RFC3339Nano)+" first line\n")
+		})
+		pass(longestPause)
+		f.want(t, "0 | first line")
+	})
+}

@@ -17,6 +17,12 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // asProgram is the environment variable that makes the test binary run main.
@@ -155,7 +161,7 @@ func TestBrokenServers(t *testing.T) {
 					defer func() { <-places }()
 					result := runCommand(ctx, t, test.server, verb)
 					code := test.code
-					sent := code == exitTimeout && name != "no TLS handshake" || name == "not JSON"
+					sent := code == exitTimeout && name != "no TLS handshake" || name == "not JSON" || name == "HTML page, bad gateway"
 					if sent && writes(verb) {
 						code = exitUnknown
 					}
@@ -479,4 +485,51 @@ func cut(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", "1000")
 	_, _ = io.WriteString(w, `{"kind":"`)
+}
+
+// The server has no built-in kinds that users can list, such as a kcp workspace without the group apps.
+func TestServerWithoutApps(t *testing.T) {
+	t.Parallel()
+	server := handle(t, func(w http.ResponseWriter, r *http.Request) {
+		answer := map[string]string{
+			"/api":                 `{"kind":"APIVersions","versions":["v1"]}`,
+			"/apis":                `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"example.com","versions":[{"groupVersion":"example.com/v1","version":"v1"}],"preferredVersion":{"groupVersion":"example.com/v1","version":"v1"}}]}`,
+			"/api/v1":              `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[{"name":"configmaps","singularName":"configmap","namespaced":true,"kind":"ConfigMap","verbs":["get","list","patch"]}]}`,
+			"/apis/example.com/v1": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"example.com/v1","resources":[{"name":"lamps","singularName":"lamp","namespaced":true,"kind":"Lamp","verbs":["get","list","patch"]}]}`,
+		}[r.URL.Path]
+		if answer == "" {
+			status(http.StatusForbidden, "Forbidden")(w, r)
+			return
+		}
+		always(http.StatusOK, "application/json", answer)(w, r)
+	})
+	for _, line := range []string{"status", "park --all", "wait --all"} {
+		if r := runProgram(t.Context(), t, server, line); r.code != exitForbidden {
+			t.Errorf("%s: exit code %d, want %d; stderr %q", line, r.code, exitForbidden, r.stderr)
+		}
+	}
+}
+
+// The server rejects expired credentials once. client-go then gets new ones from a plugin or a file.
+func TestExpiredCredentials(t *testing.T) {
+	t.Parallel()
+	for line, resource := range map[string]string{
+		"wait deployment/web --for=delete --timeout 10m": "deployments", "logs deployment/web -f": "pods", "status deployment/web -w": "deployments",
+	} {
+		bubble.Test(t, func(t *testing.T) {
+			s := apiserver.New(t)
+			play.Cluster(s)
+			s.CreateYAML(web)
+			<-time.After(10 * time.Second)
+			s.After(10*time.Second, func() {
+				s.Fail(apiserver.On("watch", resource), apiserver.Fault{Err: apierrors.NewUnauthorized("expired"), Times: 1})
+				s.EndWatches(resource, nil)
+			})
+			s.After(time.Minute, func() { s.Remove("deployments", "default", "web") })
+			begun := time.Now()
+			if r := runOn(t.Context(), s, line); time.Since(begun) < time.Minute {
+				t.Errorf("%s: ended after %s with exit code %d, stderr %q", line, time.Since(begun), r.code, r.stderr)
+			}
+		})
+	}
 }

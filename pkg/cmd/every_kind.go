@@ -83,7 +83,7 @@ func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.
 		return nil, []error{context.Cause(ctx)}
 	}
 	if !slices.ContainsFunc(errs, func(err error) bool { return !apierrors.IsForbidden(err) }) {
-		return nil, errs[slices.IndexFunc(all, kinds.Kind.BuiltIn):][:1] // for a built-in kind, which every server has
+		return nil, errs[max(0, slices.IndexFunc(all, kinds.Kind.BuiltIn)):][:1] // for a built-in kind, which every server has
 	}
 	var unlisted []string
 	for i, kind := range all {

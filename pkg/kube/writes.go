@@ -62,7 +62,7 @@ func (t *boundedTransport) write(req *http.Request, group string) (*http.Respons
 	}
 	req, connected := traceConnection(req)
 	resp, err := t.exchange(req, group)
-	if err == nil && resp.StatusCode == http.StatusGatewayTimeout {
+	if err == nil && (resp.StatusCode == http.StatusGatewayTimeout || resp.StatusCode == http.StatusBadGateway) {
 		words, _ := io.ReadAll(resp.Body) // cannot fail, because exchange has read the body into memory
 		_ = resp.Body.Close()
 		err = fmt.Errorf("%s: %s", resp.Status, strings.TrimSpace(string(words)))

@@ -37,10 +37,21 @@ func SourceOf[L runtime.Object](objects interface {
 }) Source {
 	return Source{
 		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return objects.List(ctx, opts)
+			return twice(func() (runtime.Object, error) { return objects.List(ctx, opts) })
 		},
-		Watch: objects.Watch,
+		Watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			return twice(func() (watch.Interface, error) { return objects.Watch(ctx, opts) })
+		},
 	}
+}
+
+// twice sends a request again if the server rejects its credentials, because client-go then gets new ones.
+func twice[T any](send func() (T, error)) (T, error) {
+	answer, err := send()
+	if apierrors.IsUnauthorized(err) {
+		return send()
+	}
+	return answer, err
 }
 
 // Handler receives objects of a type until one of its functions returns done or an error.

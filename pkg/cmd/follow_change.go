@@ -47,20 +47,15 @@ func (c *changer) follow(ctx context.Context, all []*change) []error {
 		return nil
 	}
 	flags := &c.flags.wait
-	if flags.onFailure == revertOnFailure && flags.limits.Timeout == 0 {
+	if flags.onFailure == revertOnFailure && flags.limits.Timeout == 0 && flags.limits.FailFast {
 		c.printErrf("waiting without a time limit: the change is reverted if an object fails for %s; with --timeout, also if it is not ready in time", flags.limits.FailAfter)
 	}
 	waits := make([]observe.WaitTarget, len(all))
 	for i, made := range all {
 		waits[i] = made.WaitTarget
+		waits[i].Failed = func(err error) error { return c.conclude(ctx, made, err) }
 	}
-	errs := c.awaitAll(ctx, c.reports, flags.limits, waits)
-	for i := range min(len(all), len(errs)) {
-		if errs[i] != nil {
-			errs[i] = c.conclude(ctx, all[i], errs[i])
-		}
-	}
-	return errs
+	return c.awaitAll(ctx, c.reports, flags.limits, waits)
 }
 
 // conclude adds hints to the error of an interrupted or forbidden wait, or of an overwritten change. If requested, it
@@ -69,9 +64,9 @@ func (c *changer) conclude(ctx context.Context, made *change, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrOverwritten):
 		return c.overwritten(ctx, made.Target, err)
-	case c.flags.wait.onFailure == revertOnFailure && made.revert != nil && notReady(err):
+	case c.flags.wait.onFailure == revertOnFailure && made.revert != nil && notReady(err) && ctx.Err() == nil:
 		return c.reverted(ctx, made, err)
-	case errors.Is(err, outcome.ErrInterrupted), apierrors.IsForbidden(err):
+	case errors.Is(err, outcome.ErrInterrupted), apierrors.IsForbidden(err), apierrors.IsUnauthorized(err), ctx.Err() != nil && notReady(err):
 		return c.changeStays(made, err)
 	}
 	return err
@@ -162,14 +157,14 @@ func (c *changer) stuckPods(ctx context.Context, t observe.Target) *commandline.
 
 // awaitAll waits for several targets and shows the progress as text. With -o json, it prints a report for
 // every change instead. With --logs, the errors of failed objects include the last log lines.
-func (c *cluster) awaitAll(ctx context.Context, format string, flags waitFlags, all []observe.WaitTarget) (errs []error) {
+func (c *cluster) awaitAll(ctx context.Context, format string, flags waitFlags, all []observe.WaitTarget) []error {
 	if len(all) == 0 {
 		return nil
 	}
-	if flags.logs {
-		defer func() { logs.AddLastLines(ctx, c.Core, errs) }() // after the progress has ended
-	}
 	w := &observe.Waiter{Clients: c.Clients, Limits: flags.Limits}
+	if flags.logs {
+		w.Failed = func(err error) error { return logs.AddLastLines(ctx, c.Core, err) }
+	}
 	if format == "json" {
 		encoder := json.NewEncoder(c.streams.Out)
 		var broken error

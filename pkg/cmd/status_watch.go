@@ -60,11 +60,10 @@ func (o *statusOptions) runWait(ctx context.Context) error {
 		Show:       func(seen observe.Observation) { screen.Show(seen.Report) },
 		Connection: &follow.Connection{Changed: screen.SetLost},
 	}
-	failed := w.Wait(ctx, all)
 	if o.limits.logs {
-		logs.AddLastLines(ctx, o.cluster.Core, failed)
+		w.Failed = func(err error) error { return logs.AddLastLines(ctx, o.cluster.Core, err) }
 	}
-	return outcome.Join(append(errs, failed...))
+	return outcome.Join(append(errs, w.Wait(ctx, all)...))
 }
 
 // runWatch shows the objects and every change, until all named objects are gone or the context ends.

@@ -36,7 +36,7 @@ func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.P
 		before = r.Began
 	}
 	var text []byte
-	if before != nil {
+	if before != nil && *before != r.Replicas {
 		text, _ = json.Marshal(lastScale{From: before, To: &r.Replicas, Path: path.String()}) // cannot fail
 	}
 	return []fieldpath.Edit{fieldpath.Annotate(apis.AnnotationLastScale, string(text))}

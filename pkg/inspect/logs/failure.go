@@ -20,20 +20,21 @@ import (
 
 const (
 	linesOfFailure = 10               // the maximum number of log lines for a failed object
-	logsWithin     = 10 * time.Second // the time limit for reading the logs of all failed objects
+	logsWithin     = 10 * time.Second // the time limit for reading the log of a failed object
 	lastLineWithin = 2 * time.Second  // the time limit for reading the last line of a log
 	lastLineBytes  = 4096             // the maximum number of bytes to read for the last line of a log
 )
 
-// AddLastLines adds to each FailedError the last log lines of a failing container, or the reason why there are none.
-func AddLastLines(ctx context.Context, core corev1client.PodsGetter, errs []error) {
+// AddLastLines adds to a FailedError the last log lines of a failing container, or the reason why there are none. It
+// returns other errors unchanged.
+func AddLastLines(ctx context.Context, core corev1client.PodsGetter, err error) error {
+	failed, is := errors.AsType[*observe.FailedError](err)
+	if !is {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, logsWithin)
 	defer cancel()
-	for i, err := range errs {
-		if failed, is := errors.AsType[*observe.FailedError](err); is {
-			errs[i] = fmt.Errorf("%w\n%s", err, describeFailure(ctx, Server(core), failed.Observation))
-		}
-	}
+	return fmt.Errorf("%w\n%s", err, describeFailure(ctx, Server(core), failed.Observation))
 }
 
 // describeFailure returns the last log lines of the container with the most serious problem, or the reason

@@ -141,7 +141,7 @@ func Replaced(old []problem.Pod) Condition {
 	c.What, c.Done = "to have new pods", "ready with new pods"
 	c.Met = func(o Observation) (bool, error) {
 		// A changed annotation does not increase the generation, but new pods prove that the controller has seen it.
-		return left(old, o) == 0 && (o.Report.Verdict.Settled() || o.Report.ReasonCode == problem.CodeChangeNotSeen), nil
+		return left(old, o) == 0 && (o.Report.Verdict.Settled() || len(old) > 0 && o.Report.ReasonCode == problem.CodeChangeNotSeen), nil
 	}
 	c.Now = func(o Observation) string {
 		if n := left(old, o); n > 0 && o.Report.Verdict.Settled() {

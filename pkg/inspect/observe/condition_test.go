@@ -253,21 +253,23 @@ func TestConditionReplaced(t *testing.T) {
 		}
 		return all
 	}
+	old := pods("a", "b")
 	for _, test := range []struct {
-		verdict status.Verdict
-		code    problem.Code
-		now     []problem.Pod
-		met     bool
+		verdict  status.Verdict
+		code     problem.Code
+		old, now []problem.Pod
+		met      bool
 	}{
-		{status.Ready, problem.CodeReady, pods("c", "d"), true},
-		{status.Ready, problem.CodeReady, pods("b", "c"), false},
-		{status.Progressing, problem.CodePodsStarting, pods("c", "d"), false},
+		{status.Ready, problem.CodeReady, old, pods("c", "d"), true},
+		{status.Ready, problem.CodeReady, old, pods("b", "c"), false},
+		{status.Progressing, problem.CodePodsStarting, old, pods("c", "d"), false},
 		// A changed annotation does not increase the generation, but new pods prove that the controller has seen it.
-		{status.Progressing, problem.CodeChangeNotSeen, pods("c", "d"), true},
+		{status.Progressing, problem.CodeChangeNotSeen, old, pods("c", "d"), true},
+		{status.Progressing, problem.CodeChangeNotSeen, nil, nil, false},
 	} {
 		o := Observation{Report: status.Report{Verdict: test.verdict, ReasonCode: test.code, Pods: test.now}}
 		o.Object = parse(t, "{}")
-		condition := Replaced(pods("a", "b"))
+		condition := Replaced(test.old)
 		if met, err := condition.Met(o); met != test.met || err != nil {
 			t.Errorf("pods %v, verdict %s: met = %t, error %v", test.now, test.verdict, met, err)
 		}

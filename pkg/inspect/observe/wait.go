@@ -32,8 +32,10 @@ type WaitTarget struct {
 	UID types.UID
 	// Check, if set, is called with each observed version of the object. An error ends the wait.
 	Check func(*unstructured.Unstructured) error
-	// Reached, if set, is called when all conditions are met.
+	// Reached, if set, is called when all conditions are met. Failed, if set, is called with the error of a wait as soon
+	// as the wait ends, and returns the error to report.
 	Reached func(Observation) error
+	Failed  func(error) error
 }
 
 // holds returns an error if goal.UID is set and the object has another UID, or if Check fails.
@@ -67,6 +69,8 @@ type Waiter struct {
 	Limits  Limits
 	// Show, if set, is called for each change. Calls do not overlap.
 	Show func(Observation)
+	// Failed, if set, is called before WaitTarget.Failed.
+	Failed func(error) error
 	// Connection, if set, records whether the server can be reached.
 	Connection *follow.Connection
 	// Closely means that Show is called even without a change, and that observations include autoscalers and budgets.
@@ -89,7 +93,14 @@ func (w *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
 	errs := make([]error, len(all))
 	var running sync.WaitGroup
 	for i, goal := range all {
-		running.Go(func() { errs[i] = kube.Explain(goal.Target.Kind, w.waitOne(ctx, f, goal)) })
+		running.Go(func() {
+			errs[i] = kube.Explain(goal.Target.Kind, w.waitOne(ctx, f, goal))
+			for _, failed := range []func(error) error{w.Failed, goal.Failed} {
+				if errs[i] != nil && failed != nil {
+					errs[i] = failed(errs[i])
+				}
+			}
+		})
 	}
 	running.Wait()
 	return errs

@@ -129,7 +129,7 @@ func (o *completionOptions) install(out io.Writer) error {
 		return err
 	}
 	dir := filepath.Dir(link)
-	if !slices.Contains(filepath.SplitList(os.Getenv("PATH")), dir) {
+	if !slices.ContainsFunc(filepath.SplitList(os.Getenv("PATH")), func(on string) bool { return filepath.Clean(on) == dir }) {
 		err = escape.PrintLine(o.common.streams.ErrOut, "Warning: %s is not on PATH, so kubectl cannot find it", dir)
 	}
 	return err

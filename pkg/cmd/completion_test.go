@@ -76,6 +76,17 @@ func TestCompletionLink(t *testing.T) {
 	}
 }
 
+// PATH can contain the directory of the link with a slash at the end.
+func TestCompletionLinkOnPath(t *testing.T) { // not parallel, because it sets PATH
+	plugin := filepath.Join(t.TempDir(), "kubectl-imoocpod")
+	t.Setenv("PATH", filepath.Dir(plugin)+"/")
+	streams, _, _, errOut := genericiooptions.NewTestIOStreams()
+	_ = os.WriteFile(plugin, nil, 0o700)
+	if err := (&completionOptions{common: commonOptions{streams: streams}, called: plugin}).install(io.Discard); err != nil || errOut.Len() > 0 {
+		t.Errorf("error %v, stderr %q", err, errOut)
+	}
+}
+
 // Every verb has a completion for its arguments, even if the completion offers nothing. --output completes to
 // the formats in its help.
 func TestEverythingCompletes(t *testing.T) {

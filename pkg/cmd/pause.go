@@ -67,7 +67,7 @@ func (o *pauseOptions) pause(ctx context.Context, c *changer, t *observe.Target)
 	now := time.Now()
 	end := apis.PausedForever
 	if !o.length.Forever {
-		end = now.Add(o.length.For + time.Second - 1).UTC().Format(time.RFC3339) // whole seconds, rounded up
+		end = now.Add(o.length.For).Add(time.Second - 1).UTC().Format(time.RFC3339) // whole seconds, rounded up
 	}
 	before := apis.ReadPause(t.Object.GetAnnotations())
 	made, err := editPause(ctx, c, t, pauseEdits(end, c.user(), o.change.reason), observe.Paused(), "resume")

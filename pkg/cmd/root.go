@@ -158,8 +158,8 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 // flagError turns an error of pflag into a usage error, and suggests similar flags.
 func flagError(cmd *cobra.Command, err error) error {
 	// After a misspelled verb, pflag does not know the flags of the verb. Report the verb instead.
-	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
-		return knownVerb(cmd, cmd.Flags().Args())
+	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 && (cmd.ValidateArgs(args) != nil || len(cmd.SuggestionsFor(args[0])) > 0) {
+		return knownVerb(cmd, args)
 	}
 	unknown, found := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !found {

@@ -12,6 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -131,7 +132,7 @@ func refuseUndo(t *observe.Target) error {
 	}
 	ref, found, err := unstructured.NestedMap(t.Object.Object, "spec", "workloadRef")
 	if err == nil && found && t.Kind.CRD() == "rollouts.argoproj.io" {
-		return fmt.Errorf("%s cannot be undone: its pod template is that of %v/%v", t, ref["kind"], ref["name"])
+		return fmt.Errorf("%s cannot be undone: its pod template is that of %s", t, escape.Line(fmt.Sprintf("%v/%v", ref["kind"], ref["name"])))
 	}
 	return nil
 }

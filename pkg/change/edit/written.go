@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -79,7 +80,7 @@ func (e *OverwrittenError) Error() string {
 	if e.Wrote == nil {
 		wrote = "was removed"
 	}
-	return fmt.Sprintf("%s %s, and %s %s", e.Path, wrote, e.By, did)
+	return escape.Line(fmt.Sprintf("%s %s, and %s %s", e.Path, wrote, e.By, did))
 }
 
 func (e *OverwrittenError) Unwrap() error { return outcome.ErrOverwritten }

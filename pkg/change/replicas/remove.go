@@ -20,6 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
@@ -103,7 +104,7 @@ func readVictims(ctx context.Context, pods corev1client.PodsGetter, t observe.Ta
 		case ref == nil:
 			return nil, fmt.Errorf("pod %s is not a pod of %s: it has no controller", name, t)
 		case ref.UID != owner.GetUID():
-			return nil, fmt.Errorf("pod %s is not a pod of %s: its controller is the %s %s", name, t, ref.Kind, ref.Name)
+			return nil, fmt.Errorf("pod %s is not a pod of %s: its controller is the %s", name, t, escape.Line(ref.Kind+" "+ref.Name))
 		case t.Kind.Mapping.Strategy != kinds.StrategyPods && (pod.DeletionTimestamp != nil || problem.Finished(pod)):
 			return nil, fmt.Errorf("%w: pod %s is terminating or finished, and %s does not count it", outcome.ErrPrecondition, name, t)
 		}
@@ -257,7 +258,7 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 func replicaSetOf(ctx context.Context, client dynamic.Interface, t observe.Target, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if obj.GetKind() == "ReplicaSet" {
 		if ref := metav1.GetControllerOf(obj); ref != nil {
-			return nil, fmt.Errorf("cannot choose which pod of %s is removed: the %s %s sets its count; remove the pod from that", t, ref.Kind, ref.Name)
+			return nil, fmt.Errorf("cannot choose which pod of %s is removed: the %s sets its count; remove the pod from that", t, escape.Line(ref.Kind+" "+ref.Name))
 		}
 		return obj, nil
 	}

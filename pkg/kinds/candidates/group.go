@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
@@ -33,7 +34,7 @@ func Group(fields []Field, name string) (fieldpath.Path, error) {
 		if groups = slices.Compact(groups); len(groups) == 0 {
 			return fieldpath.Path{}, fmt.Errorf("no group %q: the spec has no groups with a count", name)
 		}
-		return fieldpath.Path{}, fmt.Errorf("no group %q: the groups are %s", name, strings.Join(groups, ", "))
+		return fieldpath.Path{}, fmt.Errorf("no group %q: the groups are %s", name, escape.Line(strings.Join(groups, ", ")))
 	}
 	return fieldpath.Path{}, fmt.Errorf("group %q has several counts; choose one with --replicas-path: %s", name, strings.Join(paths, ", "))
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -112,7 +113,7 @@ func RestartTime(obj *unstructured.Unstructured, path []string, at time.Time) (s
 	now := at.Format(time.RFC3339)
 	before, _, err := unstructured.NestedString(obj.Object, path...)
 	if err != nil {
-		return "", fmt.Errorf("read .%s: %w", strings.Join(path, "."), err)
+		return "", fmt.Errorf("read .%s: %s", strings.Join(path, "."), escape.Line(err.Error()))
 	}
 	if before == now {
 		return "", errRestarted

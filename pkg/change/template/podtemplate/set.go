@@ -112,14 +112,13 @@ func Env(before []any, settings []EnvSetting) []any {
 			return variable["name"] == s.Name
 		}
 		at := slices.IndexFunc(after, named)
-		made := map[string]any{"name": s.Name, "value": s.Value}
-		switch {
+		after = slices.DeleteFunc(after, named) // an earlier writer may have set the variable twice
+		switch made := any(map[string]any{"name": s.Name, "value": s.Value}); {
 		case s.Remove:
-			after = slices.DeleteFunc(after, named)
 		case at < 0:
-			after = append(after, any(made))
+			after = append(after, made)
 		default:
-			after[at] = made
+			after = slices.Insert(after, at, made)
 		}
 	}
 	return after

@@ -224,7 +224,7 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 	if err = errors.Join(err, statusErr); err != nil {
 		return 0, err
 	}
-	if !out.Ending && (!done || len(out.Refused) > 0 || out.Declined[plan.KindPod] != "") {
+	if !out.Ending && (!done || len(out.Refused) > 0 || len(out.Declined) > 0 || out.Unchanged) {
 		r.wake(k, false, "the last reconcile did not finish") // plan the remaining work, or react to the refusal
 	}
 	r.report.State(k, r.object, v, status.written, r.mem)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
@@ -53,4 +54,26 @@ func TestCreatesInATerminatingNamespace(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The controller retries a refused move without writing the status.
+func TestRefusedMoveIsQuiet(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		kind := kinds.ImoocPod()
+		foo := w.create(kind, "default", "foo", spec(int64(3), nil))
+		w.start()
+		w.converges()
+		w.deny(denied("violates PodSecurity"), createsPod)
+		w.Delete("pods", "default", slots.PodName("foo", foo.GetUID(), "", 0))
+		w.passes(time.Minute)
+		w.set(kind, "default", "foo", int64(2), "spec", "replicas")
+		w.passes(time.Minute)
+		w.Forget()
+		w.passes(time.Minute)
+		for _, r := range w.Requests(apiserver.Writes) {
+			if r.Subresource == "status" {
+				t.Errorf("%s although nothing has changed", r)
+			}
+		}
+	})
 }

@@ -104,7 +104,7 @@ func (a Actions) Writes() bool { return len(a.Operations) > 0 }
 // Ready reports whether the owner has its desired state and no operations are left. An owner that is
 // being deleted counts as ready, because the controller does nothing for it.
 func (a Actions) Ready(v View) bool {
-	return v.Owner.Deleting || meta.IsStatusConditionTrue(a.Status.Conditions, apis.ConditionReady) && !a.Writes()
+	return v.Owner.Deleting || v.Owner.Problem == "" && meta.IsStatusConditionTrue(a.Status.Conditions, apis.ConditionReady) && !a.Writes()
 }
 
 func (a Actions) count(verb Verb) int32 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -57,11 +58,19 @@ type Applied struct {
 // example, a webhook that changed the image during the last apply would change it again.
 func (m Memory) drifted(d *Deployment, wanted Wanted) bool {
 	patched, err := strategicpatch.StrategicMergeMapPatch(runtime.DeepCopyJSON(d.Fields), wanted.Fields, appsv1.Deployment{})
-	if err == nil && reflect.DeepEqual(map[string]any(patched), d.Fields) {
+	if err == nil && (reflect.DeepEqual(map[string]any(patched), d.Fields) || sameFields(patched, d.Fields)) {
 		return false
 	}
 	a := m.Applied
 	return a == nil || a.UID != d.UID || !reflect.DeepEqual(a.Wanted, wanted) || !reflect.DeepEqual(a.Stored, d.Fields)
+}
+
+// sameFields reports whether two Deployments differ only in notation: 1024Mi is equal to 1Gi, and an empty list to
+// none. It returns false if a field is unknown, because the server may be newer than this program.
+func sameFields(a, b map[string]any) bool {
+	var first, second appsv1.Deployment
+	convert := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation
+	return convert(a, &first, true) == nil && convert(b, &second, true) == nil && equality.Semantic.DeepEqual(first, second)
 }
 
 // Deployments returns the plan for an owner whose pods belong to one Deployment. The owner's Deployments

@@ -244,7 +244,7 @@ func (a *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition
 		return progressing("RollingOut", fmt.Sprintf("%d of %d pods updated", found.Updated, found.Desired))
 	case a.isNew(Create, v):
 		return progressing("CreatingPods", "creating "+problem.Quantity(creates, "pod"))
-	case deletes > 0:
+	case deletes > 0 && (a.count(Try) == 0 || a.isNew(Try, v)):
 		return progressing("DeletingPods", "deleting "+problem.Quantity(deletes, "pod"))
 	case terminating > 0:
 		return progressing("PodsEnding", "waiting for "+problem.Quantity(terminating, "pod")+" to terminate")

@@ -124,7 +124,13 @@ func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Control
 				unfinished++
 			}
 		}
-		if unfinished == 0 && givenUp > 0 {
+		for _, s := range all { // an object may have recovered since it was evaluated
+			if unfinished == 0 && failed[s.Key] && !o.hasFailed(ctx, s, periods[s.Key]) {
+				delete(failed, s.Key)
+				unfinished++
+			}
+		}
+		if unfinished == 0 && givenUp > 0 && loop.Synced() {
 			return errGivenUp
 		}
 	}

@@ -134,6 +134,7 @@ func TestOnce(t *testing.T) {
 	broken := func(c *cluster) {
 		c.imoocPod("default", "foo", "replicas: 1, template: {spec: {containers: [{name: main, image: pull}]}}")
 	}
+	patient := observe.Limits{Timeout: 10 * time.Minute, FailFast: true, FailAfter: 20 * time.Second}
 	for name, test := range map[string]struct {
 		prepare func(c *cluster)
 		limits  observe.Limits
@@ -171,6 +172,33 @@ func TestOnce(t *testing.T) {
 			c.CreateYAML("{apiVersion: apps.zhongmingmao.io/v1beta1, kind: MyDaemonSet, metadata: {name: agent}, spec: {image: web}}")
 			c.Forbid(apiserver.On("list", "nodes"))
 		}, text: "mydaemonsets.apps.zhongmingmao.io is not reconciled: nodes is forbidden", ready: 2},
+		"a revision that cannot be written": {prepare: func(c *cluster) {
+			c.imoocPod("default", "foo", "replicas: 2")
+			c.Forbid(apiserver.On("create", "controllerrevisions"))
+			if _, err := c.run(c.Context(), "default", func(o *Options) { o.Once = true }); err != nil {
+				c.Error(err)
+			}
+		}, limits: patient, text: "converged: 1 object", ready: 2},
+		"a template that became too large": {prepare: func(c *cluster) {
+			c.imoocPod("default", "foo", "replicas: 2")
+			if _, err := c.run(c.Context(), "default", func(o *Options) { o.Once = true }); err != nil {
+				c.Error(err)
+			}
+			c.set("imoocpods", "foo", strings.Repeat("x", 300<<10), "spec", "template", "metadata", "annotations", "note")
+		}, limits: patient, err: outcome.ErrFailed, text: "foo has failed: "},
+		"a failure that ends while another object starts": {prepare: func(c *cluster) {
+			broken(c)
+			c.imoocPod("default", "bar", `replicas: 1, template: {spec: {containers: [{name: main, image: "slow:60s"}]}}`)
+			c.After(40*time.Second, func() {
+				c.set("imoocpods", "foo", []any{map[string]any{"name": "main", "image": "slow:30s"}}, "spec", "template", "spec", "containers")
+			})
+		}, limits: patient, text: "converged: 2 objects", ready: 1},
+		"a kind that is listed late, and a pause": {prepare: func(c *cluster) {
+			c.imoocPod("default", "foo", "replicas: 1")
+			c.set("imoocpods", "foo", apis.PausedForever, "metadata", "annotations", apis.AnnotationPausedUntil)
+			c.CreateYAML("{apiVersion: test.jiaozi.com/v1alpha1, kind: HelloWorld, metadata: {name: hello}, spec: {size: 1}}")
+			c.After(10*time.Second, c.Fail(apiserver.On("list|watch", "helloworlds"), apiserver.Fault{Err: apierrors.NewInternalError(errors.New("slow"))}))
+		}, limits: patient, err: outcome.ErrPaused, text: "Deployment hello"},
 		"a missing namespace": {namespaces: "default,none", prepare: func(c *cluster) { c.imoocPod("default", "foo", "replicas: 1") },
 			text: `namespaces "none" not found`, ready: 1},
 	} {

@@ -47,6 +47,9 @@ func completeDeployment(o *plan.Owner, kind kinds.Kind, obj *unstructured.Unstru
 		}
 	}
 	o.Wanted.Name = cmp.Or(o.Wanted.Name, o.Name)
+	if why := apis.NameProblem(o.Wanted.Name); why != "" && o.Invalid == "" {
+		o.Invalid = fmt.Sprintf("the Deployment name %.40q is invalid: %s", o.Wanted.Name, why)
+	}
 }
 
 // DeploymentResource returns the resource of Deployments. They are read and written as unstructured

@@ -22,8 +22,9 @@ type Outcome struct {
 	Written map[string]string
 	// Unanswered lists the pods that might exist, because the server neither accepted nor rejected their creates.
 	Unanswered []string
-	// Applied is the applied Deployment, if any.
-	Applied *plan.Applied
+	// Applied is the applied Deployment, if any. Unchanged means that the apply changed nothing, so that no event follows.
+	Applied   *plan.Applied
+	Unchanged bool
 	// Refused holds the refusals of creates and applies, by slot. Only Reason and Message are set.
 	Refused map[slots.Slot]plan.Refusal
 	// Declined holds, by the kind of the child, the message about a refused write of a revision or of a
@@ -65,7 +66,7 @@ func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) {
 	if u, ok := child.(*unstructured.Unstructured); ok && op.Verb == plan.Apply {
 		wanted := plan.Wanted{Name: op.Name, Fields: op.Fields}
 		applied := &plan.Applied{Wanted: wanted, UID: u.GetUID(), Stored: deploymentOf(u).Fields}
-		o.note(func() { o.Applied = applied })
+		o.note(func() { o.Applied, o.Unchanged = applied, u.GetResourceVersion() == op.ResourceVersion })
 	}
 	o.note(func() {
 		event := func(reason, done string) {
@@ -81,7 +82,7 @@ func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) {
 			event("SuccessfulDelete", "Deleted")
 		case op.UID == "":
 			event("SuccessfulCreate", "Created")
-		default:
+		case !o.Unchanged:
 			event("SuccessfulUpdate", "Updated")
 		}
 	})

@@ -298,6 +298,38 @@ func TestWaitForSeveral(t *testing.T) {
 	})
 }
 
+// Failed is called for an object as soon as the object has failed, even if others are not ready yet.
+func TestWaitReportsEachFailure(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 1)
+		s.put(broken(t, 1))
+		s.put(namedDeployment(t, "zero", 0))
+		var calls []string
+		note := func(who string) func(error) error {
+			return func(err error) error {
+				calls = append(calls, who)
+				return fmt.Errorf("%w, %s", err, who)
+			}
+		}
+		w := &Waiter{Clients: s.clients(), Limits: limits(time.Minute, 5*time.Second), Failed: note("any")}
+		var errs []error
+		all := begin(func() error {
+			errs = w.Wait(t.Context(), []WaitTarget{
+				{Target: web(), Conditions: []Condition{Ready()}, Failed: note("web")},
+				{Target: Target{Kind: deployments(), Namespace: "ns", Name: "zero"}, Conditions: []Condition{never()}},
+			})
+			return nil
+		})
+		if pass(6 * time.Second); all.over() || !slices.Equal(calls, []string{"any", "web"}) {
+			t.Errorf("after the grace period: all waits ended = %t, calls %q", all.over(), calls)
+		}
+		if pass(time.Minute); !errors.Is(errs[0], outcome.ErrFailed) || !strings.HasSuffix(errs[0].Error(), ", any, web") || !errors.Is(errs[1], outcome.ErrTimeout) {
+			t.Errorf("errors = %v", errs)
+		}
+	})
+}
+
 // Show is called for each change or, if Closely is set, for each observation.
 func TestWaitShows(t *testing.T) {
 	t.Parallel()

@@ -88,6 +88,27 @@ func TestStepsWithAnotherWriter(t *testing.T) {
 	}
 }
 
+// Neither a step nor a revert changes another object that gets the name of the first during the command. Only a command
+// that reads the new object at its start can change it.
+func TestStepsWithAnotherObject(t *testing.T) {
+	t.Parallel()
+	var was int64
+	replace := func(s *apiserver.Server) {
+		obj := s.Get("imoocpods", "default", "foo")
+		was = countOf(s)
+		s.Remove("imoocpods", "default", "foo")
+		obj.SetUID("another")
+		obj.SetResourceVersion("")
+		s.Create(obj)
+	}
+	atEveryRequest(t, nil, "scale foo --replicas 4 --step 2 --on-failure revert --fail-after 1s", "pull", 1, replace, func(_ *testing.T, s *apiserver.Server, disturbed bool, _ result) error {
+		if disturbed && was > 1 && countOf(s) != was {
+			return fmt.Errorf("replica count of the other object = %d, want %d", countOf(s), was)
+		}
+		return nil
+	})
+}
+
 // If a scale in steps loses the server at any request, as if the command were killed, a second run
 // completes the change.
 func TestStepsKilled(t *testing.T) {
@@ -125,7 +146,7 @@ func TestParkWithAnotherWriter(t *testing.T) {
 // If another client changes the object before the write, an undo does not show the same change again.
 func TestUndoShowsTheChangeOnce(t *testing.T) {
 	t.Parallel()
-	atEveryRequest(t, []string{"set image foo web:2 --wait --timeout 5m"}, "undo foo", "web", 2, rival, func(_ *testing.T, s *apiserver.Server, _ bool, r result) error {
+	atEveryRequest(t, []string{"set image foo web:2 --wait --timeout 5m"}, "undo foo", "web", 2, rival, func(_ *testing.T, _ *apiserver.Server, _ bool, r result) error {
 		if n := strings.Count(r.stderr, "(to be written)"); r.code != exitDone || n != 1 {
 			return fmt.Errorf("the change was shown %d times, want once", n)
 		}

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
@@ -99,15 +101,15 @@ func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) erro
 			return err
 		}
 		begun := time.Now()
-		if done, err = o.set(ctx, c, l, replicas.Request{Replicas: next, Current: at, Began: l.began}); err != nil {
-			if errors.Is(err, outcome.ErrPrecondition) {
+		if done, err = o.set(ctx, c, l, replicas.Request{Replicas: next, Current: at, Began: l.began, UID: done.UID}); err != nil {
+			if errors.Is(err, outcome.ErrPrecondition) || errors.Is(err, edit.ErrAnother) {
 				return fmt.Errorf("%w: someone else changed the replica count between two steps: %v", outcome.ErrOverwritten, err) //nolint:errorlint // the first error decides the exit code
 			}
 			o.printStopped(c, l, at, to, at)
 			return err
 		}
 		if err := o.awaitStep(ctx, c, l, done, next < at); err != nil {
-			return o.stepNotReady(ctx, c, l, at, next, to, err)
+			return o.stepNotReady(ctx, c, l, done.UID, at, next, to, err)
 		}
 		at = next
 		c.printErrf("%s: %d ready (%s)", t, at, duration.HumanDuration(max(0, time.Since(begun)-o.change.wait.limits.Settle)))
@@ -181,7 +183,7 @@ func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, do
 
 // stepNotReady returns the error for a step whose pods did not become ready. With --on-failure=revert, it
 // restores the count from before the first step, unless someone else has changed the count.
-func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located, before, at, to int32, err error) error {
+func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located, uid types.UID, before, at, to int32, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrOverwritten):
 		return c.overwritten(ctx, *l.target, err)
@@ -192,8 +194,8 @@ func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located,
 		return err
 	}
 	began := *l.began
-	if _, back := o.set(ctx, c, l, replicas.Request{Replicas: began, Current: at, Began: l.began}); back != nil {
-		if errors.Is(back, outcome.ErrPrecondition) {
+	if _, back := o.set(ctx, c, l, replicas.Request{Replicas: began, Current: at, Began: l.began, UID: uid}); back != nil {
+		if errors.Is(back, outcome.ErrPrecondition) || errors.Is(back, edit.ErrAnother) {
 			return fmt.Errorf("%w: someone else changed the replica count before it could be set back to %d: %v\nthe step had not become ready: %v", outcome.ErrOverwritten, began, back, err) //nolint:errorlint // as above
 		}
 		o.printStopped(c, l, at, to, before)

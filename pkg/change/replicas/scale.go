@@ -46,7 +46,7 @@ type Request struct {
 	Began           *int32
 	Current         int32
 	ResourceVersion string
-	// UID is the UID of the object whose count a revert through /scale restores, or "".
+	// UID, if set, is the required UID of the object.
 	UID types.UID
 	// Exact makes the write replace exactly the count in Result.Before, because a revert may restore it.
 	Exact  bool
@@ -291,10 +291,13 @@ func (r Request) wanted(t observe.Target, obj *unstructured.Unstructured, path f
 	return r.From(t, now)
 }
 
-// admits returns an error if the object is being deleted or does not have the version that the request requires.
+// admits returns an error if the object is being deleted or does not have the UID or the version that the request requires.
 func (r Request) admits(t observe.Target, obj *unstructured.Unstructured) error {
 	if err := Refuse(t, obj); err != nil {
 		return err
+	}
+	if r.UID != "" && obj.GetUID() != r.UID {
+		return edit.ErrAnother
 	}
 	if r.ResourceVersion != "" && obj.GetResourceVersion() != r.ResourceVersion {
 		return fmt.Errorf("%w: expected the resource version of %s to be %s, was %s", outcome.ErrPrecondition, t, r.ResourceVersion, obj.GetResourceVersion())

@@ -37,6 +37,8 @@ func TestPolicies(t *testing.T) {
 	refuses(many, cluster.Kubectl(t, ns, "apply", "-f", harness.WriteFile(t, manifest(helloWorld, "hello", "spec: {size: 21}"))))
 	template := `spec: {template: {spec: {serviceAccountName: other, containers: [{name: main, image: registry.k8s.io/pause}]}}}`
 	refuses(other, cluster.Kubectl(t, ns, "apply", "-f", harness.WriteFile(t, harness.ImoocPodManifest("foo", template))))
+	template = `spec: {template: {spec: {serviceAccount: other, containers: [{name: main, image: registry.k8s.io/pause}]}}}`
+	refuses(other, cluster.Kubectl(t, ns, "apply", "-f", harness.WriteFile(t, harness.ImoocPodManifest("foo", template))))
 	template = `spec: {template: {spec: {initContainers: [{name: first, image: nginx}], containers: [{name: main, image: registry.k8s.io/pause}]}}}`
 	refuses(image, cluster.Kubectl(t, ns, "apply", "-f", harness.WriteFile(t, harness.ImoocPodManifest("foo", template))))
 

@@ -81,7 +81,7 @@ func Controllers(ctx context.Context, client dynamic.Interface, namespace string
 			return nil, fmt.Errorf("look for controllers: %w", err)
 		}
 		found = append(found, check.Deployment{
-			Namespace: d.Namespace, Version: d.Labels[deploy.LabelVersion],
+			Namespace: d.Namespace, Name: d.Name, Version: d.Labels[deploy.LabelVersion],
 			Desired: ptr.Deref(d.Spec.Replicas, 1), Available: d.Status.AvailableReplicas,
 			Everywhere: slices.ContainsFunc(d.Spec.Template.Spec.Containers, func(c corev1.Container) bool { return slices.Contains(c.Args, "--all-namespaces") }),
 		})

@@ -21,13 +21,15 @@ func (d *Doctor) heldUp(ctx context.Context) ([]check.Result, error) {
 		return nil, nil
 	}
 	var reports []status.Report
+	var unknown []check.Result
 	for _, kind := range all {
 		list, err := follow.List(ctx, d.Dynamic.Resource(kind.Resource).Namespace(d.Namespace), metav1.ListOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 			continue // the check of its CRD reports this
 		case apierrors.IsForbidden(err):
-			return []check.Result{{Name: "pods", State: check.Unknown, Message: "no permission to list " + kind.CRD()}}, nil
+			unknown = append(unknown, check.Result{Name: "pods", State: check.Unknown, Message: "no permission to list " + kind.CRD()})
+			continue
 		case err != nil:
 			return nil, err
 		}
@@ -39,5 +41,8 @@ func (d *Doctor) heldUp(ctx context.Context) ([]check.Result, error) {
 			reports = append(reports, status.NewReport(status.Snapshot{Object: facts, Now: time.Now(), Commands: d.commands}))
 		}
 	}
-	return append(check.HeldUp(reports, d.commands), check.Paused(reports, d.Namespace, time.Now(), d.commands)...), nil
+	if len(unknown) < len(all) {
+		unknown = slices.Concat(unknown, check.HeldUp(reports, d.commands), check.Paused(reports, d.Namespace, time.Now(), d.commands))
+	}
+	return unknown, nil
 }

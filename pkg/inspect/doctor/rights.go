@@ -30,7 +30,7 @@ func (d *Doctor) rights(ctx context.Context) ([]check.Result, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	asker := check.Asker{User: d.user, Namespace: d.Namespace, Idle: len(d.served)+len(d.declared) == 0, Commands: d.commands}
+	asker := check.Asker{User: d.user, Namespace: d.Namespace, Idle: len(d.served) == 0, Commands: d.commands}
 	var checks []check.Result
 	for _, verb := range needed {
 		checks = append(checks, asker.Rights(verb, answers))

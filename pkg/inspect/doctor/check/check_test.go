@@ -218,12 +218,12 @@ func TestCheckDeployed(t *testing.T) {
 		"all run": {"v1", 2, 2, Passed}, "one runs": {"v1", 2, 1, Passed}, "none runs": {"v1", 2, 0, Failed}, "scaled to zero": {"v1", 0, 0, Passed},
 		"another version": {"v0", 1, 1, Failed}, "an unknown version": {"", 1, 1, Unknown},
 	} {
-		deployment := Deployment{Namespace: "ns", Version: test.has, Desired: test.desired, Available: test.available, Everywhere: name == "another version"}
+		deployment := Deployment{Namespace: "ns", Name: "imoocpod-controller-a", Version: test.has, Desired: test.desired, Available: test.available, Everywhere: name == "another version"}
 		result := Deployed(deployment, "v1", nil)
-		if fix := "kubectl imoocpod install --controller -A -n ns"; name == "another version" && !slices.Contains(result.Fix, fix) {
+		if fix := "kubectl imoocpod install --controller --image=IMAGE -A -n ns"; name == "another version" && !slices.Contains(result.Fix, fix) {
 			t.Errorf("the fixes for a controller of all namespaces are %q, want %q", result.Fix, fix)
 		}
-		looks := strings.Contains(strings.Join(result.Fix, "\n"), "status deployment/imoocpod-controller -n ns")
+		looks := strings.Contains(strings.Join(result.Fix, "\n"), "status deployment/imoocpod-controller-a -n ns")
 		if result.State != test.want || looks != (test.desired > 0 && test.available == 0) {
 			t.Errorf("%s: unexpected result %+v", name, result)
 		}

@@ -101,6 +101,7 @@ func inNamespace(cmd commandline.Command, namespace string) commandline.Command 
 // Deployment is a controller that "install --controller" installed.
 type Deployment struct {
 	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
 	// Version is the version of this program that installed the controller, or "" without a version label.
 	Version string `json:"version"`
 	// Desired and Available are the numbers of desired and available pods.
@@ -118,7 +119,7 @@ func Deployed(d Deployment, version string, commands commandline.Context) Result
 		r.State, r.Message = Unknown, "is deployed, but its version is unknown"
 	case d.Version != version:
 		r.State, r.Message = Failed, fmt.Sprintf("is deployed, version %s, but this program is version %s", d.Version, version)
-		install := commandline.Plugin("install", "--controller")
+		install := commandline.Plugin("install", "--controller", "--image=IMAGE")
 		if d.Everywhere {
 			install = install.With("-A")
 		}
@@ -127,7 +128,7 @@ func Deployed(d Deployment, version string, commands commandline.Context) Result
 	if d.Desired > 0 && d.Available == 0 {
 		r.State = Failed
 		r.Message += fmt.Sprintf("; none of its pods is available (desired %d)", d.Desired)
-		r.Fix = append(r.Fix, commands.Line(commandline.Plugin("status", "deployment/"+Controller).In(d.Namespace)))
+		r.Fix = append(r.Fix, commands.Line(commandline.Plugin("status", "deployment/"+d.Name).In(d.Namespace)))
 	}
 	return r
 }

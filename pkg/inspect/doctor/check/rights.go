@@ -39,7 +39,7 @@ type VerbRights struct {
 // Asker is the user whose rights are checked, in a namespace or, if Namespace is empty, in all namespaces.
 type Asker struct {
 	User, Namespace string
-	// Idle is set if no shipped kind is installed, and no declared kind has objects.
+	// Idle is set if no shipped kind is installed.
 	Idle     bool
 	Commands commandline.Context
 }

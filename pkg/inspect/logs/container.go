@@ -107,10 +107,14 @@ func shortName(object string, pod *corev1.Pod) (short, slot string) {
 // containersOf returns the selected containers of a pod in their start order.
 func containersOf(model problem.Pod, short string, failing bool, w Wanted) []Container {
 	pod := model.Object
-	statuses := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
+	statuses := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses)
 	main := defaultContainer(pod)
+	specs := slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers)
+	for _, ephemeral := range pod.Spec.EphemeralContainers {
+		specs = append(specs, corev1.Container(ephemeral.EphemeralContainerCommon))
+	}
 	var all []Container
-	for _, spec := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+	for _, spec := range specs {
 		c := Container{
 			Namespace: pod.Namespace, Pod: pod.Name, uid: pod.UID, Name: spec.Name, node: pod.Spec.NodeName,
 			label: short, failing: failing, reason: model.Reason,
@@ -119,7 +123,7 @@ func containersOf(model problem.Pod, short string, failing bool, w Wanted) []Con
 			c.read(statuses[i])
 		}
 		c.crashed = failing && c.broken && c.previous && c.phase != phaseEnded
-		if len(pod.Spec.InitContainers)+len(pod.Spec.Containers) > 1 {
+		if len(specs) > 1 {
 			c.label += "/" + c.Name
 		}
 		switch {

@@ -144,3 +144,21 @@ func TestNext(t *testing.T) {
 		}
 	}
 }
+
+// An ephemeral container that "kubectl debug" has added can be named, and is among all containers.
+func TestEphemeralContainers(t *testing.T) {
+	t.Parallel()
+	p := with(pod("foo-0", "main"), "main", isUp)
+	p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debugger"}}}
+	p.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{{Name: "debugger", State: running}}
+	report := status.Report{Metadata: status.Metadata{Name: "foo"}, Pods: []problem.Pod{{Name: p.Name, UID: p.UID, Object: p, Ready: true}}}
+	for want, wanted := range map[string]Wanted{"debugger": {Container: "debugger"}, "main debugger": {AllContainers: true}, "main": {}} {
+		var names []string
+		for _, c := range Containers(report, wanted) {
+			names = append(names, c.Name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%+v: containers %q, want %q", wanted, got, want)
+		}
+	}
+}

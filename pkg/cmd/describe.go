@@ -2,7 +2,7 @@ package cmd
 
 import (
 	"context"
-	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,20 +37,18 @@ too. For a pod, the command shows its owner.`,
 func (f *targetFlags) describe(ctx context.Context, c *cluster) error {
 	targets, errs := f.find(ctx, c)
 	targets, errs = c.podOwners(ctx, targets, errs, "showing", commandline.Kubectl("describe", "pod"))
-	for i, t := range targets {
-		if i > 0 {
-			if _, err := fmt.Fprint(c.streams.Out, "\n\n"); err != nil {
-				return err
-			}
-		}
-		if err := describe(ctx, c, t); err != nil {
+	separator := ""
+	for _, t := range targets {
+		if err := describe(ctx, c, t, separator); err != nil {
 			errs = append(errs, kube.Explain(t.Kind, err))
+			continue
 		}
+		separator = "\n\n"
 	}
 	return outcome.Join(errs)
 }
 
-func describe(ctx context.Context, c *cluster, t observe.Target) error {
+func describe(ctx context.Context, c *cluster, t observe.Target, separator string) error {
 	_, seen, err := observe.Read(ctx, c.Clients, t, observe.Extent{Depth: observe.Details, Competitors: true})
 	if err != nil {
 		return err
@@ -61,6 +59,9 @@ func describe(ctx context.Context, c *cluster, t observe.Target) error {
 		if d.Template, err = kinds.Template(t.Kind, seen.Object); err != nil {
 			return err
 		}
+	}
+	if _, err := io.WriteString(c.streams.Out, separator); err != nil {
+		return err
 	}
 	return printer.Describe(c.streams.Out, d, time.Now())
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -105,11 +106,16 @@ func (o *pauseOptions) confirmSuspend(ctx context.Context, c *changer, t *observ
 		return true, nil
 	}
 	_, before, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Depth: observe.Below})
-	if live := before.Report.ActivePods(); err == nil && live > 0 {
-		c.printErrf("Warning: %s: its controller may delete its %s, as %s suspends the whole object", t, problem.Quantity(live, "pod"), field)
-		return c.ask("This suspends "+t.String()+".", o.yes)
+	pods := "pods"
+	switch live := before.Report.ActivePods(); {
+	case apierrors.IsForbidden(err): // the user may not list pods
+	case err != nil || live == 0:
+		return err == nil, err
+	default:
+		pods = problem.Quantity(live, "pod")
 	}
-	return true, err
+	c.printErrf("Warning: %s: its controller may delete its %s, as %s suspends the whole object", t, pods, field)
+	return c.ask("This suspends "+t.String()+".", o.yes)
 }
 
 func newResumeCommand(common commonOptions) *cobra.Command {

@@ -11,6 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 type setEnvOptions struct {
@@ -75,6 +76,8 @@ func (o *setEnvOptions) want(c *changer, t *observe.Target) (template.Wanted, er
 	switch {
 	case err != nil:
 		return nil, err
+	case !place.InTemplate && !slices.Contains([]string{"", podtemplate.AllContainers, kinds.ContainerName}, o.container):
+		return nil, fmt.Errorf("%s has one environment, at %s: do not name a container", t, place.Path)
 	case o.list:
 		return nil, o.show(c, t, place)
 	case place.InTemplate:

@@ -99,6 +99,11 @@ func (f *targetFlags) command(cmd *cobra.Command, common commonOptions, complete
 // explain adds advice to an error about a missing object: that its namespace does not exist, or how to name
 // an object of another type. If a bare NAME is a type, it returns a usage error instead.
 func (f *targetFlags) explain(ctx context.Context, c *cluster, err error) error {
+	if several, is := errors.AsType[outcome.Errors](err); is {
+		last := len(several) - 1
+		several[last] = f.explain(ctx, c, several[last])
+		return err
+	}
 	if shipped := kinds.ImoocPod(); f.bareName() != "" && apierrors.IsForbidden(err) && !c.Serves(shipped) {
 		err = &outcome.NotServedError{CRD: shipped.CRD(), Shipped: true, Err: err}
 	}

@@ -80,13 +80,16 @@ func addCount(spec map[string]any, names []string) {
 	}
 }
 
-// plural returns the resource with the plural that clients guess, but corrects wrong guesses such as "boxs" to "boxes".
+// plural returns the resource with the plural that clients guess, but corrects wrong guesses such as "boxs" and "gatewaies".
 func (s Scaffold) plural() schema.GroupVersionResource {
 	guess, singular := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: s.Group, Version: "v1alpha1", Kind: s.Kind})
 	for _, end := range []string{"x", "z", "ch", "sh"} {
 		if strings.HasSuffix(singular.Resource, end) {
 			guess.Resource = singular.Resource + "es"
 		}
+	}
+	if regexp.MustCompile("[aeiou]y$").MatchString(singular.Resource) {
+		guess.Resource = singular.Resource + "s"
 	}
 	return guess
 }

@@ -49,6 +49,7 @@ func TestScaffold(t *testing.T) {
 		{"FooProxy", "fooproxies", StrategyPods, "{.spec.size}", path("spec.size"), counted},
 		{"Glass", "glasses", StrategyDeployment, "", path("spec.replicas"), counted},
 		{"No", "nos", StrategyPods, "", path("spec.replicas"), counted}, // "No" is a boolean in YAML
+		{"Gateway", "gateways", StrategyPods, "", path("spec.replicas"), counted},
 		{"Box", "boxes", StrategyPods, "", path("spec.replicas"), counted},
 		{"Batch", "batches", StrategyPods, "", path("spec.replicas"), counted},
 		{strings.Repeat("F", 59), strings.Repeat("f", 59) + "s", StrategyPods, "", path("spec.replicas"), counted}, // the maximum length of a kind

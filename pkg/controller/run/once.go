@@ -124,13 +124,11 @@ func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Control
 				unfinished++
 			}
 		}
-		for _, s := range all { // an object may have recovered since it was evaluated
-			if unfinished == 0 && failed[s.Key] && !o.hasFailed(ctx, s, periods[s.Key]) {
-				delete(failed, s.Key)
-				unfinished++
-			}
+		recovered := func(s controller.State) bool { // since it was evaluated
+			failed[s.Key] = failed[s.Key] && o.hasFailed(ctx, s, periods[s.Key])
+			return !failed[s.Key] && !s.Converged
 		}
-		if unfinished == 0 && givenUp > 0 && loop.Synced() {
+		if unfinished == 0 && givenUp > 0 && loop.Synced() && !slices.ContainsFunc(all, recovered) {
 			return errGivenUp
 		}
 	}

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"os"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -71,6 +72,9 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	sources, errs := o.sources(ctx)
 	if len(errs) > 0 {
 		return outcome.Join(errs)
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50) // following 10,000 pods then needs 25 MiB less memory
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)

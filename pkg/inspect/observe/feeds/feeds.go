@@ -184,12 +184,16 @@ func controllerOf(obj metav1.Object) follow.Reference {
 	return follow.Reference{UID: ref.UID, Kind: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)}
 }
 
-// trimPod removes large fields that a report does not use.
+// trimPod keeps only the fields of the spec that a report uses, and removes who manages the fields of the pod.
 func trimPod(pod *corev1.Pod) {
-	pod.ManagedFields, pod.Spec.Volumes, pod.Spec.Tolerations = nil, nil, nil
-	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range containers {
-			containers[i].Env, containers[i].VolumeMounts = nil, nil
+	old := pod.Spec
+	pod.ManagedFields, pod.Spec = nil, corev1.PodSpec{
+		InitContainers: old.InitContainers, Containers: old.Containers, EphemeralContainers: old.EphemeralContainers,
+		RestartPolicy: old.RestartPolicy, NodeName: old.NodeName, ReadinessGates: old.ReadinessGates,
+	}
+	for _, containers := range [][]corev1.Container{old.InitContainers, old.Containers} {
+		for i, c := range containers {
+			containers[i] = corev1.Container{Name: c.Name, Image: c.Image, RestartPolicy: c.RestartPolicy, LivenessProbe: c.LivenessProbe}
 		}
 	}
 }

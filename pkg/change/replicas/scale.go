@@ -291,7 +291,7 @@ func (r Request) wanted(t observe.Target, obj *unstructured.Unstructured, path f
 	return r.From(t, now)
 }
 
-// admits returns an error if the object is being deleted or does not have the UID or the version that the request requires.
+// admits returns an error if the object is being deleted, or lacks the UID or the version that the request requires.
 func (r Request) admits(t observe.Target, obj *unstructured.Unstructured) error {
 	if err := Refuse(t, obj); err != nil {
 		return err

@@ -22,7 +22,7 @@ type Outcome struct {
 	Written map[string]string
 	// Unanswered lists the pods that might exist, because the server neither accepted nor rejected their creates.
 	Unanswered []string
-	// Applied is the applied Deployment, if any. Unchanged means that the apply changed nothing, so that no event follows.
+	// Applied is the applied Deployment, if any. Unchanged means that the apply changed nothing, so no event follows.
 	Applied   *plan.Applied
 	Unchanged bool
 	// Refused holds the refusals of creates and applies, by slot. Only Reason and Message are set.

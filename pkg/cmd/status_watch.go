@@ -74,7 +74,7 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 		return outcome.Join(errs)
 	}
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50) // following 10,000 pods then needs 25 MiB less memory
+		debug.SetGCPercent(50) // following 10,000 pods then needs 20 MiB less memory
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)

@@ -13,6 +13,7 @@ import (
 
 // RefusalReason reports whether the server refused a write for a lasting reason, and returns this reason for a
 // condition. Other errors (a broken connection, a busy server, expired credentials) are worth an early retry.
+// plan.Memory determines how long a refused write waits.
 func RefusalReason(err error) (reason string, refused bool) {
 	status := statusOf(err)
 	switch code := status.Code; {

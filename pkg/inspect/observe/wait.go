@@ -69,7 +69,7 @@ type Waiter struct {
 	Limits  Limits
 	// Show, if set, is called for each change. Calls do not overlap.
 	Show func(Observation)
-	// Failed, if set, is called before WaitTarget.Failed.
+	// Failed, if set, is called before WaitTarget.Failed. Calls for several objects can overlap.
 	Failed func(error) error
 	// Connection, if set, records whether the server can be reached.
 	Connection *follow.Connection

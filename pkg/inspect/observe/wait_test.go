@@ -305,10 +305,10 @@ func TestWaitReportsEachFailure(t *testing.T) {
 		s := serveWeb(t, 1)
 		s.put(broken(t, 1))
 		s.put(namedDeployment(t, "zero", 0))
-		var calls []string
+		calls := make(chan string, 10)
 		note := func(who string) func(error) error {
 			return func(err error) error {
-				calls = append(calls, who)
+				calls <- who
 				return fmt.Errorf("%w, %s", err, who)
 			}
 		}
@@ -321,8 +321,8 @@ func TestWaitReportsEachFailure(t *testing.T) {
 			})
 			return nil
 		})
-		if pass(6 * time.Second); all.over() || !slices.Equal(calls, []string{"any", "web"}) {
-			t.Errorf("after the grace period: all waits ended = %t, calls %q", all.over(), calls)
+		if pass(6 * time.Second); all.over() || len(calls) != 2 || <-calls != "any" || <-calls != "web" {
+			t.Errorf("after the grace period: all waits ended = %t, or Failed was not called twice", all.over())
 		}
 		if pass(time.Minute); !errors.Is(errs[0], outcome.ErrFailed) || !strings.HasSuffix(errs[0].Error(), ", any, web") || !errors.Is(errs[1], outcome.ErrTimeout) {
 			t.Errorf("errors = %v", errs)

@@ -231,17 +231,6 @@ func complete(v *view) *ruling {
 	return &ruling{verdict: Ready, code: problem.CodeReady, reason: claim.String()}
 }
 
-// nothingDone returns the verdict on an object whose controller has seen the last change, but may not have acted on it.
-func nothingDone(v *view) *ruling {
-	if v.Object.Untracked && !v.changeSeen() || !v.idle() {
-		return nil
-	}
-	since, _ := v.sinceChange()
-	r := v.progressing(problem.CodeChangeNotSeen, "%s, but nothing that it owns has changed since its spec changed", v.counts)
-	r.recheck = max(absentAfter-since, 0)
-	return r
-}
-
 func readyWhenUnmet(v *view) *ruling {
 	word := v.Object.Word
 	if *word.Ready {
@@ -290,13 +279,6 @@ func total(v *view) *ruling {
 		return nil
 	}
 	return v.progressing(problem.CodeCannotTell, "cannot tell whether all pods exist: the counts in its spec add up to %d, and %d are visible", *o.Total, pods)
-}
-
-func changeNotSeen(v *view) *ruling {
-	if v.changeSeen() {
-		return nil
-	}
-	return v.progressing(problem.CodeChangeNotSeen, "cannot tell whether its controller has seen the last change: %s", v.report.Reconciler.unanswered())
 }
 
 func ready(v *view) *ruling {

@@ -12,7 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// absentAfter is how long another program's object stays Progressing after a change if its controller does not react.
+// absentAfter is how long another program's object stays Progressing after a change if its controller does not react,
+// for example with the code ChangeNotSeen.
 const absentAfter = 10 * time.Second
 
 // sameSecond is the period after a change of the spec in which a child that changed in the same second is not evidence
@@ -34,6 +35,24 @@ func (o Object) undated() bool {
 // answered reports whether the status was written after the spec. The order within a second is unknown.
 func answered(spec, status *fieldpath.Write) bool {
 	return spec != nil && status != nil && status.Time.After(spec.Time.Time)
+}
+
+func changeNotSeen(v *view) *ruling {
+	if v.changeSeen() {
+		return nil
+	}
+	return v.progressing(problem.CodeChangeNotSeen, "cannot tell whether its controller has seen the last change: %s", v.report.Reconciler.unanswered())
+}
+
+// nothingDone returns the verdict on an object whose controller has seen the last change, but may not have acted on it.
+func nothingDone(v *view) *ruling {
+	if v.Object.Untracked && !v.changeSeen() || !v.idle() {
+		return nil
+	}
+	since, _ := v.sinceChange()
+	r := v.progressing(problem.CodeChangeNotSeen, "%s, but nothing that it owns has changed since its spec changed", v.counts)
+	r.recheck = max(absentAfter-since, 0)
+	return r
 }
 
 // changeSeen reports whether there is evidence that the controller has seen the last change of an object without an

@@ -173,7 +173,8 @@ const Longest = time.Minute
 
 // Live reports whether the loop holds its lease, has not ended, and last renewed the lease less than Longest
 // before or after now. Longest exceeds the duration of a lease, because the clocks of two machines may differ.
-// So a loop that was killed on another machine counts as live until Longest has passed.
+// So a loop that was killed on another machine counts as live until Longest has passed. A loop that waits for the lease
+// uses only its own clock (see Get in pkg/controller/lease).
 func (l Loop) Live(now time.Time) bool {
 	return l.Holder != "" && !l.Ended && now.Sub(l.Renewed).Abs() < Longest
 }

@@ -121,13 +121,13 @@ func (r *rollout) find(paused bool) {
 		annotations[revisionAnnotation] = strconv.Itoa(next)
 		rs.SetAnnotations(annotations)
 		rs.Object["spec"] = map[string]any{"replicas": int64(0), "selector": selector, "template": template}
-		r.now = r.a.Create(rs)
+		r.now = r.a.Create(rs).DeepCopy() // because scale changes it
 	case revisionOf(r.now) < last:
 		r.now = r.a.Update("replicasets", r.now.GetNamespace(), r.now.GetName(), func(rs *unstructured.Unstructured) {
 			earlier := rs.GetAnnotations()[revisionAnnotation+"-history"]
 			_ = unstructured.SetNestedField(rs.Object, strings.TrimPrefix(fmt.Sprint(earlier, ",", revisionOf(rs)), ","), "metadata", "annotations", revisionAnnotation+"-history")
 			annotate(rs, next)
-		})
+		}).DeepCopy()
 	}
 	if r.now != nil && revisionOf(r.d) != revisionOf(r.now) {
 		r.a.Update("deployments", r.d.GetNamespace(), r.d.GetName(), func(d *unstructured.Unstructured) { annotate(d, revisionOf(r.now)) })

@@ -156,7 +156,7 @@ func (c *Controller) ownerSource(o *owners, missing func()) informer.Source {
 	return s
 }
 
-// logNotInstalled logs which CRDs are missing. The command in Install creates only those of shipped kinds.
+// logNotInstalled logs the missing CRDs. For shipped kinds, the message suggests c.Install, which creates their CRDs.
 func (c *Controller) logNotInstalled(missing ...kinds.Kind) {
 	log := func(shipped bool, how string) {
 		crds := kinds.CRDs(slices.DeleteFunc(slices.Clone(missing), func(k kinds.Kind) bool { return k.Shipped() != shipped }))

@@ -469,7 +469,7 @@ func TestFollowTwoRestarts(t *testing.T) {
 	})
 }
 
-// The stream ends before its first line, whose time is earlier than that of this machine.
+// A node's clock is 30 seconds slow. If a stream ends before the first line, the next stream must not skip this line.
 func TestFollowWithoutClock(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {

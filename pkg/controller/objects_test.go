@@ -250,3 +250,38 @@ func terminating(grace time.Duration) func(*unstructured.Unstructured) {
 		pod.Object["status"] = running(false)
 	}
 }
+
+// The loop retries a refused apply without writing the status. An apply that changes nothing is followed by no event, so
+// the loop plans again by itself. The first plan of a loop finds a difference here, because a strategic merge patch
+// knows ports only by their number.
+func TestRefusedApply(t *testing.T) {
+	inWorkers(t, declaredKind{plan: kinds.StrategyDeployment}, func(w *world, kind kinds.Kind) {
+		dns := template("busybox")
+		port := func(protocol string) any {
+			return map[string]any{"containerPort": int64(53), "protocol": protocol}
+		}
+		set(&unstructured.Unstructured{Object: dns}, []any{map[string]any{
+			"name": "main", "image": "busybox", "ports": []any{port("UDP"), port("TCP")},
+		}}, "spec", "containers")
+		w.create(kind, "default", "foo", spec(int64(2), dns))
+		w.start()
+		w.converges()
+		w.end()
+		allow := w.deny(denied("a webhook denied the request"), apiserver.On("patch", "deployments"))
+		w.start()
+		w.untilFailure(kind, "foo")
+		w.passes(time.Minute)
+		w.Forget()
+		w.passes(time.Minute)
+		for _, r := range w.Requests(apiserver.Writes) {
+			if r.Subresource == "status" {
+				t.Errorf("%s although nothing has changed", r)
+			}
+		}
+		allow()
+		w.passes(time.Minute)
+		if c := w.condition(kind, "foo", apis.ConditionReplicaFailure); c.Status == metav1.ConditionTrue {
+			t.Errorf("a minute after the end of the refusal, the status reports: %s", c.Message)
+		}
+	})
+}

@@ -101,16 +101,16 @@ func Deployments(v View) Actions {
 		a.NameTaken = NameTaken(v.Owner.Kind, "Deployment "+foreign.Name, foreign.OwnedBy)
 		a.Recheck = maxRefusalDelay // deleting that Deployment does not trigger a plan for this owner
 	}
-	applies, complete := len(a.Operations) > 0, available(live, v.Owner.Desired)
+	complete := !needed && available(live, v.Owner.Desired)
 	others = slices.DeleteFunc(others, func(d Deployment) bool { return d.Terminating })
-	if complete && !applies {
+	if complete {
 		for _, d := range others {
 			a.Operations = append(a.Operations, Operation{Verb: Delete, Kind: KindDeployment, Name: d.Name, UID: d.UID, Optional: true})
 		}
 	}
 	found := deploymentStatus(v, live)
 	ready := readyCondition(found, true)
-	if ready.Status == metav1.ConditionTrue && (applies || !complete) {
+	if ready.Status == metav1.ConditionTrue && !complete {
 		ready.Status, ready.Reason = metav1.ConditionFalse, "DeploymentNotReady"
 	}
 	a.decideStatus(v, found, ready, a.deploymentProgress(v, live, found, len(others)), a.deploymentFailure(v, live))

@@ -14,40 +14,31 @@ var errLeaseNotHeld = errors.New("refusing to write without the lease")
 // Fence returns a RoundTripper that rejects writes while the lease is not held. After the machine
 // was suspended, the election may be late to notice that the lease is lost.
 func (l *Lease) Fence(next http.RoundTripper) http.RoundTripper {
-	return Fence{Next: next, MayWrite: func() error {
-		if l.held() {
-			return nil
-		}
-		return errLeaseNotHeld
-	}}
+	return Fence{Next: next, MayWrite: l.held, Refusal: errLeaseNotHeld}
 }
 
-// Fence is a RoundTripper that sends a write only if MayWrite returns nil.
+// Fence is a RoundTripper that sends a write only if MayWrite returns true, or else returns the error Refusal.
 type Fence struct {
 	Next     http.RoundTripper
-	MayWrite func() error
+	MayWrite func() bool
+	Refusal  error
 }
 
-// RoundTrip sends a request, or returns the error of MayWrite.
+// RoundTrip sends a request, or returns Refusal.
 func (f Fence) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		if err := f.MayWrite(); err != nil {
-			if r.Body != nil {
-				_ = r.Body.Close() // a RoundTripper must close the body
-			}
-			return nil, err
-		}
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || f.MayWrite() {
+		return f.Next.RoundTrip(r)
 	}
-	return f.Next.RoundTrip(r)
+	if r.Body != nil {
+		_ = r.Body.Close() // a RoundTripper must close the body
+	}
+	return nil, f.Refusal
 }
 
 // held reports whether the last renewal is so recent that no other loop can have the lease.
 func (l *Lease) held() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.renewed.IsZero() {
-		return false
-	}
 	// Check both clocks: the monotonic clock stops while the machine is suspended, and the wall clock can be set back.
 	now := l.Clock.Now()
 	return now.Sub(l.renewed) < writesFor && now.Round(0).Sub(l.renewed.Round(0)) < writesFor

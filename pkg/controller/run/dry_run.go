@@ -77,7 +77,7 @@ var errDryRun = errors.New("refusing to write in a dry run")
 func readOnly(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return lease.Fence{Next: next, MayWrite: func() error { return errDryRun }}
+		return lease.Fence{Next: next, MayWrite: func() bool { return false }, Refusal: errDryRun}
 	})
 	return config
 }

@@ -48,16 +48,13 @@ const maxName = 63
 // controller repeats a create, the server returns AlreadyExists and does not create a second pod. A recreated owner has
 // a new UID, so its pods have new names. replaces is the UID of the stuck pod that the pod replaces, or "".
 func PodName(owner string, uid, replaces types.UID, slot Slot) string {
-	longest := 10 // the highest number has 10 digits
-	if slot.IsNode() {
-		longest = 16
-	}
-	return ChildName(owner, uid+replaces, slot.String(), longest)
+	return ChildName(owner, uid+replaces, slot.String())
 }
 
 // ChildName returns the name of a child: the owner's name, a hash of uid, and a suffix. The owner's name is truncated
-// to leave room for a suffix of at most longest bytes.
-func ChildName(owner string, uid types.UID, suffix string, longest int) string {
+// to leave room for the suffix and for any number, so that the names for all numbers begin with the same text.
+func ChildName(owner string, uid types.UID, suffix string) string {
+	longest := max(len(suffix), len("2147483647"))
 	if room := maxName - len("-01234567-") - longest; len(owner) > room {
 		owner = strings.TrimRight(owner[:room], "-.")
 	}

@@ -29,7 +29,7 @@ const templateHashLength = 16
 // RevisionName returns the name of the revision of a template. The name depends only on the owner and
 // the hash of the template, so that a retried create does not create a second revision.
 func RevisionName(owner string, uid types.UID, template string) string {
-	return slots.ChildName(owner, uid, template, templateHashLength)
+	return slots.ChildName(owner, uid, template)
 }
 
 // RevisionTemplate returns the template hash in the name of a revision, or "" if RevisionName did not create the name.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,7 +20,7 @@ func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Sta
 	var s plan.Status
 	s.ObservedGeneration, _, _ = unstructured.NestedInt64(obj.Object, at.ObservedGeneration...)
 	s.Selector, _, _ = unstructured.NestedString(obj.Object, at.Selector...)
-	s.Conditions = decodeConditions(storedConditions(at, obj))
+	s.Conditions = decodeConditions(storedConditions(at, obj.Object))
 	for count, path := range s.Counts(at) {
 		if len(path) == 0 {
 			continue
@@ -44,8 +43,8 @@ func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Sta
 }
 
 // storedConditions returns all stored conditions, including conditions from other programs. It does not copy them.
-func storedConditions(at kinds.StatusPaths, obj *unstructured.Unstructured) []any {
-	stored, _, _ := unstructured.NestedFieldNoCopy(obj.Object, at.Conditions...)
+func storedConditions(at kinds.StatusPaths, object map[string]any) []any {
+	stored, _, _ := unstructured.NestedFieldNoCopy(object, at.Conditions...)
 	list, _ := stored.([]any)
 	return list
 }
@@ -54,24 +53,23 @@ func storedConditions(at kinds.StatusPaths, obj *unstructured.Unstructured) []an
 func decodeConditions(stored []any) []metav1.Condition {
 	var list []metav1.Condition
 	for _, name := range []string{apis.ConditionReady, apis.ConditionProgressing, apis.ConditionReplicaFailure, apis.ConditionPaused} {
-		i := indexOfCondition(stored, name)
-		if i < 0 {
-			continue
-		}
-		fields, _ := stored[i].(map[string]any)
 		var c metav1.Condition
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &c); err == nil {
+		fields := findCondition(stored, name)
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &c); fields != nil && err == nil {
 			list = append(list, c)
 		}
 	}
 	return list
 }
 
-func indexOfCondition(stored []any, name string) int {
-	return slices.IndexFunc(stored, func(element any) bool {
-		fields, _ := element.(map[string]any)
-		return fields["type"] == name
-	})
+// findCondition returns the first condition of a type, or nil if there is none.
+func findCondition(stored []any, name string) map[string]any {
+	for _, element := range stored {
+		if fields, _ := element.(map[string]any); fields["type"] == name {
+			return fields
+		}
+	}
+	return nil
 }
 
 // EncodeStatus merges a plan's status into the stored status of an object, and returns the result. It keeps all other
@@ -102,15 +100,12 @@ func EncodeStatus(at kinds.StatusPaths, s plan.Status, obj *unstructured.Unstruc
 		errs = append(errs, unstructured.SetNestedStringSlice(object, s.PodNames, at.PodNames...))
 	}
 	if len(at.Conditions) > 0 {
-		conditions := slices.Clone(storedConditions(at, obj))
+		conditions := storedConditions(at, object)
 		for _, c := range s.Conditions {
 			ours, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&c)
 			errs = append(errs, err)
-			if i := indexOfCondition(conditions, c.Type); i >= 0 {
-				all, _ := conditions[i].(map[string]any)
-				all = maps.Clone(all)
-				maps.Copy(all, ours)
-				conditions[i] = all
+			if fields := findCondition(conditions, c.Type); fields != nil {
+				maps.Copy(fields, ours)
 			} else {
 				conditions = append(conditions, ours)
 			}

@@ -111,12 +111,8 @@ const (
 )
 
 func indexByOwner(obj any) ([]string, error) {
-	o, ok := obj.(metav1.Object)
-	if !ok {
-		return nil, fmt.Errorf("index an object by its owner: unexpected %T", obj)
-	}
-	if uid := ownerUID(o); uid != "" {
-		return []string{string(uid)}, nil
+	if o, ok := obj.(metav1.Object); ok && ownerUID(o) != "" {
+		return []string{string(ownerUID(o))}, nil
 	}
 	return nil, nil
 }

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -52,15 +51,9 @@ func completeDeployment(o *plan.Owner, kind kinds.Kind, obj *unstructured.Unstru
 	}
 }
 
-// DeploymentResource returns the resource of Deployments. They are read and written as unstructured
-// objects, because plans compare fields, and server-side apply sends only some fields.
-func DeploymentResource() schema.GroupVersionResource {
-	return appsv1.SchemeGroupVersion.WithResource("deployments")
-}
-
 // deploymentSource returns a source of all Deployments, because someone else's Deployment may have a wanted name.
 func deploymentSource(c Clients) informer.Source {
-	return childSource(c, DeploymentResource(), "deployment", deploymentOf, deploymentsEqual)
+	return childSource(c, plan.KindDeployment, "deployment", deploymentOf, deploymentsEqual)
 }
 
 // deploymentOf returns the part of a Deployment that plans read, without fields and status if it is someone else's.

@@ -1,10 +1,8 @@
 package strategy
 
 import (
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -13,14 +11,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// RevisionResource returns the resource of ControllerRevisions. With every strategy, they hold an object's templates.
-func RevisionResource() schema.GroupVersionResource {
-	return appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
-}
-
-// RevisionSource returns a source that watches the revisions with the owner label.
+// RevisionSource returns a source that watches the revisions with the owner label. With every strategy, revisions hold
+// an object's templates.
 func RevisionSource(c Clients) informer.Source {
-	s := childSource(c, RevisionResource(), "revision", revisionOf, revisionsEqual)
+	s := childSource(c, plan.KindRevision, "revision", revisionOf, revisionsEqual)
 	s.Selector = apis.LabelOwner
 	return s
 }

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -57,11 +57,14 @@ func All() map[kinds.Strategy]*Strategy {
 	}
 }
 
+// children returns how to write children. Deployments and revisions are also read as unstructured objects, because
+// plans compare fields, and server-side apply sends only some fields.
 func children() map[plan.Kind]child {
+	pods, apps := corev1.SchemeGroupVersion.WithResource("pods"), appsv1.SchemeGroupVersion.WithResource
 	return map[plan.Kind]child{
-		plan.KindPod:        {resource: corev1.SchemeGroupVersion.WithResource("pods"), kind: "pod", fields: identityFields},
-		plan.KindDeployment: {resource: DeploymentResource(), kind: "Deployment", fields: deploymentFields},
-		plan.KindRevision:   {resource: RevisionResource(), kind: "ControllerRevision", fields: revisionFields},
+		plan.KindPod:        {resource: pods, kind: "pod", fields: identityFields},
+		plan.KindDeployment: {resource: apps("deployments"), kind: "Deployment", fields: deploymentFields},
+		plan.KindRevision:   {resource: apps("controllerrevisions"), kind: "ControllerRevision", fields: revisionFields},
 	}
 }
 
@@ -91,9 +94,10 @@ func childrenOf[T any](obj *unstructured.Unstructured, store cache.Indexer, inde
 // childSource returns a source that watches children as unstructured objects. read returns the part of a
 // child that plans read, and equal reports whether plans can ignore the difference between two such parts.
 func childSource[T any](
-	c Clients, resource schema.GroupVersionResource, singular string,
+	c Clients, kind plan.Kind, singular string,
 	read func(*unstructured.Unstructured) T, equal func(a, b T) bool,
 ) informer.Source {
+	resource := children()[kind].resource
 	objects := follow.SourceOf(c.Dynamic.Resource(resource).Namespace(c.Namespace))
 	s := informer.SourceOf(resource.Resource, objects, &unstructured.Unstructured{},
 		func(u *unstructured.Unstructured) any { return &Record[T]{trimMeta(u), read(u)} },

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -81,7 +82,12 @@ func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
 	w.end = w.Clock.Now().Add(Slice)
 	done = true
 	for operations := w.Plan.Operations; len(operations) > 0; {
-		n := batch(operations)
+		first := operations[0]
+		// A batch has the operations at the start of the list that have the same verb and kind. They run in parallel.
+		n := slices.IndexFunc(operations, func(o plan.Operation) bool { return o.Verb != first.Verb || o.Kind != first.Kind })
+		if n < 0 {
+			n = len(operations)
+		}
 		begun, err := SlowStart(ctx, operations[:n], w.proceed, func(ctx context.Context, op plan.Operation) error {
 			return w.write(ctx, op, o)
 		})
@@ -89,22 +95,13 @@ func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
 		if err != nil && !errors.Is(err, errStopped) {
 			o.fail(err)
 		}
-		if !operations[0].Optional && (err != nil || begun < n) {
+		if !first.Optional && (err != nil || begun < n) {
 			done = done && n == len(operations)
 			break
 		}
 		operations = operations[n:]
 	}
 	return o, done, errors.Join(o.failures...)
-}
-
-// batch returns how many operations at the start of the list run in parallel, because they have the same verb and kind.
-func batch(operations []plan.Operation) int {
-	n := 1
-	for n < len(operations) && operations[n].Verb == operations[0].Verb && operations[n].Kind == operations[0].Kind {
-		n++
-	}
-	return n
 }
 
 // proceed reports whether another operation of a batch may start, after begun operations have started.

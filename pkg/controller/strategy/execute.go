@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -231,7 +232,7 @@ func (w *Work) failed(ctx context.Context, op plan.Operation, err error, o *Outc
 		o.fail(fmt.Errorf("%s: %w", op, err)) // other deletions may succeed
 		return nil
 	}
-	message := serverWords(err)
+	message := cmp.Or(statusOf(err).Message, err.Error())
 	if op.Kind != plan.KindRevision {
 		message = fmt.Sprintf("cannot %s: %s", op, message)
 	}

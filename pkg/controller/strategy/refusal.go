@@ -1,7 +1,6 @@
 package strategy
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -46,9 +45,6 @@ func namespaceEnds(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
 		apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces"
 }
-
-// serverWords returns the message in the server's response, or else the text of the error.
-func serverWords(err error) string { return cmp.Or(statusOf(err).Message, err.Error()) }
 
 // statusOf returns the status in the server's response, or an empty status for other errors.
 func statusOf(err error) metav1.Status {

@@ -72,7 +72,7 @@ func (m Memory) Accepted() Memory {
 func (m Memory) wait(slot slots.Slot, v View) time.Duration {
 	var wait time.Duration
 	for _, r := range m.refusals(slot, v) {
-		wait = max(wait, r.left(v.Now))
+		wait = max(wait, left(r.At, doubled(refusalDelay, maxRefusalDelay, r.Count), v.Now))
 	}
 	return wait
 }
@@ -144,10 +144,6 @@ func (f Failure) seen(pod Pod, now time.Time) Failure {
 // left returns how much longer the finished pod is kept.
 func (f Failure) left(now time.Time) time.Duration {
 	return left(f.At, doubled(failureDelay, maxFailureDelay, f.Count), now)
-}
-
-func (r Refusal) left(now time.Time) time.Duration {
-	return left(r.At, doubled(refusalDelay, maxRefusalDelay, r.Count), now)
 }
 
 // left returns the rest of a delay, or zero if the delay starts in the future, because then the clock was set back.

@@ -29,7 +29,11 @@ func fill(v View, s slotSet) Actions {
 	}
 	pods := relevant(v, s)
 	empty := creates(v, pods, s)
-	missing := empty[:room(pods, len(empty), s)]
+	missing := empty
+	if s.nodes == nil { // the count limits the live pods, even those in slots that are not wanted
+		room := int(s.count - problem.Count(pods, Pod.live))
+		missing = empty[:max(0, min(room, len(empty)))]
+	}
 	a := Actions{Memory: remember(v, pods, empty, s)}
 	a.Operations, a.Recheck = deletions(v, pods, empty, a.Memory, s)
 	if v.Owner.Problem != "" {
@@ -95,14 +99,6 @@ func ending(v View) map[types.UID]Termination {
 		}
 	}
 	return all
-}
-
-// room returns how many of the empty slots can get a pod.
-func room(pods []Pod, empty int, s slotSet) int {
-	if s.nodes != nil {
-		return empty
-	}
-	return max(0, min(int(s.count-problem.Count(pods, Pod.live)), empty))
 }
 
 // creates returns the creates for the empty slots, lowest slot first, but at most maxCreates. named sets their names.

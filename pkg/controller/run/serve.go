@@ -24,7 +24,8 @@ const (
 	maxHeaderBytes = 16 << 10
 )
 
-// Serving holds the addresses of the metrics and probe servers. A server with the address "" or "0" is not started.
+// Serving holds the addresses of the metrics and probe servers. A server with the address "" or "0" is not started. A
+// server whose address has no host listens on 127.0.0.1.
 type Serving struct {
 	Metrics, Health string
 }
@@ -44,7 +45,10 @@ func (o *Serving) serve(ctx context.Context, metrics *metrics.Metrics, h *health
 		if !Served(address) {
 			return nil
 		}
-		listener, err := listen(ctx, address)
+		if strings.HasPrefix(address, ":") {
+			address = "127.0.0.1" + address
+		}
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 		if err != nil {
 			return fmt.Errorf("serve %s: %w", what, err)
 		}
@@ -67,14 +71,6 @@ func (o *Serving) serve(ctx context.Context, metrics *metrics.Metrics, h *health
 		return stop, err
 	}
 	return stop, start(o.Health, "health", h.pages())
-}
-
-// listen listens on an address. If the address has no host, listen uses 127.0.0.1.
-func listen(ctx context.Context, address string) (net.Listener, error) {
-	if strings.HasPrefix(address, ":") {
-		address = "127.0.0.1" + address
-	}
-	return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 }
 
 // health serves the probes. A loop that waits for its lease is ready, because it can take over. A

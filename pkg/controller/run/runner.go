@@ -140,7 +140,10 @@ func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace stri
 // runLoop runs a loop until the context is canceled or, with --once or --dry-run, until its work is done.
 // If resumed is set, missing permissions or a failing server at the start do not end the loop.
 func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace string, resumed bool) error {
-	config = o.RateLimit.apply(config)
+	if limit := o.RateLimit; limit.Qps > 0 { // shared by the clients of the loop
+		config = rest.CopyConfig(config)
+		config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(limit.Qps, cmp.Or(limit.Burst, max(1, int(2*limit.Qps))))
+	}
 	dynamic, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return err
@@ -170,20 +173,10 @@ func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace st
 	return loop.Run(ctx)
 }
 
-// RateLimit limits the requests of a loop.
+// RateLimit limits the requests of a loop. If Qps is 0, they are not limited.
 type RateLimit struct {
 	Qps   float32
 	Burst int
-}
-
-// apply returns a config whose clients share the rate limit, or the same config if Qps is 0.
-func (r *RateLimit) apply(config *rest.Config) *rest.Config {
-	if r.Qps == 0 {
-		return config
-	}
-	config = rest.CopyConfig(config)
-	config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(r.Qps, cmp.Or(r.Burst, max(1, int(2*r.Qps))))
-	return config
 }
 
 func (o *Options) scope(namespace string) leaserecord.Scope {

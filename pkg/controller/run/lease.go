@@ -12,6 +12,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -30,8 +31,11 @@ func (o *Options) runWithLease(ctx context.Context, config *rest.Config, namespa
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
+	scope := leaserecord.Scope{
+		Namespace: namespace, Selector: o.Matches.String(), Declared: o.Kinds.Declared, Kinds: o.Kinds.listed(),
+	}
 	l := &lease.Lease{
-		Client: client, Clock: clock.RealClock{}, Self: holder.Self(o.Version, o.scope(namespace)),
+		Client: client, Clock: clock.RealClock{}, Self: holder.Self(o.Version, scope),
 		ExitIfHeld: o.Lease.IfHeld == "exit", Log: o.logFor(namespace), OnChange: o.metrics.Lead,
 	}
 	fenced := rest.CopyConfig(config)

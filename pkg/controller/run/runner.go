@@ -23,7 +23,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
@@ -177,12 +176,6 @@ func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace st
 type RateLimit struct {
 	Qps   float32
 	Burst int
-}
-
-func (o *Options) scope(namespace string) leaserecord.Scope {
-	return leaserecord.Scope{
-		Namespace: namespace, Selector: o.Matches.String(), Declared: o.Kinds.Declared, Kinds: o.Kinds.listed(),
-	}
 }
 
 func (o *Options) logFor(namespace string) func(string, ...any) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,18 +42,15 @@ func (o *Options) Ends() bool { return o.Once || o.DryRun }
 // runUntilConverged runs a loop until every object has converged or failed. It returns an error for each object that
 // has not converged, and for each kind that is not reconciled but may have objects. A dry run adds plans to o.plans.
 func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Controller, namespace string) error {
-	running, stop := context.WithCancelCause(ctx)
+	looping, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		stop(loop.Run(running))
-	}()
-	err := o.awaitConvergence(running, loop)
+	var running sync.WaitGroup
+	running.Go(func() { stop(loop.Run(looping)) })
+	err := o.awaitConvergence(looping, loop)
 	all, _ := loop.States()
 	leftOut := loop.Refused()
 	stop(nil)
-	<-ended
+	running.Wait()
 	if err != nil && !errors.Is(err, outcome.ErrTimeout) && !errors.Is(err, errGivenUp) {
 		return err
 	}
@@ -76,14 +74,14 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 			errs = append(errs, fmt.Errorf("%s is not reconciled: %w", crd, leftOut[crd]))
 		}
 	}
-	if joined := outcome.Join(errs); joined != nil || o.DryRun {
+	switch joined := outcome.Join(errs); {
+	case joined != nil || o.DryRun:
 		return joined
+	case errors.Is(err, outcome.ErrTimeout):
+		return err
 	}
-	if err == nil || errors.Is(err, errGivenUp) {
-		o.Log.say("converged: %s", problem.Quantity(len(all), "object"))
-		return nil
-	}
-	return err
+	o.Log.say("converged: %s", problem.Quantity(len(all), "object"))
+	return nil
 }
 
 // awaitConvergence waits until every object has converged, and returns nil. It returns errGivenUp if

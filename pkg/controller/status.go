@@ -52,13 +52,10 @@ func (w *statusWriter) writePlanned(ctx context.Context) error {
 	}
 	// A merge patch would drop null values that others wrote. Because this JSON patch contains the
 	// resourceVersion, the server returns a conflict if the object has changed.
-	patch, err := json.Marshal([]map[string]any{
+	patch, _ := json.Marshal([]map[string]any{ // cannot fail, because the status consists of JSON values
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": w.object.GetResourceVersion()},
 		{"op": "add", "path": "/status", "value": encoded},
 	})
-	if err != nil {
-		return fmt.Errorf("write the status: %w", err)
-	}
 	// The server drops status fields that are not in the schema of the CRD. By default, each write
 	// would return a warning about them, which the user who runs the loop would see.
 	now, err := w.owners.client.Namespace(w.key.Namespace).Patch(ctx, w.key.Name, types.JSONPatchType, patch,

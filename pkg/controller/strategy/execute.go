@@ -145,10 +145,7 @@ func (w *Work) send(ctx context.Context, op plan.Operation) (metav1.Object, erro
 	obj.SetUID(op.UID)
 	obj.SetResourceVersion(op.ResourceVersion)
 	if op.Verb == plan.Patch {
-		body, err := json.Marshal(obj.Object)
-		if err != nil {
-			return nil, err
-		}
+		body, _ := json.Marshal(obj.Object) // cannot fail, because the fields consist of JSON values
 		return client.Patch(ctx, op.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: kinds.FieldManager})
 	}
 	obj.SetAPIVersion(c.resource.GroupVersion().String())

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease"
@@ -74,10 +73,6 @@ func (o *Options) printPlans() error {
 
 var errDryRun = errors.New("refusing to write in a dry run")
 
-func readOnly(config *rest.Config) *rest.Config {
-	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return lease.Fence{Next: next, MayWrite: func() bool { return false }, Refusal: errDryRun}
-	})
-	return config
+func readOnly(next http.RoundTripper) http.RoundTripper {
+	return lease.Fence{Next: next, MayWrite: func() bool { return false }, Refusal: errDryRun}
 }

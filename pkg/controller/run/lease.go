@@ -38,11 +38,9 @@ func (o *Options) runWithLease(ctx context.Context, config *rest.Config, namespa
 		Client: client, Clock: clock.RealClock{}, Self: holder.Self(o.Version, scope),
 		ExitIfHeld: o.Lease.IfHeld == "exit", Log: o.logFor(namespace), OnChange: o.metrics.Lead,
 	}
-	fenced := rest.CopyConfig(config)
-	fenced.Wrap(l.Fence)
 	waits := true
 	err = l.Hold(ctx, func(leading context.Context, resumed bool) error {
-		err := o.runLoop(leading, fenced, namespace, resumed)
+		err := o.runLoop(leading, config, l.Fence, namespace, resumed)
 		waits = leading.Err() != nil && ctx.Err() == nil // the lease was lost
 		return err
 	})

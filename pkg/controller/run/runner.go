@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 
@@ -127,20 +128,23 @@ func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace stri
 		}
 	}
 	if o.DryRun {
-		return o.runLoop(ctx, readOnly(config), namespace, false)
+		return o.runLoop(ctx, config, readOnly, namespace, false)
 	}
 	o.health.waits(namespace, "waiting for the lease")
 	if !o.Lease.Elect {
-		return o.runLoop(ctx, config, namespace, false)
+		return o.runLoop(ctx, config, nil, namespace, false)
 	}
 	return o.runWithLease(ctx, config, namespace)
 }
 
 // runLoop runs a loop until the context is canceled or, with --once or --dry-run, until its work is done.
-// If resumed is set, missing permissions or a failing server at the start do not end the loop.
-func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace string, resumed bool) error {
+// If resumed is set, missing permissions or a failing server at the start do not end the loop. fence may reject writes.
+func (o *Options) runLoop(
+	ctx context.Context, config *rest.Config, fence transport.WrapperFunc, namespace string, resumed bool,
+) error {
+	config = rest.CopyConfig(config)
+	config.Wrap(fence)
 	if limit := o.RateLimit; limit.Qps > 0 { // shared by the clients of the loop
-		config = rest.CopyConfig(config)
 		config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(limit.Qps, cmp.Or(limit.Burst, max(1, int(2*limit.Qps))))
 	}
 	dynamic, err := dynamic.NewForConfig(config)

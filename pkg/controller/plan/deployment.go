@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
@@ -113,7 +112,7 @@ func Deployments(v View) Actions {
 	if ready.Status == metav1.ConditionTrue && !complete {
 		ready.Status, ready.Reason = metav1.ConditionFalse, "DeploymentNotReady"
 	}
-	a.decideStatus(v, found, ready, a.deploymentProgress(v, live, found, len(others)), a.deploymentFailure(v, live))
+	a.decideStatus(v, found, ready, a.deploymentProgress(v, live, found, len(others)), a.failureCondition(v, live))
 	return a
 }
 
@@ -204,15 +203,4 @@ func (a *Actions) deploymentProgress(v View, live *Deployment, s Status, others 
 		return progressing("RemovingDeployment", "deleting the Deployment of the previous name")
 	}
 	return stopped("Converged", "the Deployment is up to date")
-}
-
-func (a *Actions) deploymentFailure(v View, live *Deployment) metav1.Condition {
-	c := failureCondition(a.Memory, v.Owner.Problem)
-	switch {
-	case a.NameTaken != "":
-		return condition(apis.ConditionReplicaFailure, metav1.ConditionTrue, "NameTaken", a.NameTaken)
-	case c.Status == metav1.ConditionFalse && live != nil && live.Failure != nil:
-		return condition(apis.ConditionReplicaFailure, metav1.ConditionTrue, live.Failure.Reason, live.Failure.Message)
-	}
-	return c
 }

@@ -55,7 +55,7 @@ func fill(v View, s slotSet) Actions {
 	a.decideStatus(v, found,
 		readyCondition(found, s.nodes == nil),
 		a.podsProgress(v, s, found),
-		failureCondition(a.Memory, v.Owner.Problem))
+		a.failureCondition(v, nil))
 	return a
 }
 

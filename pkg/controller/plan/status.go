@@ -269,13 +269,21 @@ func (a *Actions) isNew(verb Verb, v View) bool {
 // Retries reports whether an operation retries a write that was refused for its slot or for all slots.
 func (a *Actions) Retries(o Operation, v View) bool { return len(a.Memory.refusals(o.Slot, v)) > 0 }
 
-func failureCondition(m Memory, invalidTemplate string) metav1.Condition {
-	r, refused := LowestRefusal(m.Refusals)
+// failureCondition returns the condition ReplicaFailure. live is the owner's Deployment, or nil.
+func (a *Actions) failureCondition(v View, live *Deployment) metav1.Condition {
+	failed := func(reason, message string) metav1.Condition {
+		return condition(apis.ConditionReplicaFailure, metav1.ConditionTrue, reason, message)
+	}
+	r, refused := LowestRefusal(a.Memory.Refusals)
 	switch {
-	case invalidTemplate != "":
-		return condition(apis.ConditionReplicaFailure, metav1.ConditionTrue, "InvalidTemplate", invalidTemplate)
+	case a.NameTaken != "":
+		return failed("NameTaken", a.NameTaken)
+	case v.Owner.Problem != "":
+		return failed("InvalidTemplate", v.Owner.Problem)
 	case refused:
-		return condition(apis.ConditionReplicaFailure, metav1.ConditionTrue, r.Reason, r.Message)
+		return failed(r.Reason, r.Message)
+	case live != nil && live.Failure != nil:
+		return failed(live.Failure.Reason, live.Failure.Message)
 	}
 	return condition(apis.ConditionReplicaFailure, metav1.ConditionFalse, "NoFailure", "no errors while creating pods")
 }

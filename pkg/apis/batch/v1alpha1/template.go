@@ -4,9 +4,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// nobody is the UID of a user that owns no files in common images.
-const nobody = 65534
-
 // DefaultTemplate returns the pod template for an ImoocPod that specifies none. The CRD contains the same default, so
 // that the server sets it even if no controller is running. A test compares the two.
 func DefaultTemplate() *corev1.PodTemplateSpec {
@@ -17,7 +14,7 @@ func DefaultTemplate() *corev1.PodTemplateSpec {
 			AutomountServiceAccountToken:  new(false),
 			SecurityContext: &corev1.PodSecurityContext{
 				RunAsNonRoot:   new(true),
-				RunAsUser:      new(int64(nobody)),
+				RunAsUser:      new(int64(65534)), // nobody, who owns no files in common images
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
 			Containers: []corev1.Container{{

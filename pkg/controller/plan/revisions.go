@@ -82,7 +82,10 @@ func (r Revision) write(verb Verb, number int64, text string, args ...any) Opera
 
 // surplusRevisions returns the unused revisions beyond the limit, oldest first.
 func (v View) surplusRevisions() []Revision {
-	if !v.templatesKnown() {
+	// The pods of a Deployment have no hash. They all have the current template if the owner's only Deployment is up to
+	// date. Otherwise, any revision may be in use.
+	live, _, others := v.deployments()
+	if v.Owner.Wanted.Name != "" && (len(others) > 0 || !available(live, v.Owner.Desired)) {
 		return nil
 	}
 	inUse := map[string]bool{v.Owner.TemplateHash: true, "": true}
@@ -99,14 +102,4 @@ func (v View) surplusRevisions() []Revision {
 		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Name, b.Name))
 	})
 	return old[:max(0, len(old)-v.Owner.HistoryLimit)]
-}
-
-// templatesKnown reports whether the templates of all pods are known. The pods of a Deployment have no
-// hash. They all have the current template if the owner's only Deployment is up to date.
-func (v View) templatesKnown() bool {
-	if v.Owner.Wanted.Name == "" {
-		return true
-	}
-	live, _, others := v.deployments()
-	return len(others) == 0 && available(live, v.Owner.Desired)
 }

@@ -43,7 +43,10 @@ func (h *Health) observe(ctx context.Context, resource string, err error) {
 	if outage(err) {
 		if len(h.unanswered) == 0 {
 			h.lost = true
-			h.logf("connection to the API server lost: %v; trying again", withoutURL(err))
+			if request, is := errors.AsType[*url.Error](err); is {
+				err = request.Err // without the URL
+			}
+			h.logf("connection to the API server lost: %v; trying again", err)
 		}
 		h.unanswered[resource] = true
 		return
@@ -85,12 +88,4 @@ func (h *Health) refuses(resource string) bool {
 // outage reports whether an error means that the server is unreachable, down, or overloaded.
 func outage(err error) bool {
 	return err != nil && (follow.Transient(err) || !errors.As(err, new(apierrors.APIStatus)))
-}
-
-func withoutURL(err error) error {
-	var request *url.Error
-	if errors.As(err, &request) {
-		return request.Err
-	}
-	return err
 }

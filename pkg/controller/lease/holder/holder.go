@@ -67,19 +67,16 @@ func Here(l leaserecord.Loop) bool {
 	return l.Machine != "" && l.Machine == Machine() && l.PID > 0
 }
 
-// Self returns the record of a loop in this process. Each call generates a new Holder.
+// Self returns the record of a loop in this process. Each call generates a new Holder. If the name of the user who runs
+// this process is unknown, User is the user ID.
 func Self(version string, scope leaserecord.Scope) leaserecord.Loop {
-	l := leaserecord.Loop{User: person(), PID: os.Getpid(), Machine: Machine(), Version: version, Scope: scope}
+	l := leaserecord.Loop{PID: os.Getpid(), Machine: Machine(), Version: version, Scope: scope}
+	l.User = strconv.Itoa(os.Getuid())
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		l.User = u.Username
+	}
 	l.Host, _ = os.Hostname() // empty if unknown
 	// In two containers, everything except the random part can be equal.
 	l.Holder = fmt.Sprintf("%s_%s_%d_%.8s", l.User, l.Host, l.PID, uuid.NewUUID())
 	return l
-}
-
-// person returns the name of the user who runs this process, or the user ID if the name is unknown.
-func person() string {
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		return u.Username
-	}
-	return strconv.Itoa(os.Getuid())
 }

@@ -29,16 +29,14 @@ func ReadPause(annotations map[string]string) Pause {
 		return Pause{}
 	}
 	p := Pause{By: annotations[AnnotationPausedBy], Reason: annotations[AnnotationPausedReason]}
-	if end == PausedForever {
+	switch until, err := time.Parse(time.RFC3339, end); {
+	case end == PausedForever:
 		p.Forever = true
-		return p
-	}
-	until, err := time.Parse(time.RFC3339, end)
-	if err != nil {
+	case err != nil:
 		p.Invalid = fmt.Sprintf("the annotation %s is %.40q: it must be %q or a time such as 2006-01-02T15:04:05Z", AnnotationPausedUntil, end, PausedForever)
-		return p
+	default:
+		p.Until = until.UTC()
 	}
-	p.Until = until.UTC()
 	return p
 }
 
@@ -46,12 +44,7 @@ func ReadPause(annotations map[string]string) Pause {
 func (p Pause) Active(now time.Time) bool { return p.Forever || now.Before(p.Until) }
 
 // Left returns the remaining time of the pause, or zero if the pause is forever, over, invalid, or absent.
-func (p Pause) Left(now time.Time) time.Duration {
-	if p.Forever {
-		return 0
-	}
-	return max(0, p.Until.Sub(now))
-}
+func (p Pause) Left(now time.Time) time.Duration { return max(0, p.Until.Sub(now)) }
 
 // The reasons of the condition Paused.
 const (

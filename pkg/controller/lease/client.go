@@ -56,7 +56,7 @@ func (c *client) Get(ctx context.Context, name string, opts metav1.GetOptions) (
 		}
 		c.lease.failing = false
 		other := holder.LoopOf(object)
-		held := &HeldError{By: other}
+		held := fmt.Errorf("%w: %s, reconciles %s", ErrHeld, other, other.Scope)
 		switch {
 		case other.Holder == c.lease.Self.Holder:
 			return object, nil

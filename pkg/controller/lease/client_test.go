@@ -129,8 +129,8 @@ func TestExitIfHeld(t *testing.T) {
 				}
 				l.ExitIfHeld = true
 				err := l.Hold(t.Context(), func(context.Context, bool) error { works = true; return nil })
-				if errors.As(err, new(*HeldError)) != test.renews || works == test.renews {
-					t.Errorf("work started: %t, Hold returned %v; want a HeldError if the other loop is running, and work if it crashed", works, err)
+				if errors.Is(err, ErrHeld) != test.renews || works == test.renews {
+					t.Errorf("work started: %t, Hold returned %v; want ErrHeld if the other loop is running, and work if it crashed", works, err)
 				}
 				if took, most := time.Since(begun), 2*renewPeriod; test.renews && took > most {
 					t.Errorf("Hold returned after %s, want at most %s", took, most)

@@ -40,7 +40,7 @@ type Lease struct {
 	Client coordinationv1client.LeasesGetter
 	// Self describes this loop. Its fields Since and Renewed are not used.
 	Self leaserecord.Loop
-	// ExitIfHeld makes Hold return a HeldError when another loop renews the lease.
+	// ExitIfHeld makes Hold return ErrHeld when another loop renews the lease.
 	ExitIfHeld bool
 	// Log logs a line for the user who runs the loop.
 	Log func(format string, args ...any)
@@ -61,12 +61,8 @@ type Lease struct {
 	said    string // the last line that was logged by say
 }
 
-// HeldError reports that another loop holds the lease.
-type HeldError struct{ By leaserecord.Loop }
-
-func (e *HeldError) Error() string {
-	return fmt.Sprintf("another controller is running: %s, reconciles %s", e.By, e.By.Scope)
-}
+// ErrHeld means that another loop holds the lease.
+var ErrHeld = errors.New("another controller is running")
 
 var errLeaseLost = errors.New("could not renew the lease in time")
 

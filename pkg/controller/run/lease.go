@@ -44,10 +44,9 @@ func (o *Options) runWithLease(ctx context.Context, config *rest.Config, namespa
 		waits = leading.Err() != nil && ctx.Err() == nil // the lease was lost
 		return err
 	})
-	var held *lease.HeldError
 	switch {
-	case errors.As(err, &held):
-		return fmt.Errorf("%w: %s", outcome.ErrPrecondition, escape.Line(held.Error()))
+	case errors.Is(err, lease.ErrHeld):
+		return fmt.Errorf("%w: %s", outcome.ErrPrecondition, escape.Line(err.Error()))
 	case waits && ctx.Err() != nil && o.Ends():
 		return fmt.Errorf("wait for the lease in %s: %w", cmp.Or(namespace, "all namespaces"), context.Cause(ctx))
 	}

@@ -10,12 +10,9 @@ import (
 // Machine returns an ID of this machine's current boot and the PID namespace, so that two
 // containers on one machine differ. It returns "" if the ID cannot be read.
 func Machine() string {
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return ""
-	}
-	space, err := os.Readlink("/proc/self/ns/pid")
-	if err != nil {
+	boot, bootErr := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	space, spaceErr := os.Readlink("/proc/self/ns/pid")
+	if bootErr != nil || spaceErr != nil {
 		return ""
 	}
 	return strings.TrimSpace(string(boot)) + "/" + space

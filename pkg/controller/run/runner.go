@@ -24,6 +24,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
@@ -196,15 +197,11 @@ func (o *Options) logStart(f *kube.Factory, server string, namespaces []string) 
 	if err != nil {
 		return err
 	}
-	current := cmp.Or(*f.Flags.Context, raw.CurrentContext)
-	where := "all namespaces"
-	switch {
-	case len(namespaces) > 1:
+	where := leaserecord.Where(namespaces[0])
+	if len(namespaces) > 1 {
 		where = "namespaces " + strings.Join(namespaces, ", ")
-	case namespaces[0] != metav1.NamespaceAll:
-		where = "namespace " + namespaces[0]
 	}
-	if current != "" { // it is empty in a pod
+	if current := cmp.Or(*f.Flags.Context, raw.CurrentContext); current != "" { // it is empty in a pod
 		where += fmt.Sprintf(" of context %q", current)
 	}
 	o.Log.say("Starting the controller for %s in %s at %s. Stop with Ctrl-C.", &o.Kinds, where, server)

@@ -107,9 +107,7 @@ type reconciliation struct {
 	*Controller
 	key    memory.Key
 	owners *owners
-	// object is the reconciled object. live means that object was read from the server, not from the cache.
-	object *unstructured.Unstructured
-	live   bool
+	object *unstructured.Unstructured // from the cache or, after readLive, from the server
 	mem    *memory.Object
 	view   plan.View
 	plan   plan.Actions
@@ -122,15 +120,12 @@ func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err er
 	if r.cachesBehind() {
 		return cacheTimeout, nil
 	}
-	if isOutline(r.object) {
-		if there, err := r.readLive(ctx); !there {
-			return 0, err
-		}
+	outline := isOutline(r.object)
+	if !outline {
+		r.makePlan()
 	}
-	r.makePlan()
-	r.memory.Saw(r.key, len(r.view.Pods)+len(r.view.Nodes))
 	// The cached object may be out of date, so before a child is written, read the object from the server and plan again.
-	if r.plan.Writes() && !r.live {
+	if outline || r.plan.Writes() {
 		if there, err := r.readLive(ctx); !there {
 			return 0, err
 		}
@@ -179,7 +174,7 @@ func (r *reconciliation) readLive(ctx context.Context) (there bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("read %s before writing: %w", r.key.Name, err)
 	}
-	r.object, r.live = now, true
+	r.object = now
 	return now.GetUID() == r.mem.UID && r.Selector.Matches(labels.Set(now.GetLabels())), nil
 }
 
@@ -193,6 +188,7 @@ func (r *reconciliation) makePlan() {
 		s.Read(&r.view, r.object, input.GetIndexer())
 	}
 	r.view.Pods = s.Pods(r.object, r.pods.GetIndexer())
+	r.memory.Saw(r.key, len(r.view.Pods)+len(r.view.Nodes))
 	r.plan = plan.Decide(r.view, s.Plan)
 }
 

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
@@ -229,9 +230,9 @@ func (c *Controller) States() (all []State, settled bool) {
 	settled = c.Synced()
 	for _, o := range c.kinds.list() {
 		for _, k := range o.keys() {
-			progress, known := c.memory.Progress(k)
-			all = append(all, State{Key: k, Progress: progress, Of: o.kind})
-			settled = settled && known && (c.DryRun || progress.Converged)
+			progress := c.memory.Progress(k)
+			all = append(all, State{Key: k, Progress: ptr.Deref(progress, memory.Progress{}), Of: o.kind})
+			settled = settled && progress != nil && (c.DryRun || progress.Converged)
 		}
 	}
 	slices.SortFunc(all, func(a, b State) int {

@@ -148,14 +148,10 @@ func (m *Memory) setProgress(k Key, now time.Time, ready bool, progress Progress
 	m.Notify()
 }
 
-// Progress returns the progress of the loop for an object, and whether it is known.
-func (m *Memory) Progress(k Key) (progress Progress, known bool) {
-	m.update(k, func(e *entry) {
-		if known = e.progress != nil; known {
-			progress = *e.progress
-		}
-	})
-	return progress, known
+// Progress returns the progress of the loop for an object, or nil before the first plan or failure.
+func (m *Memory) Progress(k Key) (progress *Progress) {
+	m.update(k, func(e *entry) { progress = e.progress })
+	return progress
 }
 
 // Notify sends a value to the channel that Changed returns, unless the channel is full.

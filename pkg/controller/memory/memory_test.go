@@ -41,7 +41,7 @@ func TestConvergenceIsCountedOnce(t *testing.T) {
 		if count != step.count || sum != step.sum {
 			t.Errorf("step %d: %d convergences in %v s, want %d in %v s", i, count, sum, step.count, step.sum)
 		}
-		if got, _ := states.Progress(k); got.Converged != step.state.converged {
+		if got := states.Progress(k); got.Converged != step.state.converged {
 			t.Errorf("step %d: Converged = %t, want %t", i, got.Converged, step.state.converged)
 		}
 	}
@@ -63,7 +63,7 @@ func TestMemoryIsNotReused(t *testing.T) {
 			t.Errorf("%s: the memory of the first object was lost", name)
 		}
 		forget(m, k)
-		_, planned := m.Progress(k)
+		planned := m.Progress(k) != nil
 		if _, repeated := m.Said(k, "a line"); repeated || planned || m.Get(k, "first").Failing != 0 {
 			t.Errorf("%s: the memory of the first object was kept", name)
 		}

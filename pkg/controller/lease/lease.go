@@ -102,7 +102,8 @@ func (l *Lease) elect(ctx context.Context, work func(ctx context.Context, resume
 		Labels:     map[string]string{apis.LabelController: apis.RunController},
 	}
 	result := make(chan error, 1)
-	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+	// RunOrDie panics only if this config is invalid.
+	leaderelection.RunOrDie(klog.NewContext(electing, quiet(ctx)), leaderelection.LeaderElectionConfig{
 		Lock: lock, Name: name,
 		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: renewPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{
@@ -116,17 +117,13 @@ func (l *Lease) elect(ctx context.Context, work func(ctx context.Context, resume
 			OnStoppedLeading: func() { end(errLeaseLost) },
 		},
 	})
-	if err != nil {
-		return fmt.Errorf("acquire the lease %s: %w", lock.Describe(), err)
-	}
-	elector.Run(klog.NewContext(electing, quiet(ctx)))
 	if !c.leads {
 		if cause := context.Cause(electing); !errors.Is(cause, context.Canceled) {
 			return cause
 		}
 		return nil
 	}
-	err = <-result
+	err := <-result
 	l.renewedAt(time.Time{})
 	release(ctx, lock)
 	if cause := context.Cause(working); errors.Is(cause, errLeaseLost) {

@@ -65,10 +65,7 @@ func mayBeOurs(pod *corev1.Pod) bool {
 	if _, labeled := pod.Labels[apis.LabelOwner]; labeled {
 		return true
 	}
-	ref := metav1.GetControllerOfNoCopy(pod)
-	if ref == nil {
-		return false
-	}
+	ref := ptr.Deref(metav1.GetControllerOfNoCopy(pod), metav1.OwnerReference{})
 	group, _, _ := strings.Cut(ref.APIVersion, "/")
 	return strings.Contains(group, ".") // the group of a CRD always contains a dot
 }

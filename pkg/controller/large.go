@@ -13,10 +13,7 @@ import (
 const maxCached = 32 << 10
 
 // isOutline reports whether an object is an outline. Only an outline has no creation time.
-func isOutline(obj *unstructured.Unstructured) bool {
-	created := obj.GetCreationTimestamp()
-	return created.IsZero()
-}
+func isOutline(obj *unstructured.Unstructured) bool { return obj.GetCreationTimestamp().Time.IsZero() }
 
 // trimOwner returns a function that drops the managed fields, drops the annotations that no plan reads, and replaces a
 // large object with its outline. This limits the memory for each object.

@@ -48,16 +48,11 @@ func TemplateFields(kind Kind, obj *unstructured.Unstructured) (map[string]any, 
 	case kind.Mapping.Template != nil:
 		return runtime.DefaultUnstructuredConverter.ToUnstructured(kind.Mapping.Template)
 	}
-	image, err := image(kind, obj)
+	container, err := containerFields(kind, obj)
 	if err != nil {
 		return nil, err
 	}
-	container := map[string]any{"name": ContainerName, "image": image}
-	lists, err := containerLists(kind, obj)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(container, lists)
+	container["name"] = ContainerName
 	fields = map[string]any{"spec": map[string]any{"containers": []any{container}}}
 	if at := RestartedAt(kind, obj); at != "" {
 		fields["metadata"] = map[string]any{"annotations": map[string]any{apis.AnnotationRestartedAt: at}}
@@ -88,10 +83,21 @@ func storedTemplate(kind Kind, obj *unstructured.Unstructured) (fields map[strin
 	return unstructured.NestedMap(obj.Object, kind.Mapping.TemplatePath...)
 }
 
-// containerLists returns the command and the environment, if set, of an object whose kind has no template.
-func containerLists(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
-	lists := map[string]any{}
-	for name, path := range map[string][]string{"command": kind.Mapping.CommandPath, "env": kind.Mapping.EnvPath} {
+// containerFields returns the image and, if set, the command and environment of an object whose kind has no template.
+func containerFields(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
+	m, image := kind.Mapping, ""
+	if len(m.ImagePath) > 0 {
+		var err error
+		if image, _, err = unstructured.NestedString(obj.Object, m.ImagePath...); err != nil {
+			return nil, fmt.Errorf("read the image of %s: %w", obj.GetName(), err)
+		}
+	}
+	if image = cmp.Or(image, m.Image); image == "" {
+		return nil, fmt.Errorf("%s has no pod template: .%s is empty", obj.GetName(),
+			strings.Join(append(m.TemplatePath, m.ImagePath...), "."))
+	}
+	fields := map[string]any{"image": image}
+	for name, path := range map[string][]string{"command": m.CommandPath, "env": m.EnvPath} {
 		if len(path) == 0 {
 			continue
 		}
@@ -100,26 +106,10 @@ func containerLists(kind Kind, obj *unstructured.Unstructured) (map[string]any, 
 			return nil, fmt.Errorf("read .%s of %s: %w", strings.Join(path, "."), obj.GetName(), err)
 		}
 		if found {
-			lists[name] = list
+			fields[name] = list
 		}
 	}
-	return lists, nil
-}
-
-// image returns the image, or the default image, of an object whose kind has no template.
-func image(kind Kind, obj *unstructured.Unstructured) (string, error) {
-	image := ""
-	if path := kind.Mapping.ImagePath; len(path) > 0 {
-		var err error
-		if image, _, err = unstructured.NestedString(obj.Object, path...); err != nil {
-			return "", fmt.Errorf("read the image of %s: %w", obj.GetName(), err)
-		}
-	}
-	if image = cmp.Or(image, kind.Mapping.Image); image == "" {
-		return "", fmt.Errorf("%s has no pod template: .%s is empty", obj.GetName(),
-			strings.Join(append(kind.Mapping.TemplatePath, kind.Mapping.ImagePath...), "."))
-	}
-	return image, nil
+	return fields, nil
 }
 
 // RestartedAt returns the time of the last "restart", or "" if there was none or if the kind has a template.
@@ -136,10 +126,9 @@ func TemplateHash(kind Kind, obj *unstructured.Unstructured) string {
 	stored, _, err := storedTemplate(kind, obj)
 	said := map[string]any{"template": stored}
 	if len(kind.Mapping.TemplatePath) == 0 {
-		image, _ := image(kind, obj) // without an image, the controller creates no pods
-		said = map[string]any{"image": image, "restartedAt": RestartedAt(kind, obj)}
-		lists, _ := containerLists(kind, obj) // if they are invalid, the controller creates no pods
-		maps.Copy(said, lists)
+		said = map[string]any{"restartedAt": RestartedAt(kind, obj)}
+		container, _ := containerFields(kind, obj) // if it is invalid, the controller creates no pods
+		maps.Copy(said, container)
 	}
 	// The name label of a shipped kind never changes, so the hash omits it.
 	if kind.Mapping.NameLabel != "" && !kind.Shipped() {

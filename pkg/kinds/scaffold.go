@@ -46,14 +46,11 @@ func (s Scaffold) CRD() (*unstructured.Unstructured, error) {
 	if !known {
 		return nil, fmt.Errorf("invalid plan %q: it must be %s", s.Plan, strategyNames())
 	}
-	path := ""
-	if count != nil {
-		path = "." + strings.Join(count, ".")
-	}
 	var text bytes.Buffer
 	if err := template.Must(template.New("scaffold").Parse(manifest)).Execute(&text, map[string]any{
 		"Kind": s.Kind, "Group": s.Group, "Plural": resource.Resource, "Singular": strings.ToLower(s.Kind),
-		"Plan": s.Plan, "Keeps": rules.keeps, "Count": path, "Image": s.Image, "MaxNameLength": apis.MaxNameLength,
+		"Plan": s.Plan, "Keeps": rules.keeps, "Count": fieldpath.Fields(count...).String(),
+		"Image": s.Image, "MaxNameLength": apis.MaxNameLength,
 	}); err != nil {
 		return nil, err
 	}

@@ -109,29 +109,20 @@ func rank(name string) int {
 // Words returns the words of a name in lower case. numberOfInstances, number_of_instances, and
 // number-of-instances have the same three words. A sequence of capital letters, such as HTTP, is one word.
 func Words(name string) []string {
-	var words []string
-	var word []rune
-	end := func() {
-		if len(word) > 0 {
-			words = append(words, strings.ToLower(string(word)))
-		}
-		word = nil
-	}
+	var spaced strings.Builder // the words, with spaces between them
 	runes := []rune(name)
 	for i, c := range runes {
-		if !unicode.IsLetter(c) && !unicode.IsDigit(c) {
-			end()
-			continue
-		}
 		afterLower := i > 0 && !unicode.IsUpper(runes[i-1])
 		beforeLower := i+1 < len(runes) && unicode.IsLower(runes[i+1])
-		if unicode.IsUpper(c) && (afterLower || beforeLower) {
-			end()
+		switch {
+		case !unicode.IsLetter(c) && !unicode.IsDigit(c):
+			c = ' '
+		case unicode.IsUpper(c) && (afterLower || beforeLower):
+			spaced.WriteByte(' ')
 		}
-		word = append(word, c)
+		spaced.WriteRune(unicode.ToLower(c))
 	}
-	end()
-	return words
+	return strings.Fields(spaced.String())
 }
 
 // Unit returns the unit of a count with this name: "shard", "task", or "pod".

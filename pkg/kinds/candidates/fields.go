@@ -34,10 +34,7 @@ func Fields(schema, obj map[string]any) []Field {
 		if len(found) >= maxFields {
 			return false
 		}
-		name := n.Name()
-		if name == "" {
-			return !isPod(n)
-		}
+		name := n.Name() // "" for an element of a list, which is never a count
 		value, hasInteger := fieldpath.Integer(n.Value)
 		if n.Schema["type"] != "integer" && (!n.Open() || !hasInteger) {
 			return !unrelated(name) && !isPod(n)

@@ -9,8 +9,8 @@ import (
 
 // CountChange is a relative change of a count: by a number, or by a percentage of the count.
 type CountChange struct {
-	by      int64
-	percent bool
+	by   int64
+	unit string // "%" for a percentage, or ""
 }
 
 // ParseCountChange parses an amount to add, such as +2 or -1, or a percentage of at least -100%, such as -50%.
@@ -23,8 +23,8 @@ func ParseCountChange(word string) (CountChange, error) {
 	if err != nil {
 		return CountChange{}, fmt.Errorf("%q is out of range", word)
 	}
-	c := CountChange{by: by, percent: parts[2] == "%"}
-	if c.percent && by < -100 {
+	c := CountChange{by: by, unit: parts[2]}
+	if c.unit == "%" && by < -100 {
 		return CountChange{}, fmt.Errorf("%q is less than -100%%", word)
 	}
 	return c, nil
@@ -37,7 +37,7 @@ func (c CountChange) From(count int64) (int32, error) {
 		return 0, fmt.Errorf("the present count %d is not valid", count)
 	}
 	by := c.by
-	if c.percent {
+	if c.unit == "%" {
 		by = (count*c.by + 99) / 100
 		if c.by < 0 {
 			by = (count*c.by - 99) / 100
@@ -64,9 +64,4 @@ func thereAre(count int64) string {
 }
 
 // String formats the change with its sign, as ParseCountChange accepts it.
-func (c CountChange) String() string {
-	if c.percent {
-		return fmt.Sprintf("%+d%%", c.by)
-	}
-	return fmt.Sprintf("%+d", c.by)
-}
+func (c CountChange) String() string { return fmt.Sprintf("%+d%s", c.by, c.unit) }

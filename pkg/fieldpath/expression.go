@@ -49,10 +49,7 @@ func (e Expression) String() string { return e.text }
 func (e Expression) MarshalText() ([]byte, error) { return []byte(e.text), nil }
 
 func (e Expression) find(obj map[string]any) ([]reflect.Value, error) {
-	path, err := ParseJSONPath(e.Path) // a JSONPath has state, so each call parses a new one
-	if err != nil {
-		return nil, err
-	}
+	path, _ := ParseJSONPath(e.Path) // cannot fail; a JSONPath has state, so each call parses a new one
 	results, err := path.FindResults(obj)
 	if err != nil {
 		return nil, fmt.Errorf("find %s: %w", e.Path, err)

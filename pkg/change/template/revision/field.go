@@ -3,7 +3,6 @@
 package revision
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -54,25 +53,19 @@ func sameValue(a, b any) bool {
 	if reflect.DeepEqual(a, b) {
 		return true
 	}
-	was, err := decode(a)
-	if err != nil {
+	was, known := decode(a)
+	if !known {
 		return reflect.DeepEqual(withoutNulls(a), withoutNulls(b))
 	}
-	is, err := decode(b)
-	return err == nil && equality.Semantic.DeepEqual(was, is)
+	is, known := decode(b)
+	return known && equality.Semantic.DeepEqual(was, is)
 }
 
-// decode decodes a pod template. Unknown fields are an error.
-func decode(value any) (*corev1.PodTemplateSpec, error) {
+// decode decodes a pod template. known is false for any other value, and for a template with unknown fields.
+func decode(value any) (template corev1.PodTemplateSpec, known bool) {
 	fields, is := value.(map[string]any)
-	if !is {
-		return nil, errNoTemplate
-	}
-	template := &corev1.PodTemplateSpec{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, template, true); err != nil {
-		return nil, fmt.Errorf("read the pod template: %w", err)
-	}
-	return template, nil
+	known = is && runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, &template, true) == nil
+	return template, known
 }
 
 // withoutNulls returns a value without its null fields, which have no meaning.

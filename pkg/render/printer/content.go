@@ -11,37 +11,32 @@ import (
 // content writes a field of any object, like printUnstructuredContent in kubectl describe. The label is derived from
 // the name of the field. The value is next to the label, or indented below it. For a list element, field is "".
 func (t *text) content(field string, value any, indent string) {
-	below := indent
-	title := func() {
-		if field != "" {
-			t.line("%s%s:", indent, label(field))
-			below += "  "
-		}
+	fields, isObject := value.(map[string]any)
+	items, isList := value.([]any)
+	var lines []string // of any other value
+	if !isObject && !isList {
+		lines = strings.Split(trimmed(fmt.Sprint(value)), "\n")
 	}
-	switch value := value.(type) {
-	case map[string]any:
-		title()
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			t.content(key, value[key], below)
-		}
-	case []any:
-		title()
-		for _, item := range value {
-			t.content("", item, indent+"  ")
-		}
+	below := indent
+	switch {
+	case field == "":
+	case value == nil:
+		return
+	case len(lines) == 1:
+		t.line("%s%s:  %s", indent, label(field), lines[0])
+		return
 	default:
-		lines := strings.Split(trimmed(fmt.Sprint(value)), "\n")
-		switch {
-		case value == nil && field != "":
-			return
-		case len(lines) == 1 && field != "":
-			t.line("%s%s:  %s", indent, label(field), lines[0])
-			return
-		}
-		title()
-		for _, line := range lines {
-			t.line("%s%s", below, line)
-		}
+		t.line("%s%s:", indent, label(field))
+		below += "  "
+	}
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		t.content(key, fields[key], below)
+	}
+	for _, item := range items {
+		t.content("", item, indent+"  ")
+	}
+	for _, line := range lines {
+		t.line("%s%s", below, line)
 	}
 }
 

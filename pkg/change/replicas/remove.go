@@ -267,24 +267,18 @@ func replicaSetOf(ctx context.Context, client dynamic.Interface, t observe.Targe
 	if err != nil {
 		return nil, err
 	}
-	var found *unstructured.Unstructured
-	for i := range list.Items {
-		rs := &list.Items[i]
-		ref := metav1.GetControllerOf(rs)
+	active := slices.DeleteFunc(list.Items, func(rs unstructured.Unstructured) bool {
 		wanted, _, _ := unstructured.NestedInt64(rs.Object, "spec", "replicas")
 		pods, _, _ := unstructured.NestedInt64(rs.Object, "status", "replicas")
-		if ref == nil || ref.UID != obj.GetUID() || wanted+pods == 0 {
-			continue
-		}
-		if found != nil {
-			return nil, fmt.Errorf("cannot choose which pod of %s is removed: %s and %s both have pods, and a rollout decides between them", t, found.GetName(), rs.GetName())
-		}
-		found = rs
-	}
-	if found == nil {
+		return !metav1.IsControlledBy(&rs, obj) || wanted+pods == 0
+	})
+	switch len(active) {
+	case 0:
 		return nil, fmt.Errorf("%w: %s has no pods", outcome.ErrPrecondition, t)
+	case 1:
+		return &active[0], nil
 	}
-	return found, nil
+	return nil, fmt.Errorf("cannot choose which pod of %s is removed: %s and %s both have pods, and a rollout decides between them", t, active[0].GetName(), active[1].GetName())
 }
 
 // setCost sets the lowest deletion cost on a pod. It returns an error if another pod has its name now.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -44,7 +45,7 @@ func ParseCustomColumns(spec string) (*CustomColumns, error) {
 	return c, nil
 }
 
-// PrintObj writes a row for an unstructured object, or for each object in a list.
+// PrintObj writes a row for an unstructured object, or for each object in a list. Commas separate several values.
 func (c *CustomColumns) PrintObj(obj runtime.Object, w io.Writer) error {
 	var objects []unstructured.Unstructured
 	switch obj := obj.(type) {
@@ -65,28 +66,17 @@ func (c *CustomColumns) PrintObj(obj runtime.Object, w io.Writer) error {
 	for _, obj := range objects {
 		var row []string
 		for i, path := range c.paths {
-			cell, err := cellOf(path, obj.Object)
+			results, err := path.FindResults(obj.Object)
 			if err != nil {
 				return fmt.Errorf("custom column %s: %w", c.headers[i], err)
 			}
-			row = append(row, cell)
+			var values []string
+			for _, value := range slices.Concat(results...) {
+				values = append(values, fmt.Sprint(value.Interface()))
+			}
+			row = append(row, orNone(strings.Join(values, ",")))
 		}
 		rows = append(rows, row)
 	}
 	return c.columns.print(w, rows)
-}
-
-// cellOf returns the values at a path in an object, separated by commas, or <none> if there are none.
-func cellOf(path *jsonpath.JSONPath, obj map[string]any) (string, error) {
-	results, err := path.FindResults(obj)
-	if err != nil {
-		return "", err
-	}
-	var values []string
-	for _, list := range results {
-		for _, value := range list {
-			values = append(values, fmt.Sprint(value.Interface()))
-		}
-	}
-	return orNone(strings.Join(values, ",")), nil
 }

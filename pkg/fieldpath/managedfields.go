@@ -108,14 +108,8 @@ func LastWrites(managers []metav1.ManagedFieldsEntry) (spec, status *Write) {
 // Writes reports whether an entry of managedFields records a write to the spec or to the status. Metadata, apiVersion,
 // kind, and subresources except status and scale count as neither. Other fields and invalid entries count as spec.
 func Writes(m metav1.ManagedFieldsEntry) (spec, status bool) {
-	switch m.Subresource {
-	case "status":
-		return false, true
-	case "scale":
-		return true, false
-	case "":
-	default:
-		return false, false
+	if m.Subresource != "" {
+		return m.Subresource == "scale", m.Subresource == "status"
 	}
 	var fields fieldpath.Set
 	if err := fields.FromJSON(m.FieldsV1.GetRawReader()); err != nil {

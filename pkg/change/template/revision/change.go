@@ -210,15 +210,9 @@ func differing(a, b map[string]any, except ...string) []string {
 
 // empty reports whether a value has no effect. The server adds fields with such values.
 func empty(value any) bool {
-	switch v := value.(type) {
-	case nil:
-		return true
-	case map[string]any:
-		return len(v) == 0
-	case []any:
-		return len(v) == 0
-	}
-	return false
+	fields, isObject := value.(map[string]any)
+	list, isList := value.([]any)
+	return value == nil || isObject && len(fields) == 0 || isList && len(list) == 0
 }
 
 func byName(list any) map[string]map[string]any {

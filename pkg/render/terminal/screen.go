@@ -28,11 +28,12 @@ type Screen struct {
 	screen printer.Screen
 	// drawn is the key of the last frame; the zero key forces a redraw.
 	drawn frameKey
-	// Closing stop ends the drawing goroutine, which then closes stopped. Both are nil until the drawing begins.
-	stop, stopped chan struct{}
-	over          bool
-	ending        sync.Once
-	restoreEcho   func()
+	// begin starts the goroutine in drawing, and closing stop ends it. over means that stop is closed.
+	begin       sync.Once
+	drawing     sync.WaitGroup
+	stop        chan struct{}
+	over        bool
+	restoreEcho func()
 }
 
 // frameKey contains the values that determine a frame, except the objects and the connection.
@@ -53,34 +54,38 @@ func Of(out io.Writer) *os.File {
 // NewScreen returns a screen for a terminal. The caller must call End. Canceling ctx also ends the
 // screen, because the program does not call End after a second Ctrl-C.
 func NewScreen(ctx context.Context, terminal *os.File, style printer.Style, screen printer.Screen) *Screen {
-	s := &Screen{terminal: terminal, style: style, screen: screen}
+	s := &Screen{terminal: terminal, style: style, screen: screen, stop: make(chan struct{})}
 	context.AfterFunc(ctx, s.End)
 	return s
 }
 
-func (s *Screen) begin() {
-	s.stop, s.stopped = make(chan struct{}), make(chan struct{})
+// run draws the screen until stop is closed. It then leaves the last frame on the normal screen.
+func (s *Screen) run() {
 	suspended, stopSuspensions := suspensions()
+	defer stopSuspensions()
+	ticks := time.NewTicker(framePause)
+	defer ticks.Stop()
 	s.enter()
-	go func() {
-		defer close(s.stopped)
-		defer stopSuspensions()
-		ticks := time.NewTicker(framePause)
-		defer ticks.Stop()
-		for {
-			s.draw(time.Now())
-			select {
-			case <-ticks.C:
-			case <-suspended: // Ctrl-Z
-				s.leave()
-				suspend()
-				s.enter()
-				s.update(func() {})
-			case <-s.stop:
-				return
+	for {
+		s.draw(time.Now())
+		select {
+		case <-ticks.C:
+		case <-suspended: // Ctrl-Z
+			s.leave()
+			suspend()
+			s.enter()
+			s.update(func() {})
+		case <-s.stop:
+			s.leave()
+			width, _ := Size(s.terminal)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			for _, text := range s.screen.Frame(width, 0, s.style, time.Now()) {
+				s.write(text + "\r\n")
 			}
+			return
 		}
-	}()
+	}
 }
 
 // update calls change, and forces a redraw.
@@ -105,8 +110,8 @@ func (s *Screen) leave() {
 func (s *Screen) Show(r status.Report) {
 	s.update(func() {
 		s.screen.See(r, time.Now())
-		if len(s.screen.Reports) > 0 && s.stop == nil && !s.over {
-			s.begin()
+		if len(s.screen.Reports) > 0 && !s.over {
+			s.begin.Do(func() { s.drawing.Go(s.run) })
 		}
 	})
 }
@@ -148,24 +153,13 @@ func (s *Screen) draw(now time.Time) {
 
 // End restores the terminal, and leaves the last frame on the normal screen.
 func (s *Screen) End() {
-	s.ending.Do(func() {
-		s.mu.Lock()
+	s.mu.Lock()
+	if !s.over {
 		s.over = true
-		begun := s.stop != nil
-		s.mu.Unlock()
-		if !begun {
-			return
-		}
 		close(s.stop)
-		<-s.stopped
-		s.leave()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		width, _ := Size(s.terminal)
-		for _, text := range s.screen.Frame(width, 0, s.style, time.Now()) {
-			s.write(text + "\r\n")
-		}
-	})
+	}
+	s.mu.Unlock()
+	s.drawing.Wait()
 }
 
 // write ignores errors, which mean that the terminal is gone.

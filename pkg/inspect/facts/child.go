@@ -26,11 +26,8 @@ func Child(obj *unstructured.Unstructured) status.Child {
 	child.Conditions = words.Conditions(fieldpath.Object(obj.Object, "status")["conditions"])
 	plural, singular := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
 	kind := kinds.Kind{Kind: obj.GetKind(), Singular: singular.Resource, Resource: plural}
-	facts, err := New(kind, kinds.Source{}, nil)
-	if err != nil {
-		return child
-	}
-	desired, _ := kind.Desired(obj) // an invalid count becomes zero
+	facts, _ := New(kind, kinds.Source{}, nil) // only an annotation of a CRD can be invalid
+	desired, _ := kind.Desired(obj)            // an invalid count becomes zero
 	o := status.Object{Counts: status.Counts{Desired: desired}, Evidence: status.Evidence{Generation: child.Generation, Conditions: child.Conditions}}
 	o.BuiltIn = kind.BuiltIn()
 	facts.Count = ".spec.replicas"

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -97,18 +98,15 @@ type Facts struct {
 	profiled bool // false if ReadyWhen comes from an annotation of the CRD
 }
 
-// New returns the facts of a kind, or an error if an annotation or a profile is invalid. count is the path of
-// the desired count, or nil if the path is unknown.
+// New returns the facts of a kind, or an error if an annotation is invalid. count is the path of the desired
+// count, or nil if the path is unknown.
 func New(kind kinds.Kind, source kinds.Source, count *fieldpath.Path) (Facts, error) {
 	f := Facts{Generation: GenerationNone, Unit: "pod"}
 	if kind.BuiltIn() {
 		return builtInFacts(kind), nil
 	}
 	f.fromSchema(source, count)
-	said, err := readProfile(kind.CRD())
-	if err != nil {
-		return f, err
-	}
+	said := readProfile(kind.CRD())
 	if len(said) > 0 {
 		f.From = append(f.From, "profile")
 	}
@@ -368,17 +366,12 @@ func pausedBy(f Facts, o status.Object, held fieldpath.Expression) (string, *com
 var profiles embed.FS
 
 // readProfile returns the profile of a CRD as a map of annotations. The map is empty if the CRD has no profile.
-func readProfile(crd string) (map[string]string, error) {
+func readProfile(crd string) map[string]string {
 	words, said := map[string]string{}, map[string]string{}
-	data, err := profiles.ReadFile("profiles/" + crd + ".yaml")
-	if err != nil {
-		return said, nil //nolint:nilerr // most kinds have no profile
-	}
-	if err := yaml.UnmarshalStrict(data, &words); err != nil {
-		return nil, fmt.Errorf("profile of %s: %w", crd, err)
-	}
+	data, _ := profiles.ReadFile("profiles/" + crd + ".yaml") // most kinds have no profile
+	utilruntime.Must(yaml.UnmarshalStrict(data, &words))
 	for key, word := range words {
 		said[apis.Prefix+key] = strings.TrimSpace(word)
 	}
-	return said, nil
+	return said
 }

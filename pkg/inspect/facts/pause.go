@@ -43,11 +43,9 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 			return
 		}
 	}
-	if f.reportedPause(o, obj) {
-		return
-	}
-	if o.Updated == nil || *o.Updated >= o.Desired || !f.Ordinal && !o.ReadyUnknown && o.Ready < o.Desired {
-		return // no pods are known to be outdated, or some pods are not ready yet
+	f.reportedPause(o, obj)
+	if o.Pause != nil || o.Updated == nil || *o.Updated >= o.Desired || !f.Ordinal && !o.ReadyUnknown && o.Ready < o.Desired {
+		return // paused, no pods are known to be outdated, or some pods are not ready yet
 	}
 	if textAt(obj, f.OnDelete) == "OnDelete" {
 		o.Pause = &status.Pause{Code: problem.CodeOnDelete, Why: "its strategy is OnDelete", Hint: "delete the pods of the old template", Template: true}
@@ -74,15 +72,15 @@ func pauseNote(obj map[string]any, e fieldpath.Expression) string {
 	return apis.Pause{By: annotations[apis.AnnotationPausedBy], Reason: annotations[apis.AnnotationPausedReason]}.Note()
 }
 
-// reportedPause sets o.Pause and returns true if a condition or another field of the status reports a pause. If a
-// pause field of the spec is false, it sets only o.SwitchOff and returns false.
-func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
+// reportedPause sets o.Pause if a condition or another field of the status reports a pause. If a pause field of the
+// spec is false, it sets only o.SwitchOff.
+func (f Facts) reportedPause(o *status.Object, obj map[string]any) {
 	if slices.ContainsFunc(f.PausedWhen, ofStatus) || o.BuiltIn || timedPause(obj) {
-		return false // the kind reports pauses in another way, or the pause ends by itself
+		return // the kind reports pauses in another way, or the pause ends by itself
 	}
 	o.SwitchOff = slices.ContainsFunc([]string{".spec.paused", ".spec.pause", ".spec.suspend"}, func(path string) bool { return valueAt(obj, path) == false })
 	if o.SwitchOff {
-		return false // the pause in the status is stale
+		return // the pause in the status is stale
 	}
 	var why string
 	conditions := o.Newest()
@@ -95,10 +93,9 @@ func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	case claim >= 0:
 		why = o.Claims[claim].String()
 	default:
-		return false
+		return
 	}
 	o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused: " + why, Hint: "find out who paused " + o.Type + "/" + o.Name, Reported: true}
-	return true
 }
 
 func ofStatus(e fieldpath.Expression) bool { return strings.HasPrefix(fieldOf(e), ".status.") }

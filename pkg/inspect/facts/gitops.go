@@ -13,7 +13,7 @@ import (
 // gitOpsWriter returns the GitOps tool (not Helm) that sets the replica field of obj, or nil. count is the path.
 func gitOpsWriter(obj *unstructured.Unstructured, count string) *competing.Writer {
 	path, err := fieldpath.ParseSteps(count)
-	if count == "" || err != nil {
+	if err != nil {
 		return nil
 	}
 	g := fieldpath.GitOpsOf(obj, path)

@@ -268,9 +268,6 @@ func textAt(obj map[string]any, path string) string {
 }
 
 func valueAt(obj map[string]any, word string) any {
-	if word == "" {
-		return nil
-	}
 	path, err := fieldpath.ParseSteps(word)
 	if err != nil {
 		return nil

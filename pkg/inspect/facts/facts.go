@@ -34,6 +34,7 @@ func Of(k kinds.Kind, obj *unstructured.Unstructured) (status.Object, error) {
 // Read returns the model of an object. It reads the desired count from the status, or else from the kind's replica
 // field, by default .spec.replicas. If the count is in another field, the caller must set Desired before Settle.
 func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Object, error) {
+	desired, invalid := k.Desired(obj)
 	o := status.Object{
 		Identity: status.Identity{
 			Type:       k.String(),
@@ -45,22 +46,16 @@ func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Obj
 			UID:        obj.GetUID(),
 			Labels:     obj.GetLabels(),
 			Created:    obj.GetCreationTimestamp().Time,
+			Deleted:    ptr.Deref(obj.GetDeletionTimestamp(), metav1.Time{}).Time,
 			Finalizers: obj.GetFinalizers(),
 			Controller: metav1.GetControllerOfNoCopy(obj),
 			Foreign:    !k.Reconciled(),
 			SetsImage:  setsImage(k),
 			Images:     images(k, obj),
 		},
+		Counts:   status.Counts{Desired: desired, NoCount: invalid != nil},
 		Evidence: status.Evidence{Generation: obj.GetGeneration(), Managers: obj.GetManagedFields()},
-	}
-	if desired, err := k.Desired(obj); err == nil {
-		o.Desired = desired
-	} else {
-		o.NoCount = true
-	}
-	o.Parked = parked(obj)
-	if deleted := obj.GetDeletionTimestamp(); deleted != nil {
-		o.Deleted = deleted.Time
+		Parked:   parked(obj),
 	}
 	reported, _, err := unstructured.NestedMap(obj.Object, "status")
 	if err != nil {

@@ -76,28 +76,21 @@ func (o Object) labeled(pods []problem.Pod) Object {
 	return o
 }
 
-// short returns a ruling on missing, surplus, or unready pods of a group, or nil. The ruling has no verdict.
-func (g Group) short() *ruling {
-	switch {
-	case g.label != "" && g.current < g.Pods:
-		return off(problem.CodePodsMissing, "group %s: %d of %d pods ready, %d not yet created", g.Name, g.ready, g.Pods, g.Pods-g.current)
-	case g.label != "" && g.current > g.Pods:
-		return off(problem.CodePodsSurplus, "group %s: %s, %d too many", g.Name, problem.Quantity(g.current, "pod"), g.current-g.Pods)
-	case g.label != "" && g.ready < g.Pods:
-		return off(problem.CodePodsStarting, "group %s: %d of %d pods ready", g.Name, g.ready, g.Pods)
-	case g.Ready != nil && *g.Ready < g.Desired && g.Name == "":
-		return off(problem.CodePodsStarting, "%s is %d of %d", g.From, *g.Ready, g.Desired)
-	case g.Ready != nil && *g.Ready < g.Desired:
-		return off(problem.CodePodsStarting, "group %s: %d of %d ready in %s", g.Name, *g.Ready, g.Desired, g.From)
-	}
-	return nil
-}
-
-// groupShort checks each group separately, because differences can cancel out in a sum.
+// groupShort returns the verdict on an object with missing, surplus, or unready pods in a group. It checks each group
+// separately, because differences can cancel out in a sum.
 func groupShort(v *view) *ruling {
 	for _, g := range v.Object.Groups {
-		if short := g.short(); short != nil {
-			return v.progressing(short.code, "%s", short.reason)
+		switch {
+		case g.label != "" && g.current < g.Pods:
+			return v.progressing(problem.CodePodsMissing, "group %s: %d of %d pods ready, %d not yet created", g.Name, g.ready, g.Pods, g.Pods-g.current)
+		case g.label != "" && g.current > g.Pods:
+			return v.progressing(problem.CodePodsSurplus, "group %s: %s, %d too many", g.Name, problem.Quantity(g.current, "pod"), g.current-g.Pods)
+		case g.label != "" && g.ready < g.Pods:
+			return v.progressing(problem.CodePodsStarting, "group %s: %d of %d pods ready", g.Name, g.ready, g.Pods)
+		case g.Ready != nil && *g.Ready < g.Desired && g.Name == "":
+			return v.progressing(problem.CodePodsStarting, "%s is %d of %d", g.From, *g.Ready, g.Desired)
+		case g.Ready != nil && *g.Ready < g.Desired:
+			return v.progressing(problem.CodePodsStarting, "group %s: %d of %d ready in %s", g.Name, *g.Ready, g.Desired, g.From)
 		}
 	}
 	return nil

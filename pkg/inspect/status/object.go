@@ -199,13 +199,6 @@ func (o Object) doubted(pods []problem.Pod) Object {
 	return o
 }
 
-func (o Object) paused(now time.Time) Object {
-	if o.UserPause.Active(now) {
-		o.Pause = &Pause{Code: problem.CodePausedByUser, Why: o.UserPause.Text(now), Command: new(howToResume(o))}
-	}
-	return o
-}
-
 func howToResume(o Object) commandline.Command {
 	return commandline.Plugin("resume", o.argument()).In(o.Namespace)
 }

@@ -93,7 +93,12 @@ func NewReport(s Snapshot) Report {
 		events[event.About] = append(events[event.About], event)
 	}
 	pods, ofPods, doubted := judgePods(s, events)
-	o := s.Object.paused(s.Now).counted(pods, s.Children).labeled(pods)
+	o := s.Object.counted(pods, s.Children).labeled(pods)
+	var pause *apis.Pause
+	if o.UserPause.Active(s.Now) {
+		pause = &o.UserPause
+		o.Pause = &Pause{Code: problem.CodePausedByUser, Why: pause.Text(s.Now), Command: new(howToResume(o))}
+	}
 	if o.Template != "" && s.Pods != nil {
 		o = o.updatedOf(pods)
 	}
@@ -119,14 +124,12 @@ func NewReport(s Snapshot) Report {
 		Budgets:    budget.Of(s.Budgets, s.Pods, s.Neighbors),
 		Reconciler: reconcilerOf(s),
 		Events:     relevant(allEvents, pods),
+		Pause:      pause,
 		Held:       o.Pause != nil,
 		Unread:     s.Unread,
 		object:     o,
 	}
 	hintImages(s, r.Problems)
-	if o.UserPause.Active(s.Now) {
-		r.Pause = &o.UserPause
-	}
 	verdict := judge(s, r)
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = verdict.verdict, verdict.code, verdict.reason, verdict.hint
 	r.Recheck = verdict.recheck

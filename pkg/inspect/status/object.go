@@ -141,10 +141,10 @@ func (o Object) quantity(n int32) string { return problem.Quantity(n, cmp.Or(o.U
 
 // counted returns the object with the counts that the status lacks. It counts the pods or units. If the object has no
 // visible pods or workloads, and no pod selector, it uses the count that /scale reports.
-func (o Object) counted(pods []problem.Pod, children []Child) Object {
+func (s Snapshot) counted(pods []problem.Pod) Object {
+	o, makers := s.Object, workloads(s.Children)
 	current := problem.Count(pods, problem.Pod.Active)
 	ready := problem.Count(pods, func(pod problem.Pod) bool { return pod.Active() && pod.Ready })
-	makers := workloads(children)
 	switch {
 	case o.Unit != "" && o.ReadyUnknown:
 		o.Current, o.Ready = o.inUnits(makers)
@@ -161,16 +161,13 @@ func (o Object) counted(pods []problem.Pod, children []Child) Object {
 			return pod.Phase == corev1.PodFailed && !pod.Ending && pod.Owner == o.UID
 		})
 	}
-	return o
-}
-
-// updatedOf returns the object with Updated set to the number of active pods with the newest
-// template. Like the controller, it includes pods without the template hash label.
-func (o Object) updatedOf(pods []problem.Pod) Object {
-	o.Updated = new(problem.Count(pods, func(pod problem.Pod) bool {
-		template := pod.Object.Labels[apis.LabelTemplateHash]
-		return pod.Active() && (template == "" || template == o.Template)
-	}))
+	if o.Template != "" && s.Pods != nil {
+		// Like the controller, count pods without the template hash label as updated.
+		o.Updated = new(problem.Count(pods, func(pod problem.Pod) bool {
+			template := pod.Object.Labels[apis.LabelTemplateHash]
+			return pod.Active() && (template == "" || template == o.Template)
+		}))
+	}
 	return o
 }
 

@@ -93,14 +93,11 @@ func NewReport(s Snapshot) Report {
 		events[event.About] = append(events[event.About], event)
 	}
 	pods, ofPods, doubted := judgePods(s, events)
-	o := s.Object.counted(pods, s.Children).labeled(pods)
+	o := s.counted(pods).labeled(pods)
 	var pause *apis.Pause
 	if o.UserPause.Active(s.Now) {
 		pause = &o.UserPause
 		o.Pause = &Pause{Code: problem.CodePausedByUser, Why: pause.Text(s.Now), Command: new(howToResume(o))}
-	}
-	if o.Template != "" && s.Pods != nil {
-		o = o.updatedOf(pods)
 	}
 	if doubted {
 		o = o.doubted(pods)

@@ -1,7 +1,6 @@
 package status
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -42,22 +41,17 @@ func reconcilerOf(s Snapshot) Reconciler {
 	var r Reconciler
 	o := s.Object
 	r.Spec, r.Status = fieldpath.LastWrites(o.Managers)
-	covering := slices.DeleteFunc(slices.Clone(s.Loops), func(loop leaserecord.Loop) bool {
-		return loop.Holder == "" || !loop.Scope.Covers(o.Namespace, o.Resource, o.Labels)
+	latestFirst := slices.SortedStableFunc(slices.Values(s.Loops), func(a, b leaserecord.Loop) int {
+		return b.Renewed.Compare(a.Renewed)
 	})
-	rank := func(loop leaserecord.Loop) int {
-		if loop.Live(s.Now) {
-			return 0
+	for _, live := range []bool{true, false} {
+		for _, loop := range latestFirst {
+			if loop.Holder != "" && loop.Live(s.Now) == live && len(r.Loops) < mostLoops &&
+				loop.Scope.Covers(o.Namespace, o.Resource, o.Labels) {
+				renewed := metav1.NewTime(loop.Renewed)
+				r.Loops = append(r.Loops, Loop{Who: loop.String(), Scope: loop.Scope.String(), Live: live, Renewed: renewed})
+			}
 		}
-		return 1
-	}
-	slices.SortStableFunc(covering, func(a, b leaserecord.Loop) int {
-		return cmp.Or(rank(a)-rank(b), b.Renewed.Compare(a.Renewed))
-	})
-	for _, loop := range covering[:min(len(covering), mostLoops)] {
-		r.Loops = append(r.Loops, Loop{
-			Who: loop.String(), Scope: loop.Scope.String(), Live: loop.Live(s.Now), Renewed: metav1.NewTime(loop.Renewed),
-		})
 	}
 	return r
 }

@@ -37,10 +37,13 @@ func Writers(o autoscalingv2.CrossVersionObjectReference, controller *metav1.Own
 	if source != nil {
 		all = append(all, *source)
 	}
+	own := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).GroupKind()
 	for i := range autoscalers {
 		h := &autoscalers[i]
-		if !scales(h, o) {
-			continue
+		target := h.Spec.ScaleTargetRef
+		gv, err := schema.ParseGroupVersion(target.APIVersion)
+		if err != nil || gv.WithKind(target.Kind).GroupKind() != own || target.Name != o.Name {
+			continue // an autoscaler can name the object in any version of its group
 		}
 		low := ptr.Deref(h.Spec.MinReplicas, 1)
 		w := Writer{By: "HorizontalPodAutoscaler/" + h.Name, Min: &low, Max: &h.Spec.MaxReplicas}
@@ -54,12 +57,4 @@ func Writers(o autoscalingv2.CrossVersionObjectReference, controller *metav1.Own
 		all = append(all, w)
 	}
 	return all
-}
-
-// scales reports whether an autoscaler targets an object, in any version of its API group.
-func scales(h *autoscalingv2.HorizontalPodAutoscaler, o autoscalingv2.CrossVersionObjectReference) bool {
-	target := h.Spec.ScaleTargetRef
-	gv, err := schema.ParseGroupVersion(target.APIVersion)
-	own, ownErr := schema.ParseGroupVersion(o.APIVersion)
-	return err == nil && ownErr == nil && gv.Group == own.Group && target.Kind == o.Kind && target.Name == o.Name
 }

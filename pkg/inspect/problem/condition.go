@@ -42,25 +42,18 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []E
 		}
 		all = append(all, f.Problem)
 	}
-	if event, found := refusedLast(events); found && short && !refused {
-		f := finding{Problem: Problem{Since: event.First, Fatal: true, Events: events}, in: Context{Commands: commands}}
-		f.refusal(event.Reason, event.Message, namespace)
-		all = append(all, f.Problem)
-	}
-	return all
-}
-
-// refusedLast returns the event about the last pod creation if that creation failed.
-func refusedLast(events []Event) (Event, bool) {
 	for _, e := range slices.Backward(events) {
-		switch e.Reason {
-		case "FailedCreate":
-			return e, true
-		case "SuccessfulCreate":
-			return Event{}, false
+		if !short || refused || e.Reason == "SuccessfulCreate" {
+			break
+		}
+		if e.Reason == "FailedCreate" {
+			refused = true
+			f := finding{Problem: Problem{Since: e.First, Fatal: true, Events: events}, in: Context{Commands: commands}}
+			f.refusal(e.Reason, e.Message, namespace)
+			all = append(all, f.Problem)
 		}
 	}
-	return Event{}, false
+	return all
 }
 
 // refusal sets the finding for pods that the server rejects. Except for NameTaken, only the text of

@@ -156,29 +156,23 @@ func times(obj map[string]any, n int64, path fieldpath.Path) int64 {
 // total returns the number of pods in all groups, or nil if the number is unknown or implausible. The groups
 // are the items of the list that contains the count or, if no list does, the counts with the same field name.
 func total(obj map[string]any, count fieldpath.Path, beside []status.OtherCount) *int32 {
-	last := -1
-	for i, s := range count.Steps {
+	groups, inGroup := []map[string]any{obj}, count
+	for i, s := range slices.Backward(count.Steps) {
 		if s.Kind != fieldpath.Field {
-			last = i
+			list, _ := fieldpath.Path{Steps: count.Steps[:i]}.Value(obj)
+			groups, inGroup, beside = fieldpath.Objects(list), fieldpath.Path{Steps: count.Steps[i+1:]}, nil
+			break
 		}
 	}
 	sum, found := int64(0), false
-	if last < 0 {
-		name := count.Last().Name
-		for _, b := range beside {
-			if path, err := fieldpath.ParseSteps(b.Path); err == nil && path.Last().Name == name {
-				sum += times(obj, b.Value, path)
-			}
+	for _, group := range groups {
+		if n, is, err := inGroup.Get(group); is && err == nil {
+			sum, found = sum+times(group, n, inGroup), true
 		}
-		own, is, err := count.Get(obj)
-		sum, found = sum+times(obj, own, count), is && err == nil
-	} else {
-		value, _ := fieldpath.Path{Steps: count.Steps[:last]}.Value(obj)
-		for _, content := range fieldpath.Objects(value) {
-			inGroup := fieldpath.Path{Steps: count.Steps[last+1:]}
-			if number, is, err := inGroup.Get(content); is && err == nil {
-				sum, found = sum+times(content, number, inGroup), true
-			}
+	}
+	for _, b := range beside {
+		if path, err := fieldpath.ParseSteps(b.Path); err == nil && path.Last().Name == count.Last().Name {
+			sum += times(obj, b.Value, path)
 		}
 	}
 	if !found || sum < 0 || sum > 1<<30 {

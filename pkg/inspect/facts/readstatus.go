@@ -52,14 +52,9 @@ func (f Facts) read(o *status.Object, obj map[string]any) {
 // readGeneration sets the observed generation. It marks the object as untracked if no generation is expected.
 func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 	seen := valueAt(obj, ".status.observedGeneration")
-	n, found := seen.(int64)
-	if text, is := seen.(string); is {
-		var err error
-		n, err = strconv.ParseInt(text, 10, 64)
-		found = err == nil // a string that is not a number is a hash, which is ignored
-	}
+	n, err := strconv.ParseInt(fmt.Sprint(seen), 10, 64)
 	switch {
-	case found:
+	case err == nil: // a string that is not a number is a hash, which is ignored
 		o.ObservedGeneration = written(n)
 	case seen == "": // a controller that writes strings has not seen the object yet
 	case f.Generation == GenerationField, f.Generation == GenerationText:

@@ -38,26 +38,21 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%s: %s, disruptions allowed now: %d", b.Name, asks, b.Allowed)
 }
 
-// After returns how many healthy pods would be left if some healthy pods (going) were removed, and how many pods the
-// budget would require. It applies a percentage to the remaining pods and rounds up, as the disruption controller does.
-func (b Budget) After(going int32) (left, required int32) {
-	pods := max(b.Pods-going, 0)
-	asked := intstr.Parse(cmp.Or(b.MaxUnavailable, b.MinAvailable))
-	n, err := intstr.GetScaledValueFromIntOrPercent(&asked, int(pods), true)
-	required = int32(min(max(n, 0), math.MaxInt32))
-	switch {
-	case err != nil:
-		required = b.Needed
-	case b.MaxUnavailable != "":
-		required = max(pods-required, 0)
-	}
-	return max(b.Healthy-going, 0), required
-}
-
-// Broken returns a message about the first budget that the removal of some healthy pods (going) would violate, or "".
+// Broken returns a message about the first budget that the removal of some healthy pods (going) would violate, or "". It
+// applies a percentage to the remaining pods and rounds up, as the disruption controller does.
 func Broken(all []Budget, going int32) string {
 	for _, b := range all {
-		if left, required := b.After(going); left < required {
+		pods, left := max(b.Pods-going, 0), max(b.Healthy-going, 0)
+		asked := intstr.Parse(cmp.Or(b.MaxUnavailable, b.MinAvailable))
+		n, err := intstr.GetScaledValueFromIntOrPercent(&asked, int(pods), true)
+		required := int32(min(max(n, 0), math.MaxInt32))
+		switch {
+		case err != nil:
+			required = b.Needed
+		case b.MaxUnavailable != "":
+			required = pods - required
+		}
+		if left < required {
 			return fmt.Sprintf("PodDisruptionBudget/%s requires %s, and %d would be left", b.Name, problem.Quantity(required, "available pod"), left)
 		}
 	}

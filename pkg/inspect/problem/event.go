@@ -76,14 +76,10 @@ func RoutineReasons() []string { return []string{"Scheduled", "Pulled", "Created
 
 // evidence returns the latest warnings or, if there are none, the latest normal events that are not routine.
 func evidence(events []Event) []Event {
-	events = slices.DeleteFunc(slices.Clone(events), func(e Event) bool {
-		return e.Type == corev1.EventTypeNormal && slices.Contains(RoutineReasons(), e.Reason)
-	})
-	warnings := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return e.Type == corev1.EventTypeNormal })
-	if len(warnings) > 0 {
-		events = warnings
-	}
-	all := FoldEvents(events)
+	warned := slices.ContainsFunc(events, func(e Event) bool { return e.Type != corev1.EventTypeNormal })
+	all := FoldEvents(slices.DeleteFunc(slices.Clone(events), func(e Event) bool {
+		return e.Type == corev1.EventTypeNormal && (warned || slices.Contains(RoutineReasons(), e.Reason))
+	}))
 	return all[max(0, len(all)-evidenceEvents):]
 }
 

@@ -145,8 +145,9 @@ func builtInFacts(kind kinds.Kind) Facts {
 	case kinds.ReplicaSets, kinds.ReplicationControllers:
 		f.Available = []string{".status.availableReplicas"}
 	default:
+		in := fieldpath.Fields("status")
 		f = Facts{Generation: GenerationNone, Unit: "pod", From: []string{"built in"}, builtIn: true,
-			Current: statusPaths(currentFields()), Ready: statusPaths(readyFields())}
+			Current: pick(in, nil, currentFields(), true), Ready: pick(in, nil, readyFields(), true)}
 		if kind.CRD() == kinds.Jobs {
 			f.PausedWhen, _ = expressions("{.spec.suspend}=true")
 			f.PausedHint = "kubectl imoocpod resume job/NAME"
@@ -164,12 +165,16 @@ func (f Facts) Rules() []string {
 	return status.Rules(o)
 }
 
-func statusPaths(names []string) []string {
-	all := make([]string, len(names))
-	for i, name := range names {
-		all[i] = ".status." + name
+// pick returns the paths of those named fields in an object that are integers in the schema or, if all is set, of all.
+func pick(in fieldpath.Path, schema map[string]any, names []string, all bool) []string {
+	var found []string
+	for _, name := range names {
+		path := in.With(fieldpath.Step{Name: name})
+		if all || path.TypeIn(schema) == "integer" {
+			found = append(found, path.String())
+		}
 	}
-	return all
+	return found
 }
 
 // fromSchema adds the facts from the schema and from /scale.
@@ -199,30 +204,20 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 		f.From = append(f.From, "/scale")
 		f.ScaleCount, f.ScaleSelector = source.StatusPath, source.SelectorPath
 	}
-	pick := func(names []string, always bool) []string {
-		var found []string
-		for _, name := range names {
-			path := in.With(fieldpath.Step{Name: name})
-			if always || path.TypeIn(root) == "integer" {
-				found = append(found, path.String())
-			}
-		}
-		return found
-	}
 	if !f.Several && f.ScaleCount != "" {
 		f.Current = []string{f.ScaleCount}
 	} else {
-		f.Current = pick(currentFields(), unnamed)
+		f.Current = pick(in, root, currentFields(), unnamed)
 	}
-	f.Ready = pick(readyFields(), unnamed)
-	f.Updated = pick([]string{"updatedReplicas", "updatedNumberScheduled", "upToDateReplicas"}, unnamed)
-	f.Available = pick([]string{"availableReplicas", "numberAvailable"}, unnamed)
+	f.Ready = pick(in, root, readyFields(), unnamed)
+	f.Updated = pick(in, root, []string{"updatedReplicas", "updatedNumberScheduled", "upToDateReplicas"}, unnamed)
+	f.Available = pick(in, root, []string{"availableReplicas", "numberAvailable"}, unnamed)
 	if f.Unit != "pod" {
 		// These fields count pods, but the count has another unit.
 		f.Ready, f.Updated, f.Available = nil, nil, nil
 	}
 	if count == nil && len(properties) > 0 { // if the status were a map of numbers, every name would match
-		f.Desired = pick([]string{"desiredNumberScheduled"}, false)
+		f.Desired = pick(in, root, []string{"desiredNumberScheduled"}, false)
 	}
 	if !unnamed && source.StatusServed {
 		f.Zero = slices.Concat(f.Desired, f.Ready[:min(1, len(f.Ready))], f.Updated)

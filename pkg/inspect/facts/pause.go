@@ -106,8 +106,19 @@ func (f Facts) partition(o *status.Object, obj map[string]any) {
 	if value == nil && !f.Ordinal {
 		path, value = partitionIn(fieldpath.Object(obj, "spec"), ".spec", false)
 	}
-	kept, is := keptBy(value, o.Desired)
-	if !is || kept == 0 {
+	groups, several := value.(map[string]any) // the partitions by group
+	if !several {
+		groups = map[string]any{"": value}
+	}
+	kept := int32(0)
+	for _, partition := range groups {
+		n, is := keeps(partition, o.Desired)
+		if !is {
+			return
+		}
+		kept = min(o.Desired, kept+n)
+	}
+	if kept == 0 {
 		return
 	}
 	wanted := o.Desired - kept
@@ -137,23 +148,6 @@ func partitionIn(content map[string]any, at string, strategy bool) (string, any)
 		}
 	}
 	return "", nil
-}
-
-// keptBy is like keeps, but also accepts a map of partitions by group, and returns the sum for all groups.
-func keptBy(value any, desired int32) (int32, bool) {
-	groups, several := value.(map[string]any)
-	if !several {
-		return keeps(value, desired)
-	}
-	sum := int32(0)
-	for _, partition := range groups {
-		n, is := keeps(partition, desired)
-		if !is {
-			return 0, false
-		}
-		sum = min(desired, sum+n)
-	}
-	return sum, true
 }
 
 // keeps returns the number of desired pods that a partition keeps on the old revision, and whether the partition is

@@ -31,7 +31,8 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 			if o.Word.Message != "" {
 				o.Pause.Why = "it is paused: " + o.Word.Message
 			}
-			if promotes(o.Word.Message) {
+			if strings.Contains(o.Word.Message, "BlueGreenPause") || strings.Contains(o.Word.Message, "CanaryPauseStep") {
+				// The controller is Argo Rollouts.
 				o.Pause.Code, o.Pause.Why = problem.CodeWaitingForPromotion, "it is waiting for a promotion: "+o.Word.Message
 			}
 			return
@@ -170,11 +171,6 @@ func keeps(value any, desired int32) (int32, bool) {
 		n = int(desired) - 1
 	}
 	return int32(max(0, min(n, int(desired)))), true //nolint:gosec // between two 32-bit counts
-}
-
-// promotes reports whether an Argo Rollout with this message waits to be promoted.
-func promotes(message string) bool {
-	return strings.Contains(message, "BlueGreenPause") || strings.Contains(message, "CanaryPauseStep")
 }
 
 // timedPause reports whether the current pause of an Argo Rollout, if any, ends by itself after some time.

@@ -83,7 +83,10 @@ func reported(v *view) *ruling {
 	c := o.claim()
 	const uncounted = "no replica field is known for this type, and "
 	nothing := &ruling{verdict: Unknown, code: problem.CodeNothingReported, reason: "its status has " + strings.Join(o.Fields, ", ") +
-		", and nothing that says whether it is ready; " + uncounted + "it has no pods", hint: nameTheField(o, v.Commands)}
+		", and nothing that says whether it is ready; " + uncounted + "it has no pods"}
+	if !o.BuiltIn && o.Resource != "" { // the CRD can name the replica field
+		nothing.hint = v.Commands.Line(commandline.Kubectl("annotate", "crd", o.Resource, apis.Prefix+"replicas-path=PATH"))
+	}
 	switch {
 	case o.Word.Ready == nil && all == 0 && o.Word.Phase != "" && words.Of(o.Word.Phase) == words.Nothing && (c.Meaning == words.Nothing || c.Part && o.vouched()):
 		return nothing // its parts may be ready, but its own state is unknown
@@ -99,14 +102,6 @@ func reported(v *view) *ruling {
 		return nothing
 	}
 	return &ruling{verdict: NotReconciled, code: problem.CodeNoPods, reason: "no controller has written its status; " + uncounted + "it has no pods", hint: v.controllerHint()}
-}
-
-// nameTheField returns the command that declares the replica field of a kind, or "" for a kind without a CRD.
-func nameTheField(o Object, commands commandline.Context) string {
-	if o.BuiltIn || o.Resource == "" {
-		return ""
-	}
-	return commands.Line(commandline.Kubectl("annotate", "crd", o.Resource, apis.Prefix+"replicas-path=PATH"))
 }
 
 func countsOff(v *view) *ruling {

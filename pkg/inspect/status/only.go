@@ -22,17 +22,13 @@ func States() []string { return []string{OnlyFailed, OnlyPaused, OnlyParked, Onl
 
 // Wants reports whether Only selects the object of a report.
 func (o Only) Wants(r Report) bool {
-	return len(o) == 0 || slices.ContainsFunc(o, func(state string) bool {
-		switch state {
-		case OnlyFailed:
-			return r.Verdict == Failed
-		case OnlyPaused:
-			return r.Verdict == Paused || r.Pause != nil || r.Held
-		case OnlyParked:
-			return r.Verdict == Parked || r.Parked != nil
-		}
-		return !r.Verdict.Settled()
-	})
+	is := map[string]bool{
+		OnlyFailed:   r.Verdict == Failed,
+		OnlyPaused:   r.object.Pause != nil,
+		OnlyParked:   r.Parked != nil,
+		OnlyNotReady: !r.Verdict.Settled(),
+	}
+	return len(o) == 0 || slices.ContainsFunc(o, func(state string) bool { return is[state] })
 }
 
 // None returns the message for n objects that have none of the states.

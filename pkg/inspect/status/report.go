@@ -53,11 +53,11 @@ type Report struct {
 	Events []problem.Event `json:"events,omitempty"`
 	// Pause is the active pause that "kubectl imoocpod pause" set, or nil. It does not depend on the verdict.
 	Pause *apis.Pause `json:"pause,omitempty"`
-	// Counts is set if a new count takes effect despite the verdict Paused. Held is set for any pause and any verdict.
-	Counts, Held bool `json:"-"`
+	// Counts is set if a new count takes effect despite the verdict Paused.
+	Counts bool `json:"-"`
 	// Recheck is the time after which the verdict may change even if nothing else changes, or zero if it is unknown.
 	Recheck time.Duration `json:"-"`
-	// object has the bounds and the unit of the count.
+	// object has the pause, and the bounds and the unit of the count.
 	object Object
 	// Unread lists resources that might explain more, but that the user is not allowed to read.
 	Unread []string `json:"unread,omitempty"`
@@ -122,7 +122,6 @@ func NewReport(s Snapshot) Report {
 		Reconciler: reconcilerOf(s),
 		Events:     relevant(allEvents, pods),
 		Pause:      pause,
-		Held:       o.Pause != nil,
 		Unread:     s.Unread,
 		object:     o,
 	}

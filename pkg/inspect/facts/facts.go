@@ -134,8 +134,5 @@ func images(k kinds.Kind, obj *unstructured.Unstructured) map[string]string {
 
 // setsImage reports whether the path of the image field is known without a schema.
 func setsImage(k kinds.Kind) bool {
-	if k.Reconciled() {
-		return len(k.Mapping.TemplatePath)+len(k.Mapping.ImagePath) > 0
-	}
-	return k.RollsOut()
+	return len(k.Mapping.TemplatePath)+len(k.Mapping.ImagePath) > 0 || k.RollsOut()
 }

@@ -56,8 +56,11 @@ type boundedTransport struct {
 func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	t.used.Store(true)
 	group := groupOf(req.URL.Path)
-	if err := cmp.Or(t.refusal(group), checkRedirect(req)); err != nil {
-		closeBody(req)
+	// No request starts after its context has ended: a write would then outlive the context.
+	if err := cmp.Or(t.refusal(group), checkRedirect(req), context.Cause(req.Context())); err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close() // RoundTrip must close the body; the caller gets err instead
+		}
 		return nil, err
 	}
 	if changes(req) {

@@ -52,10 +52,6 @@ func Interruptible(ctx context.Context, out io.Writer, run func(context.Context)
 // write is like exchange, but its error wraps outcome.ErrUnknown if the write might have been executed, as after a 504.
 func (t *boundedTransport) write(req *http.Request, group string) (*http.Response, error) {
 	if writes, is := req.Context().Value(unanswered{}).(*atomic.Int64); is {
-		if err := context.Cause(req.Context()); err != nil {
-			closeBody(req)
-			return nil, err // no write starts after an interrupt
-		}
 		writes.Add(1)
 		defer writes.Add(-1)
 		req = req.WithContext(context.WithoutCancel(req.Context()))
@@ -97,10 +93,4 @@ func traceConnection(req *http.Request) (*http.Request, func() bool) {
 		GotConn: func(httptrace.GotConnInfo) { got.Store(true) },
 	}
 	return req.WithContext(httptrace.WithClientTrace(req.Context(), trace)), func() bool { return got.Load() || !wanted.Load() }
-}
-
-func closeBody(req *http.Request) {
-	if req.Body != nil {
-		_ = req.Body.Close() // RoundTrip must close the body; callers return an earlier error
-	}
 }

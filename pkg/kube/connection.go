@@ -1,14 +1,16 @@
 package kube
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 // maxPages is the maximum number of pages after the first page of a list. The pages can contain half
@@ -51,18 +53,13 @@ func (c *connection) refusal(group string) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.broken[""]; err != nil {
-		return err
-	}
-	return c.broken[group]
+	return cmp.Or(c.broken[""], c.broken[group])
 }
 
 // noteFailure marks an API group, or all groups, as broken after a timeout or a response that is too long.
 func (c *connection) noteFailure(group string, err error) {
-	slow, isNet := errors.AsType[net.Error](err)
-	bad, isBad := errors.AsType[*BadResponseError](err)
-	silent := isNet && slow.Timeout()
-	if endless := isBad && bad.tooLong; !silent && !endless {
+	silent := utilnet.IsTimeout(err)
+	if bad, is := errors.AsType[*BadResponseError](err); !silent && (!is || !bad.tooLong) {
 		return
 	}
 	c.mu.Lock()

@@ -26,55 +26,40 @@ type Connection struct {
 
 // note records the result of a request. An error from the server counts as a lost connection only if it is transient.
 func (c *Connection) note(err error) {
-	switch {
-	case Transient(err):
-		c.lose()
-	case err == nil, errors.As(err, new(apierrors.APIStatus)):
-		c.regain()
+	if lost := Transient(err); lost || err == nil || errors.As(err, new(apierrors.APIStatus)) {
+		c.set(lost)
 	}
 }
 
 // watched records the result of a watch request. For a lost connection, client-go returns an empty watch and no error.
 func (c *Connection) watched(w watch.Interface) {
-	if reflect.TypeOf(w) == reflect.TypeOf(watch.NewEmptyWatch()) {
-		c.lose()
-	} else {
-		c.regain()
-	}
+	c.set(reflect.TypeOf(w) == reflect.TypeOf(watch.NewEmptyWatch()))
 }
 
-// lose records that the connection is lost. If it is still lost after lossTold, lose calls Changed.
-func (c *Connection) lose() {
+// set records whether the connection is lost. It calls Changed if a loss lasts for lossTold, and after such a loss.
+func (c *Connection) set(isLost bool) {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.lost.IsZero() {
-		return
-	}
-	lost := time.Now()
-	c.lost = lost
-	time.AfterFunc(lossTold, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.lost.Equal(lost) && !c.reported {
-			c.reported = true
-			c.Changed(lost)
+	switch {
+	case !isLost:
+		c.lost = time.Time{}
+		if c.reported {
+			c.reported = false
+			c.Changed(time.Time{})
 		}
-	})
-}
-
-// regain records that the connection is back. If the loss was reported, regain calls Changed.
-func (c *Connection) regain() {
-	if c == nil {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lost = time.Time{}
-	if c.reported {
-		c.reported = false
-		c.Changed(time.Time{})
+	case c.lost.IsZero():
+		lost := time.Now()
+		c.lost = lost
+		time.AfterFunc(lossTold, func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if c.lost.Equal(lost) && !c.reported {
+				c.reported = true
+				c.Changed(lost)
+			}
+		})
 	}
 }

@@ -180,7 +180,7 @@ func followChanges[T runtime.Object](ctx context.Context, from Source, selected 
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			opts.FieldSelector, opts.LabelSelector = selected.FieldSelector, selected.LabelSelector
 			if watched {
-				connection.lose() // the previous watch has ended
+				connection.set(true) // the previous watch has ended
 			}
 			w, err := from.Watch(ctx, opts)
 			if watched = err == nil; watched {

@@ -66,30 +66,24 @@ type Handler[T runtime.Object] struct {
 // ends, or a request fails. It resumes interrupted watches, and retries any list except the first after a transient
 // error. Every list is a consistent read, without a resourceVersion.
 func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection, h Handler[T]) error {
-	for first := true; ; {
+	for first := true; ; first = false {
 		found, resourceVersion, err := list[T](ctx, from, selected)
 		if !first || err == nil {
 			connection.note(err)
 		}
-		if !first && Transient(err) {
-			if err := Sleep(ctx, Pause); err != nil {
+		began := time.Now()
+		switch {
+		case err == nil:
+			if done, err := h.Listed(found); done || err != nil {
 				return err
 			}
-			continue
-		}
-		if err != nil {
+			if err := followChanges(ctx, from, selected, resourceVersion, connection, h.Changed); !expired(err) {
+				return err
+			}
+		case first || !Transient(err):
 			return err
 		}
-		first = false
-		if done, err := h.Listed(found); done || err != nil {
-			return err
-		}
-		began := time.Now()
-		err = followChanges(ctx, from, selected, resourceVersion, connection, h.Changed)
-		if !expired(err) {
-			return err
-		}
-		// A broken server might reject every watch as expired.
+		// The server is down, or might be broken, and reject every watch as expired.
 		if err := Sleep(ctx, Pause-time.Since(began)); err != nil {
 			return err
 		}
@@ -209,12 +203,10 @@ func followChanges[T runtime.Object](ctx context.Context, from Source, selected 
 			}
 			return err
 		}
-		obj, ok := event.Object.(T)
-		if !ok {
-			continue
-		}
-		if done, err := changed(obj, event.Type == watch.Deleted); done || err != nil {
-			return err
+		if obj, is := event.Object.(T); is {
+			if done, err := changed(obj, event.Type == watch.Deleted); done || err != nil {
+				return err
+			}
 		}
 	}
 	if err := context.Cause(ctx); err != nil {

@@ -24,6 +24,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
+// pluginDelay is the time without a request after which a command prints that it waits for the credential plugin.
+const pluginDelay = 5 * time.Second
+
 // Factory creates the clients of a command from kubectl's global flags.
 type Factory struct {
 	Flags      *genericclioptions.ConfigFlags
@@ -58,6 +61,21 @@ func New(version string, streams genericiooptions.IOStreams) *Factory {
 	})
 	f.Connect = sync.OnceValues(f.newClients)
 	return f
+}
+
+// announcePlugin prints the name of the credential plugin in config if the plugin delays the first
+// request. client-go waits for a plugin without a timeout, because the user might need to log in.
+func (f *Factory) announcePlugin(config *rest.Config) {
+	if config.ExecProvider == nil {
+		return
+	}
+	f.announced.Do(func() {
+		time.AfterFunc(pluginDelay, func() {
+			if !f.connection.used.Load() {
+				_ = escape.PrintLine(f.errOut, "waiting for the credential plugin %s", config.ExecProvider.Command)
+			}
+		})
+	})
 }
 
 // Namespace returns the namespace from the flag, if given, or from the context. Several namespaces are an error.
@@ -111,7 +129,7 @@ func (f *Factory) Config() (*rest.Config, error) {
 		switch _, err := rest.InClusterConfig(); {
 		case err == nil:
 		case len(raw.Clusters) == 0:
-			return nil, errNoCluster
+			return nil, errors.New("no cluster is configured: set KUBECONFIG or --kubeconfig to a file that names one")
 		default:
 			return nil, fmt.Errorf("no current context is set: choose one with --context or \"%s\"", f.configCommand("use-context"))
 		}
@@ -155,5 +173,3 @@ func WithProtobuf(config *rest.Config) *rest.Config {
 func (f *Factory) configCommand(verb string) string {
 	return given(f.flags, "kubeconfig").Line(commandline.Kubectl("config", verb))
 }
-
-var errNoCluster = errors.New("no cluster is configured: set KUBECONFIG or --kubeconfig to a file that names one")

@@ -6,7 +6,6 @@ import (
 	"context"
 	"sync"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -68,9 +67,9 @@ type Lease struct {
 	Err  error
 }
 
-// key identifies a feed. V distinguishes the keys of Pods and Children, which can read the same objects.
+// key identifies a feed. V distinguishes the methods of Feeds, and kind the feeds of Children.
 type key[V any] struct {
-	schema.GroupVersionKind
+	kind      schema.GroupVersionKind
 	namespace string
 	selected  metav1.ListOptions
 }
@@ -118,11 +117,9 @@ func known(from follow.Source) source {
 	return func() (follow.Source, error) { return from, nil }
 }
 
-func core(kind string) schema.GroupVersionKind { return corev1.SchemeGroupVersion.WithKind(kind) }
-
 // Pods returns the feed of the pods that match a selector.
 func (f *Feeds) Pods(namespace, selector string) *Pods {
-	k := key[*problem.Pod]{core("Pod"), namespace, metav1.ListOptions{LabelSelector: selector}}
+	k := key[*problem.Pod]{namespace: namespace, selected: metav1.ListOptions{LabelSelector: selector}}
 	objects := known(follow.SourceOf(f.Core.Pods(namespace)))
 	return feedOf(f, k, objects, func(pod *corev1.Pod) (*problem.Pod, follow.Reference) {
 		trimPod(pod)
@@ -132,7 +129,7 @@ func (f *Feeds) Pods(namespace, selector string) *Pods {
 
 // Events returns the feed of the events that match a field selector.
 func (f *Feeds) Events(namespace, selector string) *Events {
-	k := key[*corev1.Event]{core("Event"), namespace, metav1.ListOptions{FieldSelector: selector}}
+	k := key[*corev1.Event]{namespace: namespace, selected: metav1.ListOptions{FieldSelector: selector}}
 	objects := known(follow.SourceOf(f.Core.Events(namespace)))
 	return feedOf(f, k, objects, func(event *corev1.Event) (*corev1.Event, follow.Reference) {
 		return event, follow.Reference{UID: event.InvolvedObject.UID, Kind: event.InvolvedObject.GroupVersionKind()}
@@ -141,15 +138,14 @@ func (f *Feeds) Events(namespace, selector string) *Events {
 
 // Node returns the feed of a node.
 func (f *Feeds) Node(name string) *Nodes {
-	k := key[*corev1.Node]{core("Node"), "", follow.ByName(name)}
+	k := key[*corev1.Node]{selected: follow.ByName(name)}
 	objects := known(follow.SourceOf(f.Core.Nodes()))
 	return feedOf(f, k, objects, func(node *corev1.Node) (*corev1.Node, follow.Reference) { return node, follow.Reference{} })
 }
 
 // Leases returns the feed of the run-controller leases in a namespace.
 func (f *Feeds) Leases(namespace string) *Leases {
-	leases := coordinationv1.SchemeGroupVersion.WithKind("Lease")
-	k := key[Lease]{leases, namespace, metav1.ListOptions{LabelSelector: holder.Selector}}
+	k := key[Lease]{namespace: namespace, selected: metav1.ListOptions{LabelSelector: holder.Selector}}
 	objects := known(follow.SourceOf(holder.Leases(f.Dynamic, namespace)))
 	return feedOf(f, k, objects, func(obj *unstructured.Unstructured) (Lease, follow.Reference) {
 		loop, err := holder.Read(obj)

@@ -111,11 +111,7 @@ func (m *model) eventFeeds(s status.Snapshot, about []types.UID) []*feeds.Events
 
 // unlessRoutine returns a field selector that excludes the events of normal pod starts.
 func unlessRoutine() string {
-	var all []fields.Selector
-	for _, reason := range problem.RoutineReasons() {
-		all = append(all, fields.OneTermNotEqualSelector("reason", reason))
-	}
-	return fields.AndSelectors(all...).String()
+	return "reason!=" + strings.Join(problem.RoutineReasons(), ",reason!=")
 }
 
 // unready returns the UIDs of all objects in a report except for ready pods.

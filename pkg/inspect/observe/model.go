@@ -159,7 +159,12 @@ func (m *model) beginTree() *feeds.Pods {
 func (m *model) addTree(ctx context.Context, s *status.Snapshot) error {
 	kind := m.target.Kind
 	if kind.IsPod() {
-		return addItself(m.object, s)
+		var pod corev1.Pod
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(m.object.Object, &pod); err != nil {
+			return fmt.Errorf("read pod %s: %w", m.object.GetName(), err)
+		}
+		s.Pods = []*problem.Pod{problem.NewPod(&pod)}
+		return nil
 	}
 	pods := m.beginTree()
 	m.subscribe(pods)
@@ -178,16 +183,6 @@ func (m *model) addTree(ctx context.Context, s *status.Snapshot) error {
 		m.noteAbout(*s)
 	}
 	return err
-}
-
-// addItself adds a target that is a pod to the pods of the snapshot.
-func addItself(obj *unstructured.Unstructured, s *status.Snapshot) error {
-	var pod corev1.Pod
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &pod); err != nil {
-		return fmt.Errorf("read pod %s: %w", obj.GetName(), err)
-	}
-	s.Pods = []*problem.Pod{problem.NewPod(&pod)}
-	return nil
 }
 
 // podSelector returns a selector that matches at least the pods of the target.

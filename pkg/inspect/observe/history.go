@@ -55,9 +55,6 @@ func (h *history) addPods(s *status.Snapshot) {
 // same generation. below reports whether a direct child was created or changed.
 func acted(before, now status.Snapshot) (acts, below bool) {
 	o, was := now.Object, before.Object
-	if o.UID != was.UID || o.Generation != was.Generation {
-		return false, false
-	}
 	known := map[types.UID]int64{}
 	for _, c := range before.Children {
 		known[c.UID] = c.Generation

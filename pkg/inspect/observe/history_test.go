@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// acted detects what the controller did between two snapshots, even if the times of writes do not show it.
+// history detects what the controller did between two snapshots, even if the times of writes do not show it.
 func TestActed(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -45,8 +45,11 @@ func TestActed(t *testing.T) {
 			s.Object.UID, s.Children[1].Controller, s.Children[1].Generation = "that", "that", 2
 		}, false, false},
 	} {
-		if acted, below := acted(before, seen(test.change)); acted != test.acted || below != test.below {
-			t.Errorf("%s: acted() = %t, %t; want %t, %t", name, acted, below, test.acted, test.below)
+		var h history
+		h.add(&before)
+		now := seen(test.change)
+		if h.add(&now); now.Acted != test.acted || now.ActedBelow != test.below {
+			t.Errorf("%s: Acted, ActedBelow = %t, %t; want %t, %t", name, now.Acted, now.ActedBelow, test.acted, test.below)
 		}
 	}
 }

@@ -44,14 +44,12 @@ func (d *Doctor) loops(ctx context.Context) ([]check.Result, error) {
 			found, hidden := holder.List(ctx, d.Dynamic, namespace, "")
 			loops, err = append(loops, found...), cmp.Or(err, hidden)
 		}
-		if len(loops) > 0 && apierrors.IsForbidden(err) {
-			err = nil // the loops of one namespace are better than none
-		}
 	}
-	if apierrors.IsForbidden(err) {
+	switch {
+	case apierrors.IsForbidden(err) && len(loops) > 0: // the loops of one namespace are better than none
+	case apierrors.IsForbidden(err):
 		return []check.Result{{Name: "controller", State: check.Unknown, Message: "no permission to list the leases of controllers"}}, nil
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
 	now := time.Now()

@@ -17,9 +17,6 @@ import (
 // heldUp checks the objects of the shipped and declared kinds for blocked pods and for pauses.
 func (d *Doctor) heldUp(ctx context.Context) ([]check.Result, error) {
 	all := slices.Concat(d.served, d.declared)
-	if len(all) == 0 {
-		return nil, nil
-	}
 	var reports []status.Report
 	var unknown []check.Result
 	for _, kind := range all {

@@ -44,12 +44,12 @@ type Output struct {
 }
 
 type entry struct {
-	Namespace string     `json:"namespace"`
-	Pod       string     `json:"pod"`
-	Container string     `json:"container"`
-	Node      string     `json:"node"`
-	Time      *time.Time `json:"time,omitempty"`
-	Message   string     `json:"message"`
+	Namespace string    `json:"namespace"`
+	Pod       string    `json:"pod"`
+	Container string    `json:"container"`
+	Node      string    `json:"node"`
+	Time      time.Time `json:"time,omitzero"`
+	Message   string    `json:"message"`
 }
 
 // lines buffers log lines of a container for a single write.
@@ -83,10 +83,7 @@ func (l *lines) add(line Line) {
 		return
 	}
 	if o.Format == JSON {
-		e := entry{Namespace: l.of.Namespace, Pod: l.of.Pod, Container: l.of.Name, Node: l.of.node, Message: line.Text}
-		if !line.Time.IsZero() {
-			e.Time = &line.Time
-		}
+		e := entry{Namespace: l.of.Namespace, Pod: l.of.Pod, Container: l.of.Name, Node: l.of.node, Time: line.Time, Message: line.Text}
 		to := json.NewEncoder(&l.text)
 		to.SetEscapeHTML(false)
 		_ = to.Encode(e) // encoding strings to memory cannot fail

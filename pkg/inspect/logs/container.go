@@ -69,11 +69,8 @@ func Containers(report status.Report, w Wanted) []Container {
 	var all []Container
 	for _, model := range report.Pods {
 		pod := model.Object
-		if w.Failing && model.Ready {
-			continue
-		}
 		short, slot := shortName(report.Metadata.Name, pod)
-		if w.Slot != "" && w.Slot != slot {
+		if w.Failing && model.Ready || w.Slot != "" && w.Slot != slot {
 			continue
 		}
 		if w.FullNames {
@@ -82,13 +79,6 @@ func Containers(report status.Report, w Wanted) []Container {
 		all = append(all, containersOf(model, short, !model.Ready, w)...)
 	}
 	return all
-}
-
-// failingLast moves the containers of pods that are not ready to the end, because a terminal shows the end.
-func failingLast(containers []Container) []Container {
-	failing := func(c Container) bool { return c.failing }
-	ready := func(c Container) bool { return !c.failing }
-	return append(slices.DeleteFunc(slices.Clone(containers), failing), slices.DeleteFunc(slices.Clone(containers), ready)...)
 }
 
 // shortName returns the name of a pod without the name of the object, and the slot of the pod. A slot label
@@ -126,13 +116,10 @@ func containersOf(model problem.Pod, short string, failing bool, w Wanted) []Con
 		if len(specs) > 1 {
 			c.label += "/" + c.Name
 		}
-		switch {
-		case w.AllContainers, w.Container == c.Name:
-		case w.Container == "" && (c.Name == main || failing && c.broken):
-		default:
-			continue
+		byDefault := w.Container == "" && (c.Name == main || failing && c.broken)
+		if byDefault || w.AllContainers || w.Container == c.Name {
+			all = append(all, c)
 		}
-		all = append(all, c)
 	}
 	return all
 }

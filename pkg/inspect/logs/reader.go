@@ -40,10 +40,15 @@ func (p part) close() {
 // continues if a log cannot be read, and stops if writing fails or the context ends.
 func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	ctx, stop := context.WithCancel(ctx)
-	var parts []part
-	for _, c := range failingLast(containers) {
-		parts = append(parts, r.parts(ctx, c)...)
+	var parts, last []part // last is about the failing pods, because a terminal shows the end
+	for _, c := range containers {
+		if c.failing {
+			last = append(last, r.parts(ctx, c)...)
+		} else {
+			parts = append(parts, r.parts(ctx, c)...)
+		}
 	}
+	parts = append(parts, last...)
 	opened := 0
 	defer func() {
 		stop()

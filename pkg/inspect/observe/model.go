@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,6 +23,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
@@ -149,9 +151,15 @@ func (m *model) subscribe(f subscribable) {
 	})
 }
 
-// beginTree starts to read the pods and the children, and returns the feed of pods.
+// beginTree starts to read the pods and the kinds that are always searched for children, and returns the feed of pods.
+// Other kinds are searched if a controller reference names them.
 func (m *model) beginTree() *feeds.Pods {
-	m.addKinds(feeds.ChildKinds(m.target.Kind)...)
+	switch kind := m.target.Kind; {
+	case !kind.Reconciled() && !kind.BuiltIn():
+		m.addKinds(podMakers()...)
+	case kind.CRD() == kinds.Deployments:
+		m.addKinds(replicaSets())
+	}
 	return m.Pods(m.target.Namespace, m.podSelector())
 }
 
@@ -208,7 +216,7 @@ func (m *model) addChildren(ctx context.Context, s *status.Snapshot, pods follow
 			s.Children = childrenBelow(m.facts.UID, read)
 			s.Pods = m.ownPods(pods, s.Children)
 			if len(s.Pods) == 0 {
-				m.addKinds(feeds.PodMakers()...)
+				m.addKinds(podMakers()...)
 			}
 		}
 		if i == len(m.between) {
@@ -291,10 +299,27 @@ func (m *model) addKinds(all ...schema.GroupVersionKind) {
 func (m *model) childrenOf(gvk schema.GroupVersionKind) *feeds.Children {
 	selector := ""
 	if !m.Shared {
-		selector = feeds.ChildSelector(m.target.Kind, m.object, gvk)
+		selector = childSelector(m.target.Kind, m.object, gvk)
 	}
 	return m.Children(gvk, m.target.Namespace, selector)
 }
+
+// childSelector returns a selector that matches all objects of the child kind that obj controls, or "" if there is
+// none. A Deployment releases ReplicaSets that do not match its selector.
+func childSelector(kind kinds.Kind, obj *unstructured.Unstructured, child schema.GroupVersionKind) string {
+	if kind.CRD() == kinds.Deployments && child == replicaSets() {
+		return kind.PodSelector(obj)
+	}
+	return ""
+}
+
+// podMakers returns the kinds of the API group apps through which other controllers create pods.
+func podMakers() []schema.GroupVersionKind {
+	apps := appsv1.SchemeGroupVersion
+	return []schema.GroupVersionKind{replicaSets(), apps.WithKind("StatefulSet"), apps.WithKind("DaemonSet"), apps.WithKind("Deployment")}
+}
+
+func replicaSets() schema.GroupVersionKind { return appsv1.SchemeGroupVersion.WithKind("ReplicaSet") }
 
 // noteAbout records the UIDs of the target, its pods, and its children. New UIDs cause another observation.
 func (m *model) noteAbout(s status.Snapshot) {

@@ -3,6 +3,7 @@ package feeds
 import (
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,7 +20,7 @@ func TestControllerOf(t *testing.T) {
 	}{
 		{nil, follow.Reference{}},
 		{[]metav1.OwnerReference{{UID: "other"}}, follow.Reference{}},
-		{[]metav1.OwnerReference{{UID: "other"}, set}, follow.Reference{UID: "set", Kind: replicaSet()}},
+		{[]metav1.OwnerReference{{UID: "other"}, set}, follow.Reference{UID: "set", Kind: appsv1.SchemeGroupVersion.WithKind("ReplicaSet")}},
 	} {
 		if got := controllerOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: test.owners}}); got != test.want {
 			t.Errorf("controllerOf a pod with owners %v = %v, want %v", test.owners, got, test.want)

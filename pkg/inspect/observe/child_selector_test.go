@@ -1,4 +1,4 @@
-package feeds
+package observe
 
 import (
 	"testing"
@@ -28,7 +28,7 @@ func TestChildSelector(t *testing.T) {
 		{"a ReplicaSet of a StatefulSet", statefulSets, replicaSets, ""},
 		{"a ReplicaSet of a Deployment of another API group", others, replicaSets, ""},
 	} {
-		if got := ChildSelector(test.kind, obj, test.child); got != test.want {
+		if got := childSelector(test.kind, obj, test.child); got != test.want {
 			t.Errorf("%s: selector %q, want %q", test.what, got, test.want)
 		}
 	}

@@ -41,6 +41,7 @@ type Feed[T Object, V any] struct {
 	entries     map[types.UID]entry[V] // by the UID of the object
 	index       *Index[V]              // cached by the method Index; nil after each change
 	err         error
+	listed      bool // there was a list
 	polled      bool // the user can list the objects but not watch them
 }
 
@@ -85,10 +86,10 @@ func (f *Feed[T, V]) Unsubscribe(key any) {
 }
 
 // notifyAll closes known and notifies all subscribers. The caller must hold mu.
-func (f *Feed[T, V]) notifyAll() {
+func (f *Feed[T, V]) notifyAll(about ...types.UID) {
 	f.learned.Do(func() { close(f.known) })
 	for _, notify := range f.subscribers {
-		notify()
+		notify(about...)
 	}
 }
 
@@ -96,7 +97,7 @@ func (f *Feed[T, V]) notifyAll() {
 func (f *Feed[T, V]) List(ctx context.Context, from Source, selected metav1.ListOptions) error {
 	found, _, err := list[T](ctx, from, selected)
 	if err == nil {
-		f.replace(found)
+		_, err = f.replace(found)
 	}
 	return err
 }
@@ -104,17 +105,9 @@ func (f *Feed[T, V]) List(ctx context.Context, from Source, selected metav1.List
 // Run follows the selected objects until the context ends or an error occurs that is not transient.
 // If the user can list the objects but not watch them, it polls.
 func (f *Feed[T, V]) Run(ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection) {
-	listed := false
 	for {
-		err := Objects(ctx, from, selected, connection, Handler[T]{
-			Listed: func(found []T) (bool, error) {
-				listed = true
-				f.replace(found)
-				return false, nil
-			},
-			Changed: f.Change,
-		})
-		if apierrors.IsForbidden(err) && listed {
+		err := Objects(ctx, from, selected, connection, Handler[T]{Listed: f.replace, Changed: f.Change})
+		if apierrors.IsForbidden(err) && f.listed {
 			err = f.poll(ctx, from, selected)
 		}
 		f.Refuse(err)
@@ -146,16 +139,18 @@ func (f *Feed[T, V]) poll(ctx context.Context, from Source, selected metav1.List
 	}
 }
 
-func (f *Feed[T, V]) replace(found []T) {
+// replace implements Handler.Listed. It replaces all values and notifies all subscribers.
+func (f *Feed[T, V]) replace(found []T) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.err, f.index = nil, nil
+	f.listed, f.err, f.index = true, nil, nil
 	clear(f.entries)
 	for _, obj := range found {
 		value, about := f.keep(obj)
 		f.entries[obj.GetUID()] = entry[V]{value, about}
 	}
 	f.notifyAll()
+	return false, nil
 }
 
 // Change implements Handler.Changed. It applies a change and notifies all subscribers.
@@ -170,9 +165,7 @@ func (f *Feed[T, V]) Change(obj T, gone bool) (bool, error) {
 	} else {
 		f.entries[uid] = entry[V]{value, about}
 	}
-	for _, notify := range f.subscribers {
-		notify(uid, about.UID)
-	}
+	f.notifyAll(uid, about.UID)
 	return false, nil
 }
 

@@ -215,7 +215,7 @@ func TestSubscribersGetChangedUIDs(t *testing.T) {
 		{func() { _, _ = f.Change(pod, false) }, 1, 0},
 		{func() { _, _ = f.Change(aPod("b", 0), false) }, 1, 1},
 		{func() { _, _ = f.Change(aPod("a", 0), true) }, 2, 1},
-		{func() { f.replace([]*corev1.Pod{aPod("a", 0)}) }, 3, 2},
+		{func() { _, _ = f.replace([]*corev1.Pod{aPod("a", 0)}) }, 3, 2},
 		{func() { f.Refuse(nil) }, 4, 3},
 	} {
 		step.change()
@@ -250,7 +250,7 @@ func TestIndexOfUnknownFeed(t *testing.T) {
 func TestKnownOnceReported(t *testing.T) {
 	t.Parallel()
 	for name, learn := range map[string]func(*podFeed){
-		"objects": func(f *podFeed) { f.replace(nil) },
+		"objects": func(f *podFeed) { _, _ = f.replace(nil) },
 		"error":   func(f *podFeed) { f.Refuse(errOdd); f.Refuse(errOdd) },
 	} {
 		f := newFeed()

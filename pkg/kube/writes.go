@@ -74,13 +74,9 @@ func (t *boundedTransport) write(req *http.Request, group string) (*http.Respons
 
 // changes reports whether a request is a write. Dry runs and queries such as a SelfSubjectAccessReview are not writes.
 func changes(req *http.Request) bool {
-	switch {
-	case req.Method == http.MethodGet || req.Method == http.MethodHead || req.URL.Query().Has("dryRun"):
-		return false
-	case strings.Contains(req.URL.Path, "/apis/authorization.k8s.io/"), strings.Contains(req.URL.Path, "/apis/authentication.k8s.io/"):
-		return false
-	}
-	return true
+	path := req.URL.Path
+	asks := strings.Contains(path, "/apis/authorization.k8s.io/") || strings.Contains(path, "/apis/authentication.k8s.io/")
+	return !asks && req.Method != http.MethodGet && req.Method != http.MethodHead && !req.URL.Query().Has("dryRun")
 }
 
 // traceConnection returns req with a trace, and a function that reports whether the request got a

@@ -147,10 +147,7 @@ func list[T runtime.Object](ctx context.Context, from Source, selected metav1.Li
 	if err != nil {
 		return nil, "", err
 	}
-	accessor, err := meta.ListAccessor(all)
-	if err != nil {
-		return nil, "", fmt.Errorf("read a list: %w", err)
-	}
+	accessor, _ := meta.ListAccessor(all) // cannot fail for a list from the pager
 	items := make([]T, 0, meta.LenList(all))
 	err = meta.EachListItem(all, func(obj runtime.Object) error {
 		item, is := obj.(T)

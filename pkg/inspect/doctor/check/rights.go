@@ -46,36 +46,32 @@ type Asker struct {
 
 // Rights checks whether the user has the rights that a verb needs. A nil answer means that the server did not answer.
 func (a Asker) Rights(verb VerbRights, answers map[Right]*bool) Result {
-	var missing []Right
-	asked := true
-	for _, right := range verb.Rights {
-		switch allowed := answers[right]; {
-		case allowed == nil:
-			asked = false
-		case !*allowed:
-			missing = append(missing, right)
-		}
-	}
 	r := Result{Name: "permission to " + verb.Verb, State: Passed, Message: "ok (" + a.User + ")"}
-	switch {
-	case !asked:
-		r.State, r.Message = Unknown, "not reported"
-	case len(missing) > 0:
-		words := make([]string, len(missing))
-		for i, right := range missing {
-			words[i] = right.String()
+	var missing []Right
+	var words []string
+	for _, right := range verb.Rights {
+		allowed := answers[right]
+		if allowed == nil {
+			r.State, r.Message = Unknown, "not reported"
+			return r
 		}
-		const most = 4
-		if more := len(words) - most; more > 1 {
-			words = append(words[:most], fmt.Sprintf("and %d more", more))
+		if !*allowed {
+			missing, words = append(missing, right), append(words, right.String())
 		}
-		r.State = Failed
-		if verb.Setup && a.Idle {
-			r.State = Optional
-		}
-		r.Message = a.User + " has no permission to " + strings.Join(words, ", ")
-		r.Fix = a.grant(verb.Verb, missing)
 	}
+	if len(missing) == 0 {
+		return r
+	}
+	const most = 4
+	if more := len(words) - most; more > 1 {
+		words = append(words[:most], fmt.Sprintf("and %d more", more))
+	}
+	r.State = Failed
+	if verb.Setup && a.Idle {
+		r.State = Optional
+	}
+	r.Message = a.User + " has no permission to " + strings.Join(words, ", ")
+	r.Fix = a.grant(verb.Verb, missing)
 	return r
 }
 

@@ -107,8 +107,7 @@ func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error 
 	}
 	if last == nil {
 		m.begun = time.Now() // do not count the time to read the facts of the kind, which are read only once
-	}
-	if last != nil && last.GetGeneration() != obj.GetGeneration() {
+	} else if last.GetGeneration() != obj.GetGeneration() {
 		m.competitors = nil
 	}
 	m.object, m.facts = obj, facts
@@ -275,11 +274,9 @@ func (m *model) ownPods(index follow.Index[*problem.Pod], children []status.Chil
 	for _, c := range children {
 		all = append(all, index.Of[c.UID]...)
 	}
-	if len(m.history.pods) > 0 {
-		for _, pod := range index.Of[""] {
-			if m.history.pods[pod.UID] {
-				all = append(all, pod)
-			}
+	for _, pod := range index.Of[""] {
+		if m.history.pods[pod.UID] {
+			all = append(all, pod)
 		}
 	}
 	slices.SortFunc(all, problem.ComparePods)

@@ -2,6 +2,7 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -206,10 +207,7 @@ func followChanges[T runtime.Object](ctx context.Context, from Source, selected 
 			}
 		}
 	}
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	return errors.New("the server ended the watch")
+	return cmp.Or(context.Cause(ctx), errors.New("the server ended the watch"))
 }
 
 // permanent reports whether a watch would fail again with the same error.

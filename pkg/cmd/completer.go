@@ -27,17 +27,6 @@ import (
 // completionProgram is the name under which kubectl calls this program for completions.
 const completionProgram = "kubectl_complete-imoocpod"
 
-// The directives to the shell. Both prevent file names as completions. beginnings also prevents a space after the word.
-const (
-	wholeWords = cobra.ShellCompDirectiveNoFileComp
-	beginnings = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-)
-
-type offer struct {
-	words     []cobra.Completion
-	directive cobra.ShellCompDirective
-}
-
 // Arguments returns argv without its first element. If kubectl called this program for completions, Arguments prepends
 // cobra's completion command, whose output kubectl can parse.
 func Arguments(argv []string) []string {
@@ -99,23 +88,27 @@ func commandsBelow(cmd *cobra.Command) []*cobra.Command {
 
 // bounded returns a completion that calls find. It offers only harmless results that begin with the typed word. It
 // offers nothing if no cluster is configured, or if find takes longer than two seconds.
-func (o *commonOptions) bounded(find func(ctx context.Context, c *cluster, cmd *cobra.Command, args []string, word string) offer) cobra.CompletionFunc {
+func (o *commonOptions) bounded(find func(context.Context, *cluster, *cobra.Command, []string, string) []cobra.Completion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		directive := cobra.ShellCompDirectiveNoFileComp
 		c, err := o.connect()
 		if err != nil {
-			return nil, wholeWords
+			return nil, directive
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
 		defer cancel()
 		// Discovery and credential plugins ignore the context, so find may outlast the context.
-		offers := make(chan offer, 1)
-		go func() { offers <- find(ctx, c, cmd, args, word) }()
+		found := make(chan []cobra.Completion, 1)
+		go func() { found <- find(ctx, c, cmd, args, word) }()
+		var words []cobra.Completion
 		select {
-		case found := <-offers:
-			return beginningWith(word, harmless(found.words)), found.directive
+		case words = <-found:
 		case <-ctx.Done():
-			return nil, wholeWords
 		}
+		if slices.ContainsFunc(words, func(w cobra.Completion) bool { return strings.Contains(w, "/\t") }) {
+			directive |= cobra.ShellCompDirectiveNoSpace // a name follows the slash
+		}
+		return beginningWith(word, harmless(words)), directive
 	}
 }
 
@@ -164,31 +157,31 @@ func beginningWith(word string, words []cobra.Completion) []cobra.Completion {
 }
 
 // objects completes the arguments that name objects: NAME, TYPE/NAME, or a TYPE followed by names.
-func objects(ctx context.Context, c *cluster, cmd *cobra.Command, args []string, word string) offer {
+func objects(ctx context.Context, c *cluster, cmd *cobra.Command, args []string, word string) []cobra.Completion {
 	selected := slices.ContainsFunc([]string{"selector", "all", "all-namespaces"}, cmd.Flags().Changed)
 	kindWord, _, slash := strings.Cut(word, "/")
 	switch {
 	case cmd.Flags().Changed("filename") || cmd.Flags().Changed("kustomize"), selected && len(args) > 0:
-		return offer{nil, wholeWords}
+		return nil
 	case selected:
-		return offer{c.types(""), wholeWords}
+		return c.types("")
 	case slash:
-		return offer{c.names(ctx, kindWord, kindWord+"/", args), wholeWords}
+		return c.names(ctx, kindWord, kindWord+"/", args)
 	case len(args) == 0:
-		return offer{append(c.names(ctx, defaultType(), "", nil), c.types("")...), wholeWords}
+		return append(c.names(ctx, defaultType(), "", nil), c.types("")...)
 	case strings.Contains(args[0], "/"):
-		return offer{c.types("/"), beginnings}
+		return c.types("/")
 	}
 	// The first word is a type, because nothing can follow the NAME of an ImoocPod.
-	return offer{c.names(ctx, args[0], "", args[1:]), wholeWords}
+	return c.names(ctx, args[0], "", args[1:])
 }
 
 // typesToCreate completes the type in TYPE/NAME. The name is new, so it has no completion.
-func typesToCreate(_ context.Context, c *cluster, _ *cobra.Command, args []string, word string) offer {
+func typesToCreate(_ context.Context, c *cluster, _ *cobra.Command, args []string, word string) []cobra.Completion {
 	if len(args) > 0 || strings.Contains(word, "/") {
-		return offer{nil, wholeWords}
+		return nil
 	}
-	return offer{c.types("/"), beginnings}
+	return c.types("/")
 }
 
 // types offers the types that may have pods, each with the suffix. Types that share a name get their full names.
@@ -243,11 +236,11 @@ func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
 }
 
 // paths offers the paths of the possible replica fields of the first named object. The known field, if any, is first.
-func paths(ctx context.Context, c *cluster, _ *cobra.Command, args []string, _ string) offer {
+func paths(ctx context.Context, c *cluster, _ *cobra.Command, args []string, _ string) []cobra.Completion {
 	var words []cobra.Completion
 	targets, _ := (&targetFlags{args: args}).find(ctx, c)
 	if len(targets) == 0 || targets[0].Read(ctx, c.Dynamic) != nil {
-		return offer{nil, wholeWords}
+		return nil
 	}
 	t, known := targets[0], ""
 	if field, err := c.Finder.Find(ctx, t.Kind, t.Object, nil); err == nil {
@@ -258,31 +251,31 @@ func paths(ctx context.Context, c *cluster, _ *cobra.Command, args []string, _ s
 	}
 	schema, err := c.Finder.Schema(t.Kind)
 	if err != nil {
-		return offer{words, wholeWords}
+		return words
 	}
 	for _, candidate := range candidates.Fields(schema, t.Object.Object) {
 		if path := candidate.Path.String(); !candidate.Pattern && path != known {
 			words = append(words, cobra.CompletionWithDesc(path, strings.TrimLeft(candidate.Remarks(), " :")))
 		}
 	}
-	return offer{words, wholeWords}
+	return words
 }
 
-func namespaces(ctx context.Context, c *cluster, _ *cobra.Command, _ []string, _ string) offer {
+func namespaces(ctx context.Context, c *cluster, _ *cobra.Command, _ []string, _ string) []cobra.Completion {
 	list, err := c.Core.Namespaces().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
-		return offer{nil, wholeWords}
+		return nil
 	}
 	var words []cobra.Completion
 	for _, n := range list.Items {
 		words = append(words, n.Name)
 	}
-	return offer{words, wholeWords}
+	return words
 }
 
 func (o *commonOptions) configured(names func(clientcmdapi.Config) iter.Seq[string]) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		config, _ := o.factory.Flags.ToRawKubeConfigLoader().RawConfig()
-		return beginningWith(word, harmless(slices.Sorted(names(config)))), wholeWords
+		return beginningWith(word, harmless(slices.Sorted(names(config)))), cobra.ShellCompDirectiveNoFileComp
 	}
 }

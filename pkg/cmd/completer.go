@@ -49,16 +49,15 @@ func addCompletion(root *cobra.Command, common commonOptions) {
 	complete := func(of *cobra.Command) func(*pflag.Flag) {
 		return func(flag *pflag.Flag) {
 			complete := values[flag.Name]
-			_, known := of.GetFlagCompletionFunc(flag.Name)
 			switch {
-			case known || slices.Contains(files, flag.Name):
-				return // completed by the verb or by the shell
+			case slices.Contains(files, flag.Name):
+				return // completed by the shell
 			case flag.Value.Type() == "bool":
 				complete = oneOf("true", "false")
 			case complete == nil:
 				complete = cobra.NoFileCompletions
 			}
-			completeFlagBy(of, flag.Name, complete)
+			_ = of.RegisterFlagCompletionFunc(flag.Name, complete) // fails if the verb has registered another one
 		}
 	}
 	root.PersistentFlags().VisitAll(complete(root))
@@ -137,11 +136,7 @@ func completeFlag[T ~string](cmd *cobra.Command, flag string, words ...T) {
 	for _, word := range words {
 		completions = append(completions, string(word))
 	}
-	completeFlagBy(cmd, flag, oneOf(completions...))
-}
-
-func completeFlagBy(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc(flag, oneOf(completions...)); err != nil {
 		panic(err) // impossible: the flag exists and is registered once
 	}
 }

@@ -103,15 +103,12 @@ func (o *completionOptions) run(context.Context) error { return o.do(o.common.st
 // install creates the link that kubectl looks for. The link is next to the program, so that both are on PATH.
 // If krew installed the program, the new link points to krew's link, which stays valid after an upgrade.
 func (o *completionOptions) install(out io.Writer) error {
-	plugin, link, err := o.places()
+	plugin, link, leadsTo, err := o.places()
 	if err != nil {
 		return err
 	}
 	base, deed := filepath.Base(plugin), "created"
-	leadsTo, err := readLink(link)
 	switch {
-	case err != nil:
-		return err
 	case leadsTo == base:
 		deed = "unchanged"
 	case leadsTo != "":
@@ -136,11 +133,7 @@ func (o *completionOptions) install(out io.Writer) error {
 }
 
 func (o *completionOptions) uninstall(out io.Writer) error {
-	_, link, err := o.places()
-	if err != nil {
-		return err
-	}
-	leadsTo, err := readLink(link)
+	_, link, leadsTo, err := o.places()
 	if err != nil {
 		return err
 	}
@@ -153,20 +146,21 @@ func (o *completionOptions) uninstall(out io.Writer) error {
 	return escape.PrintLine(out, "%s deleted", link)
 }
 
-// places returns the path by which the program was called, and the path of the link next to it.
-func (o *completionOptions) places() (plugin, link string, err error) {
+// places returns the path by which the program was called, the path of the link next to it, and what the link leads to.
+func (o *completionOptions) places() (plugin, link, leadsTo string, err error) {
 	plugin, err = exec.LookPath(o.called)
 	if err == nil {
 		plugin, err = filepath.Abs(plugin)
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("find this program: %w", err)
+		return "", "", "", fmt.Errorf("find this program: %w", err)
 	}
 	link = filepath.Join(filepath.Dir(plugin), completionProgram)
 	if runtime.GOOS == "windows" {
 		link += ".exe"
 	}
-	return plugin, link, nil
+	leadsTo, err = readLink(link)
+	return plugin, link, leadsTo, err
 }
 
 // readLink returns the target of a link to this program, or "" if the file does not exist. Anything else is an error.

@@ -46,8 +46,8 @@ func addCompletion(root *cobra.Command, common commonOptions) {
 		"replicas-path": common.bounded(paths),
 	}
 	files := []string{"filename", "kustomize", "template", "kubeconfig", "certificate-authority", "client-certificate", "client-key", "cache-dir", "kind-file"}
-	complete := func(of *cobra.Command) func(*pflag.Flag) {
-		return func(flag *pflag.Flag) {
+	for _, verb := range append(commandsBelow(root), root) {
+		verb.LocalFlags().VisitAll(func(flag *pflag.Flag) {
 			complete := values[flag.Name]
 			switch {
 			case slices.Contains(files, flag.Name):
@@ -57,16 +57,10 @@ func addCompletion(root *cobra.Command, common commonOptions) {
 			case complete == nil:
 				complete = cobra.NoFileCompletions
 			}
-			_ = of.RegisterFlagCompletionFunc(flag.Name, complete) // fails if the verb has registered another one
-		}
-	}
-	root.PersistentFlags().VisitAll(complete(root))
-	for _, verb := range commandsBelow(root) {
-		verb.LocalFlags().VisitAll(complete(verb))
-		if len(verb.ValidArgs) > 0 || verb.ValidArgsFunction != nil {
-			continue
-		}
+			_ = verb.RegisterFlagCompletionFunc(flag.Name, complete) // fails if the verb has registered another one
+		})
 		switch {
+		case verb == root || len(verb.ValidArgs) > 0 || verb.ValidArgsFunction != nil: // completed by cobra
 		case verb.Flags().Lookup("selector") != nil && verb.Name() != "run-controller":
 			verb.ValidArgsFunction = common.bounded(objects)
 		case verb.Name() == "create":

@@ -79,8 +79,8 @@ func commandsBelow(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// bounded returns a completion that calls find. It offers only harmless results that begin with the typed word. It
-// offers nothing if no cluster is configured, or if find takes longer than two seconds.
+// bounded returns a completion that calls find. It offers nothing if no cluster is configured, or if find takes longer
+// than two seconds.
 func (o *commonOptions) bounded(find func(context.Context, *cluster, *cobra.Command, []string, string) []cobra.Completion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		directive := cobra.ShellCompDirectiveNoFileComp
@@ -101,7 +101,7 @@ func (o *commonOptions) bounded(find func(context.Context, *cluster, *cobra.Comm
 		if slices.ContainsFunc(words, func(w cobra.Completion) bool { return strings.Contains(w, "/\t") }) {
 			directive |= cobra.ShellCompDirectiveNoSpace // a name follows the slash
 		}
-		return beginningWith(word, harmless(words)), directive
+		return harmless(word, words), directive
 	}
 }
 
@@ -109,13 +109,14 @@ func (o *commonOptions) bounded(find func(context.Context, *cluster, *cobra.Comm
 // file. Some versions of kubectl do not quote completions in bash.
 const unquoted = "$`;&|<>!\\"
 
-// harmless returns the completions that are safe in a terminal and in a command, with escaped descriptions.
-func harmless(words []cobra.Completion) []cobra.Completion {
+// harmless returns the completions that begin with the typed word and are safe in a terminal and in a command, with
+// escaped descriptions.
+func harmless(typed string, words []cobra.Completion) []cobra.Completion {
 	var all []cobra.Completion
 	for _, w := range words {
 		word, description, _ := strings.Cut(w, "\t")
 		switch {
-		case word != escape.Line(word) || strings.ContainsAny(word, unquoted):
+		case !strings.HasPrefix(word, typed), word != escape.Line(word), strings.ContainsAny(word, unquoted):
 		case description == "":
 			all = append(all, word)
 		default:
@@ -137,12 +138,8 @@ func completeFlag[T ~string](cmd *cobra.Command, flag string, words ...T) {
 
 func oneOf(words ...cobra.Completion) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return beginningWith(word, slices.Clone(words)), cobra.ShellCompDirectiveNoFileComp
+		return harmless(word, words), cobra.ShellCompDirectiveNoFileComp
 	}
-}
-
-func beginningWith(word string, words []cobra.Completion) []cobra.Completion {
-	return slices.DeleteFunc(words, func(w cobra.Completion) bool { return !strings.HasPrefix(w, word) })
 }
 
 // objects completes the arguments that name objects: NAME, TYPE/NAME, or a TYPE followed by names.
@@ -265,6 +262,6 @@ func namespaces(ctx context.Context, c *cluster, _ *cobra.Command, _ []string, _
 func (o *commonOptions) configured(names func(clientcmdapi.Config) iter.Seq[string]) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		config, _ := o.factory.Flags.ToRawKubeConfigLoader().RawConfig()
-		return beginningWith(word, harmless(slices.Sorted(names(config)))), cobra.ShellCompDirectiveNoFileComp
+		return harmless(word, slices.Sorted(names(config))), cobra.ShellCompDirectiveNoFileComp
 	}
 }

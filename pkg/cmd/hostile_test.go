@@ -55,14 +55,14 @@ func TestLinesOfObjectsEscape(t *testing.T) {
 
 func TestCompletionsAreHarmless(t *testing.T) {
 	t.Parallel()
-	got := harmless([]cobra.Completion{"foo", cobra.CompletionWithDesc("bar", escapetest.Hostile), escapetest.Hostile, cobra.CompletionWithDesc(escapetest.Hostile, "good"), "baz\tgood"})
+	got := harmless("", []cobra.Completion{"foo", cobra.CompletionWithDesc("bar", escapetest.Hostile), escapetest.Hostile, cobra.CompletionWithDesc(escapetest.Hostile, "good"), "baz\tgood"})
 	want := []cobra.Completion{"foo", "bar\t" + `a\x1b[2J\x0dFORGED FORGED\u2028FORGED\u0085\u202e\u200b\x7f\xff`, "baz\tgood"}
 	if !slices.Equal(got, want) {
 		t.Errorf("completions are %q, want %q", got, want)
 	}
 	path := `.spec.sets[?(@.name=="%s")].count`
 	for name, offered := range map[string]bool{"hot": true, "a b": true, "$(id)": false, "`id`": false, `"; id; "`: false, `" & id "`: false, `" > file "`: false} {
-		if got := harmless([]cobra.Completion{fmt.Sprintf(path, name)}); (len(got) > 0) != offered {
+		if got := harmless("", []cobra.Completion{fmt.Sprintf(path, name)}); (len(got) > 0) != offered {
 			t.Errorf("path with the name %q: offered %t, want the opposite", name, !offered)
 		}
 	}

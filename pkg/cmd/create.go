@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -77,25 +78,19 @@ func (o *createOptions) complete(args []string) error {
 	if dash := o.dash(); dash >= 0 {
 		args, o.command = args[:dash], args[dash:]
 	}
-	if o.change.targets.fromFiles() && len(o.command) > 0 {
+	files := o.change.targets.fromFiles()
+	switch err := cmp.Or(o.change.complete(args), o.change.targets.checkNames()); {
+	case files && len(o.command) > 0:
 		return usageErrorf("-f and -k cannot be used together with a command")
-	}
-	if err := o.change.complete(args); err != nil {
+	case err != nil:
 		return err
-	}
-	if o.change.targets.fromFiles() {
-		for _, flag := range []string{"replicas", "replicas-path", "image", "set", "set-string"} {
-			if o.given(flag) {
-				return usageErrorf("--%s cannot be used with -f or -k, which create objects as they are", flag)
-			}
-		}
-		return nil
-	}
-	if err := o.change.targets.checkNames(); err != nil {
-		return err
-	}
-	if o.path != nil && !o.given("replicas") {
+	case !files && o.path != nil && !o.given("replicas"):
 		return usageErrorf("--replicas-path needs --replicas")
+	}
+	for _, flag := range []string{"replicas", "replicas-path", "image", "set", "set-string"} {
+		if files && o.given(flag) {
+			return usageErrorf("--%s cannot be used with -f or -k, which create objects as they are", flag)
+		}
 	}
 	return nil
 }

@@ -108,15 +108,8 @@ func parseDuration(word string) (time.Duration, error) {
 		return time.ParseDuration(word)
 	}
 	n, err := strconv.ParseUint(days, 10, 16)
-	length := time.Duration(n) * 24 * time.Hour
-	if err == nil && rest != "" {
-		var more time.Duration
-		if more, err = time.ParseDuration(rest); more < 0 {
-			err = strconv.ErrRange
-		}
-		length += more
-	}
-	if err != nil {
+	length, invalid := time.ParseDuration(fmt.Sprintf("%dh%s", 24*n, rest))
+	if err != nil || invalid != nil {
 		return 0, fmt.Errorf("invalid duration %q: use a number and a unit, such as 30s, 5m, 2h, or 1d", word)
 	}
 	return length, nil

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
@@ -138,13 +139,12 @@ func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, count *
 		return
 	}
 	row.OtherCounts = known.OtherCounts
-	if len(o.types) == 0 {
-		return
+	if len(o.types) > 0 {
+		row.Status = struct {
+			facts.Facts
+			Rules []string `json:"rules"`
+		}{known, known.Rules()}
 	}
-	row.Status = struct {
-		facts.Facts
-		Rules []string `json:"rules"`
-	}{known, known.Rules()}
 }
 
 // row returns the row of one kind, or nil if the kind has no replica count and was not named.
@@ -167,7 +167,10 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	if byName || err == nil {
 		o.statusFacts(ctx, kind, field.Path, row)
 	}
-	subresource := ""
+	right := authorizationv1.ResourceAttributes{
+		Namespace: observe.Named(kind, o.cluster.namespace, "").Namespace,
+		Verb:      "patch", Group: kind.Resource.Group, Resource: kind.Resource.Resource,
+	}
 	switch {
 	case none:
 		row.Found, row.MayScale = "none", new(false)
@@ -175,7 +178,7 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	case err == nil:
 		row.Field, row.Found = field.String(), field.Found
 		if field.Scale {
-			subresource = "scale"
+			right.Subresource = "scale"
 		}
 	case errors.Is(err, discover.ErrPerNode):
 		row.Found, row.MayScale = "one per node", new(false)
@@ -188,10 +191,6 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	default:
 		row.Found, row.Error = "unknown", err.Error()
 	}
-	right := authorizationv1.ResourceAttributes{Namespace: o.cluster.namespace, Verb: "patch", Group: kind.Resource.Group, Resource: kind.Resource.Resource, Subresource: subresource}
-	if kind.Clusterwide {
-		right.Namespace = metav1.NamespaceAll
-	}
 	row.MayScale = o.cluster.Allowed(ctx, right)
 	return row
 }
@@ -202,9 +201,5 @@ func countOf(ctx context.Context, objects dynamic.ResourceInterface) *int64 {
 	if err != nil {
 		return nil
 	}
-	n := int64(len(list.Items))
-	if more := list.GetRemainingItemCount(); more != nil {
-		n += *more
-	}
-	return &n
+	return new(int64(len(list.Items)) + ptr.Deref(list.GetRemainingItemCount(), 0))
 }

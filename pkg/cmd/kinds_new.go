@@ -98,8 +98,7 @@ func (o *kindsNewOptions) run(ctx context.Context) error {
 	if apierrors.IsAlreadyExists(err) {
 		created, err = crds.Get(ctx, o.crd.GetName(), metav1.GetOptions{})
 		switch {
-		case err != nil:
-			return err
+		case err != nil: // returned below
 		case created.GetDeletionTimestamp() != nil:
 			if err := observe.WaitUntilGone(ctx, crds, created, time.Minute); err != nil {
 				return err

@@ -16,7 +16,7 @@ import (
 type kindsRBACOptions struct {
 	common commonOptions
 	print  objectOutput
-	word   string
+	args   []string
 	file   string
 	// commented means that the commands for binding the roles are printed as comments.
 	commented bool
@@ -48,9 +48,7 @@ func (o *kindsRBACOptions) complete(args []string) error {
 	if len(args) > 1 || (len(args) == 1) == (o.file != "") {
 		return usageErrorf("expected one KIND, or --filename with CRDs, got %d arguments", len(args))
 	}
-	if len(args) > 0 {
-		o.word = args[0]
-	}
+	o.args = args
 	if o.commented = o.print.format() == ""; o.commented {
 		*o.print.flags.OutputFormat = "yaml"
 	}
@@ -69,7 +67,7 @@ func (o *kindsRBACOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, err := c.KindNamed(ctx, o.word)
+	kind, err := c.KindNamed(ctx, o.args[0])
 	if err == nil {
 		kind, err = c.Finder.Declare(ctx, kind) // returns an error if the declaration is invalid
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -84,7 +83,6 @@ type changer struct {
 	reports string
 	// printing prevents parallel steps from mixing their output.
 	printing sync.Mutex
-	printer  printers.ResourcePrinter
 	loops    *loopWarner
 	// user returns the name of the user, which the server reports, or "" if the name is unknown.
 	user func() string
@@ -93,11 +91,7 @@ type changer struct {
 func newChanger(ctx context.Context, on *cluster, flags *changeFlags) *changer {
 	c := &changer{
 		cluster: on, flags: flags, waits: flags.wait.waits() && flags.dryRun == "none", reports: flags.print.format(),
-		printer: flags.print.printer,
-		user:    sync.OnceValue(func() string { return on.User(ctx) }),
-	}
-	if c.waits && c.reports == "json" {
-		c.printer = onOneLine(c.printer)
+		user: sync.OnceValue(func() string { return on.User(ctx) }),
 	}
 	if flags.dryRun == "none" && !c.waits {
 		c.loops = newLoopWarner(ctx, on)
@@ -107,23 +101,20 @@ func newChanger(ctx context.Context, on *cluster, flags *changeFlags) *changer {
 
 // command makes cmd read each target and change it with do, and returns cmd.
 func (f *changeFlags) command(cmd *cobra.Command, complete func([]string) error, do func(context.Context, *changer, *observe.Target) (*change, error)) *cobra.Command {
-	return f.targets.command(cmd, f.common, complete, func(ctx context.Context, on *cluster) error { return f.run(ctx, on, do) })
-}
-
-func (f *changeFlags) run(ctx context.Context, on *cluster, do func(context.Context, *changer, *observe.Target) (*change, error)) error {
-	c := newChanger(ctx, on, f)
-	found, errs := f.targets.find(ctx, on)
-	all := make([]planned, len(found))
-	for i := range found {
-		t := &found[i]
-		all[i] = planned{t, func(ctx context.Context) (*change, error) {
-			if err := t.Read(ctx, c.Dynamic); err != nil {
-				return nil, err
-			}
-			return do(ctx, c, t)
-		}}
-	}
-	return c.make(ctx, all, errs)
+	return f.targets.command(cmd, f.common, complete, func(ctx context.Context, on *cluster) error {
+		c := newChanger(ctx, on, f)
+		var all []planned
+		found, errs := f.targets.find(ctx, on)
+		for _, t := range found {
+			all = append(all, planned{&t, func(ctx context.Context) (*change, error) {
+				if err := t.Read(ctx, c.Dynamic); err != nil {
+					return nil, err
+				}
+				return do(ctx, c, &t)
+			}})
+		}
+		return c.make(ctx, all, errs)
+	})
 }
 
 // planned is a pending change of one object. make returns a nil change if there is nothing to report.
@@ -209,7 +200,11 @@ func (c *changer) report(made *change) error {
 func (c *changer) print(obj *unstructured.Unstructured, deed string) error {
 	c.printing.Lock()
 	defer c.printing.Unlock()
-	return printObject(c.streams.Out, c.printer, obj, c.flags.dryRun.mark(deed))
+	p := c.flags.print.printer
+	if c.waits && c.reports == "json" {
+		p = onOneLine(p)
+	}
+	return printObject(c.streams.Out, p, obj, c.flags.dryRun.mark(deed))
 }
 
 func (c *changer) edits() edit.Options {

@@ -128,7 +128,7 @@ func (o *scaleOptions) run(ctx context.Context, on *cluster) error {
 	c := newChanger(ctx, on, &o.change)
 	// With -o json, print reports only with --wait, and not if another flag, such as --timeout, implies the wait.
 	if !o.change.wait.wait {
-		c.reports, c.printer = "", o.change.print.printer
+		c.reports = ""
 	}
 	targets, errs := o.change.targets.find(ctx, on)
 	switch {

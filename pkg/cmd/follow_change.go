@@ -55,7 +55,7 @@ func (c *changer) follow(ctx context.Context, all []*change) []error {
 		waits[i] = made.WaitTarget
 		waits[i].Failed = func(err error) error { return c.conclude(ctx, made, err) }
 	}
-	return c.awaitAll(ctx, c.reports, flags.limits, waits)
+	return c.awaitAll(ctx, c.reports, flags.limits, waits, nil)
 }
 
 // conclude adds hints to the error of an interrupted or forbidden wait, or of an overwritten change. If requested, it
@@ -155,9 +155,12 @@ func (c *changer) stuckPods(ctx context.Context, t observe.Target) *commandline.
 	return new(commandline.Kubectl("delete", "pod").WithSome(names).In(t.Namespace))
 }
 
-// awaitAll waits for several targets and shows the progress as text. With -o json, it prints a report for
-// every change instead. With --logs, the errors of failed objects include the last log lines.
-func (c *cluster) awaitAll(ctx context.Context, format string, flags waitFlags, all []observe.WaitTarget) []error {
+// awaitAll waits for several targets and shows the progress as text. If reached is not nil, it prints a target that
+// meets its conditions. With -o json, awaitAll prints a report for every change instead. With --logs, the errors of
+// failed objects include the last log lines.
+func (c *cluster) awaitAll(
+	ctx context.Context, format string, flags waitFlags, all []observe.WaitTarget, reached func(observe.Observation) error,
+) []error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -174,11 +177,9 @@ func (c *cluster) awaitAll(ctx context.Context, format string, flags waitFlags, 
 	progress := terminal.NewProgress(c.streams.ErrOut, terminal.Style(c.streams.ErrOut, "auto"), goalOf(all))
 	defer progress.End()
 	w.Show, w.Connection = progress.Show, &follow.Connection{Changed: progress.SetLost}
-	for i, reached := range all {
-		if reached.Reached != nil {
-			all[i].Reached = func(o observe.Observation) error {
-				return progress.Print(func() error { return reached.Reached(o) })
-			}
+	if reached != nil {
+		w.Reached = func(o observe.Observation) error {
+			return progress.Print(func() error { return reached(o) })
 		}
 	}
 	return w.Wait(ctx, all)

@@ -43,16 +43,13 @@ func (o *statusOptions) runWait(ctx context.Context) error {
 	on := o.terminal()
 	var all []observe.WaitTarget
 	for _, t := range targets {
-		goal := observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Ready()}}
-		if on == nil && o.print.format() == "" {
-			goal.Reached = func(seen observe.Observation) error {
-				return escape.PrintLine(o.cluster.streams.Out, "%s: %s: %s", seen.Target, seen.Report.Verdict, seen.Report.Reason)
-			}
-		}
-		all = append(all, goal)
+		all = append(all, observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Ready()}})
 	}
 	if on == nil {
-		return outcome.Join(append(errs, o.cluster.awaitAll(ctx, o.print.format(), o.limits, all)...))
+		reached := func(seen observe.Observation) error {
+			return escape.PrintLine(o.cluster.streams.Out, "%s: %s: %s", seen.Target, seen.Report.Verdict, seen.Report.Reason)
+		}
+		return outcome.Join(append(errs, o.cluster.awaitAll(ctx, o.print.format(), o.limits, all, reached)...))
 	}
 	screen := o.newScreen(ctx, on)
 	defer screen.End()

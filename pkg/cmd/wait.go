@@ -107,22 +107,19 @@ func (o *waitOptions) run(ctx context.Context, c *cluster) error {
 	}
 	var all []observe.WaitTarget
 	for _, t := range targets {
-		goal := observe.WaitTarget{Target: t, Conditions: o.conditions}
-		if o.print.format() != "json" { // JSON output consists of reports
-			goal.Reached = func(seen observe.Observation) error { return o.printReached(c.streams.Out, t, seen.Object) }
-		}
-		all = append(all, goal)
+		all = append(all, observe.WaitTarget{Target: t, Conditions: o.conditions})
 	}
-	return outcome.Join(append(errs, c.awaitAll(ctx, o.print.format(), o.limits, all)...))
+	reached := func(seen observe.Observation) error { return o.printReached(c.streams.Out, seen) }
+	return outcome.Join(append(errs, c.awaitAll(ctx, o.print.format(), o.limits, all, reached)...))
 }
 
-// printReached prints an object that meets the conditions. obj is nil if the object does not exist.
-func (o *waitOptions) printReached(w io.Writer, t observe.Target, obj *unstructured.Unstructured) error {
+// printReached prints an object that meets the conditions, or its name if it does not exist.
+func (o *waitOptions) printReached(w io.Writer, seen observe.Observation) error {
 	met := "condition met"
-	if o.targets.allNamespaces && t.Namespace != "" {
-		met += " in namespace " + t.Namespace
+	if o.targets.allNamespaces && seen.Namespace != "" {
+		met += " in namespace " + seen.Namespace
 	}
-	return printObject(w, o.print.printer, cmp.Or(obj, nameOnly(t)), met)
+	return printObject(w, o.print.printer, cmp.Or(seen.Object, nameOnly(seen.Target)), met)
 }
 
 // find returns the targets. With --for=create or --for=delete, it does not read named objects, because they

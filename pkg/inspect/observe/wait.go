@@ -32,10 +32,8 @@ type WaitTarget struct {
 	UID types.UID
 	// Check, if set, is called with each observed version of the object. An error ends the wait.
 	Check func(*unstructured.Unstructured) error
-	// Reached, if set, is called when all conditions are met. Failed, if set, is called with the error of a wait as soon
-	// as the wait ends, and returns the error to report.
-	Reached func(Observation) error
-	Failed  func(error) error
+	// Failed, if set, is called with the error of a wait as soon as the wait ends, and returns the error to report.
+	Failed func(error) error
 }
 
 // holds returns an error if goal.UID is set and the object has another UID, or if Check fails.
@@ -69,6 +67,8 @@ type Waiter struct {
 	Limits  Limits
 	// Show, if set, is called for each change. Calls do not overlap.
 	Show func(Observation)
+	// Reached, if set, is called when all conditions of a target are met. Calls do not overlap, not even with Show.
+	Reached func(Observation) error
 	// Failed, if set, is called before WaitTarget.Failed. Calls for several objects can overlap.
 	Failed func(error) error
 	// Connection, if set, records whether the server can be reached.
@@ -114,12 +114,12 @@ func (w *Waiter) waitOne(ctx context.Context, f *Follower, goal WaitTarget) erro
 			return err
 		}
 	}
-	if goal.Reached == nil {
+	if w.Reached == nil {
 		return nil
 	}
 	w.showing.Lock()
 	defer w.showing.Unlock()
-	return goal.Reached(last)
+	return w.Reached(last)
 }
 
 // waitCondition waits until one condition of a target is met, and returns the last observation.

@@ -232,8 +232,9 @@ func TestWaitForConditionsInOrder(t *testing.T) {
 		refused := errors.New("it is refused")
 		waiter := &Waiter{Clients: s.clients(), Show: func(o Observation) { met = append(met, fmt.Sprint(o.Report.Verdict, " ", o.Met)) }}
 		var reached Observation
+		waiter.Reached = func(o Observation) error { reached = o; return refused }
 		w := begin(func() error {
-			return waiter.Wait(t.Context(), []WaitTarget{{Target: web(), Conditions: []Condition{Created(), Ready(), Gone()}, Reached: func(o Observation) error { reached = o; return refused }}})[0]
+			return waiter.Wait(t.Context(), []WaitTarget{{Target: web(), Conditions: []Condition{Created(), Ready(), Gone()}}})[0]
 		})
 		s.put(deployment(t, 0, 0))
 		pass(time.Second)

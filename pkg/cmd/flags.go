@@ -175,11 +175,5 @@ func (d *dryRun) server() []string {
 }
 
 func (d *dryRun) mark(message string) string {
-	switch *d {
-	case "client":
-		return message + " (dry run)"
-	case "server":
-		return message + " (server dry run)"
-	}
-	return message
+	return message + map[dryRun]string{"client": " (dry run)", "server": " (server dry run)"}[*d]
 }

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -229,11 +228,9 @@ func paths(ctx context.Context, c *cluster, _ *cobra.Command, args []string, _ s
 		return nil
 	}
 	t, known := targets[0], ""
-	if field, err := c.Finder.Find(ctx, t.Kind, t.Object, nil); err == nil {
-		if path := cmp.Or(field.Path, t.Kind.Path()); path != nil {
-			known = path.String()
-			words = append(words, cobra.CompletionWithDesc(known, field.Found))
-		}
+	if field, err := c.Finder.Find(ctx, t.Kind, t.Object, nil); err == nil && field.Path != nil {
+		known = field.Path.String()
+		words = append(words, cobra.CompletionWithDesc(known, field.Found))
 	}
 	schema, err := c.Finder.Schema(t.Kind)
 	if err != nil {

@@ -69,7 +69,7 @@ kubectl-imoocpod, the program called without kubectl.`,
 	for _, w := range o.words {
 		cmd.ValidArgs = append(cmd.ValidArgs, cobra.CompletionWithDesc(w.word, w.description))
 	}
-	return command(cmd, o.complete, o.run)
+	return command(cmd, o.complete, func(context.Context) error { return o.do(common.streams.Out) })
 }
 
 //go:embed completion.bash
@@ -98,8 +98,6 @@ func (o *completionOptions) complete(args []string) error {
 	return nil
 }
 
-func (o *completionOptions) run(context.Context) error { return o.do(o.common.streams.Out) }
-
 // install creates the link that kubectl looks for. The link is next to the program, so that both are on PATH.
 // If krew installed the program, the new link points to krew's link, which stays valid after an upgrade.
 func (o *completionOptions) install(out io.Writer) error {
@@ -122,12 +120,10 @@ func (o *completionOptions) install(out io.Writer) error {
 			return fmt.Errorf("%w; create a link to %s in a directory on PATH", err, plugin)
 		}
 	}
-	if err := escape.PrintLine(out, "%s %s", link, deed); err != nil {
-		return err
-	}
+	err = escape.PrintLine(out, "%s %s", link, deed)
 	dir := filepath.Dir(link)
 	if !slices.ContainsFunc(filepath.SplitList(os.Getenv("PATH")), func(on string) bool { return filepath.Clean(on) == dir }) {
-		err = escape.PrintLine(o.common.streams.ErrOut, "Warning: %s is not on PATH, so kubectl cannot find it", dir)
+		o.common.printErrf("Warning: %s is not on PATH, so kubectl cannot find it", dir)
 	}
 	return err
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"io"
@@ -56,13 +57,8 @@ func pingOften() {
 func logTo(w io.Writer) error {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
-	for _, f := range [][2]string{{"logtostderr", "false"}, {"stderrthreshold", "FATAL"}, {"one_output", "true"}} {
-		if err := flags.Set(f[0], f[1]); err != nil {
-			return err
-		}
-	}
 	klog.SetOutput(w)
-	return nil
+	return cmp.Or(flags.Set("logtostderr", "false"), flags.Set("stderrthreshold", "FATAL"), flags.Set("one_output", "true"))
 }
 
 // logErrorsAtV1 makes client-go log errors at level 1, because discovery also returns the errors that it logs.

@@ -115,29 +115,15 @@ func (o *logsOptions) containers(ctx context.Context, c *cluster, t observe.Targ
 	if err != nil {
 		return nil, err
 	}
-	report := seen.Report
-	if all := logs.Containers(report, o.wanted); len(all) > 0 {
+	if all := logs.Containers(seen.Report, o.wanted); len(all) > 0 {
 		return all, nil
 	}
-	switch found := o.ofAnyName(report); {
-	case o.wanted.Container != "" && len(found) > 0:
-		names := sets.New[string]()
-		for _, container := range found {
-			names.Insert(container.Name)
-		}
-		return nil, fmt.Errorf("no pod of %s has a container %q; choose one of: %s", t, o.wanted.Container, strings.Join(sets.List(names), ", "))
-	case o.wanted.Slot != "" && len(report.Pods) > 0:
-		return nil, fmt.Errorf("%s has no pod whose name ends in -%s", t, o.wanted.Slot)
+	why, wrong := o.none(t, seen.Report)
+	if wrong {
+		return nil, errors.New(why)
 	}
-	o.sayNone(t, report, "")
+	o.logs.Out.Say("%s", why)
 	return nil, nil
-}
-
-// ofAnyName returns all containers of the selected pods.
-func (o *logsOptions) ofAnyName(r status.Report) []logs.Container {
-	wider := o.wanted
-	wider.Container, wider.AllContainers = "", true
-	return logs.Containers(r, wider)
 }
 
 func (o *logsOptions) runFollow(ctx context.Context, c *cluster, targets []observe.Target) []error {
@@ -170,7 +156,8 @@ func (o *logsOptions) followTarget(ctx context.Context, from *observe.Follower, 
 			return nil
 		}
 		if !looked && len(logs.Containers(seen.Report, o.wanted)) == 0 {
-			o.sayNone(t, seen.Report, " yet")
+			why, _ := o.none(t, seen.Report)
+			o.logs.Out.Say("%s", why)
 		}
 		looked = true
 		f.See(ctx, seen.Report) // ctx, not shown, because shown ends before the logs are drained
@@ -178,19 +165,26 @@ func (o *logsOptions) followTarget(ctx context.Context, from *observe.Follower, 
 	}})
 }
 
-// sayNone prints why there is no log of a target. The parameter yet is " yet" if a log may still come.
-func (o *logsOptions) sayNone(t observe.Target, r status.Report, yet string) {
-	out := o.logs.Out
+// none returns why no container of a target is selected. wrong means that no pod has the container or the slot.
+func (o *logsOptions) none(t observe.Target, r status.Report) (why string, wrong bool) {
+	wider, names := o.wanted, sets.New[string]()
+	wider.Container, wider.AllContainers = "", true
+	for _, container := range logs.Containers(r, wider) {
+		names.Insert(container.Name)
+	}
+	yet, choose := "", "; choose one of: "+strings.Join(sets.List(names), ", ")
+	if o.follow {
+		yet, choose = " yet", " yet"
+	}
 	switch {
 	case len(r.Pods) == 0:
-		out.Say("%s has no pods%s", t, yet)
-	case o.wanted.Container != "" && len(o.ofAnyName(r)) > 0:
-		out.Say("no pod of %s has a container %q%s", t, o.wanted.Container, yet)
+		return fmt.Sprintf("%s has no pods%s", t, yet), false
+	case o.wanted.Container != "" && len(names) > 0:
+		return fmt.Sprintf("no pod of %s has a container %q%s", t, o.wanted.Container, choose), true
 	case o.wanted.Slot != "":
-		out.Say("%s has no pod whose name ends in -%s%s", t, o.wanted.Slot, yet)
+		return fmt.Sprintf("%s has no pod whose name ends in -%s%s", t, o.wanted.Slot, yet), true
 	case t.Kind.IsPod():
-		out.Say("%s is ready", t)
-	default:
-		out.Say("all pods of %s are ready", t)
+		return fmt.Sprintf("%s is ready", t), false
 	}
+	return fmt.Sprintf("all pods of %s are ready", t), false
 }

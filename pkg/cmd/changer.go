@@ -256,3 +256,16 @@ func each[T any](targets []observe.Target, errs []error, do func(*observe.Target
 	}
 	return done, errs
 }
+
+// showEach calls show for each target, even after an error. above is the separator or, until show succeeds, "".
+func showEach(targets []observe.Target, errs []error, separator string, show func(t *observe.Target, above string) error) error {
+	above := ""
+	for _, t := range targets {
+		if err := show(&t, above); err != nil {
+			errs = append(errs, kube.Explain(t.Kind, err))
+			continue
+		}
+		above = separator
+	}
+	return outcome.Join(errs)
+}

@@ -11,8 +11,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/logs"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
@@ -37,31 +35,21 @@ too. For a pod, the command shows its owner.`,
 func (f *targetFlags) describe(ctx context.Context, c *cluster) error {
 	targets, errs := f.find(ctx, c)
 	targets, errs = c.podOwners(ctx, targets, errs, "showing", commandline.Kubectl("describe", "pod"))
-	separator := ""
-	for _, t := range targets {
-		if err := describe(ctx, c, t, separator); err != nil {
-			errs = append(errs, kube.Explain(t.Kind, err))
-			continue
-		}
-		separator = "\n\n"
-	}
-	return outcome.Join(errs)
-}
-
-func describe(ctx context.Context, c *cluster, t observe.Target, separator string) error {
-	_, seen, err := observe.Read(ctx, c.Clients, t, observe.Extent{Depth: observe.Details, Competitors: true})
-	if err != nil {
-		return err
-	}
-	logs.AddLastLine(ctx, c.Core, &seen.Report)
-	d := printer.Description{Report: seen.Report, Object: seen.Object}
-	if t.Kind.Mapping.Strategy == kinds.StrategyPods {
-		if d.Template, err = kinds.Template(t.Kind, seen.Object); err != nil {
+	return showEach(targets, errs, "\n\n", func(t *observe.Target, above string) error {
+		_, seen, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Depth: observe.Details, Competitors: true})
+		if err != nil {
 			return err
 		}
-	}
-	if _, err := io.WriteString(c.streams.Out, separator); err != nil {
-		return err
-	}
-	return printer.Describe(c.streams.Out, d, time.Now())
+		logs.AddLastLine(ctx, c.Core, &seen.Report)
+		d := printer.Description{Report: seen.Report, Object: seen.Object}
+		if t.Kind.Mapping.Strategy == kinds.StrategyPods {
+			if d.Template, err = kinds.Template(t.Kind, seen.Object); err != nil {
+				return err
+			}
+		}
+		if _, err := io.WriteString(c.streams.Out, above); err != nil {
+			return err
+		}
+		return printer.Describe(c.streams.Out, d, time.Now())
+	})
 }

@@ -16,8 +16,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
@@ -80,19 +78,13 @@ func parseDiff(text string) (diff [2]int64, err error) {
 
 func (o *historyOptions) run(ctx context.Context, c *cluster) error {
 	targets, errs := o.targets.find(ctx, c)
-	above, separator := "", "\n"
+	separator := "\n"
 	if o.output.format == "yaml" {
 		separator = "---\n"
 	}
-	for i := range targets {
-		t := &targets[i]
-		if err := o.show(ctx, c, t, len(targets) > 1, above); err != nil {
-			errs = append(errs, kube.Explain(t.Kind, err))
-			continue
-		}
-		above = separator
-	}
-	return outcome.Join(errs)
+	return showEach(targets, errs, separator, func(t *observe.Target, above string) error {
+		return o.show(ctx, c, t, len(targets) > 1, above)
+	})
 }
 
 // show shows the revisions of one object. above is the separator from the previous object. It precedes YAML and, if

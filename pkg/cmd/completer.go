@@ -60,10 +60,8 @@ func addCompletion(root *cobra.Command, common commonOptions) {
 		})
 		switch {
 		case verb == root || len(verb.ValidArgs) > 0 || verb.ValidArgsFunction != nil: // completed by cobra
-		case verb.Flags().Lookup("selector") != nil && verb.Name() != "run-controller":
+		case verb.Flags().Lookup("all") != nil, verb.Name() == "create":
 			verb.ValidArgsFunction = common.bounded(objects)
-		case verb.Name() == "create":
-			verb.ValidArgsFunction = common.bounded(typesToCreate)
 		default:
 			verb.ValidArgsFunction = cobra.NoFileCompletions
 		}
@@ -146,6 +144,10 @@ func objects(ctx context.Context, c *cluster, cmd *cobra.Command, args []string,
 	selected := slices.ContainsFunc([]string{"selector", "all", "all-namespaces"}, cmd.Flags().Changed)
 	kindWord, _, slash := strings.Cut(word, "/")
 	switch {
+	case cmd.Name() == "create" && (slash || len(args) > 0):
+		return nil // the name is new
+	case cmd.Name() == "create":
+		return c.types("/")
 	case cmd.Flags().Changed("filename") || cmd.Flags().Changed("kustomize"), selected && len(args) > 0:
 		return nil
 	case selected:
@@ -159,14 +161,6 @@ func objects(ctx context.Context, c *cluster, cmd *cobra.Command, args []string,
 	}
 	// The first word is a type, because nothing can follow the NAME of an ImoocPod.
 	return c.names(ctx, args[0], "", args[1:])
-}
-
-// typesToCreate completes the type in TYPE/NAME. The name is new, so it has no completion.
-func typesToCreate(_ context.Context, c *cluster, _ *cobra.Command, args []string, word string) []cobra.Completion {
-	if len(args) > 0 || strings.Contains(word, "/") {
-		return nil
-	}
-	return c.types("/")
 }
 
 // types offers the types that may have pods, each with the suffix. Types that share a name get their full names.

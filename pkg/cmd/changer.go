@@ -106,7 +106,7 @@ func (f *changeFlags) command(cmd *cobra.Command, complete func([]string) error,
 		var all []planned
 		found, errs := f.targets.find(ctx, on)
 		for _, t := range found {
-			all = append(all, planned{&t, func(ctx context.Context) (*change, error) {
+			all = append(all, planned{&t, func() (*change, error) {
 				if err := t.Read(ctx, c.Dynamic); err != nil {
 					return nil, err
 				}
@@ -120,7 +120,7 @@ func (f *changeFlags) command(cmd *cobra.Command, complete func([]string) error,
 // planned is a pending change of one object. make returns a nil change if there is nothing to report.
 type planned struct {
 	target *observe.Target
-	make   func(context.Context) (*change, error)
+	make   func() (*change, error)
 }
 
 // confirm reports whether to change the replica counts. If there are several changes, it prints them. If
@@ -166,7 +166,7 @@ func (c *changer) ask(what string, yes bool) (bool, error) {
 func (c *changer) make(ctx context.Context, all []planned, errs []error) error {
 	var changes []*change
 	for _, p := range all {
-		made, err := p.make(ctx)
+		made, err := p.make()
 		if err == nil && made != nil {
 			err = c.report(made)
 		}

@@ -125,13 +125,9 @@ func (o *createOptions) run(ctx context.Context) error {
 		if c.given || !o.change.dryRun.client() {
 			obj.SetNamespace(t.Namespace)
 		}
-		all = append(all, o.planned(c, t, obj))
+		all = append(all, planned{&t, func() (*change, error) { return o.create(ctx, c, &t, obj) }})
 	}
 	return c.make(ctx, all, nil)
-}
-
-func (o *createOptions) planned(c *changer, t observe.Target, request *unstructured.Unstructured) planned {
-	return planned{&t, func(ctx context.Context) (*change, error) { return o.create(ctx, c, &t, request) }}
 }
 
 // create creates an object and returns the change. A client-side dry run creates nothing.
@@ -178,7 +174,8 @@ func (o *createOptions) createFiles(ctx context.Context, c *changer) error {
 		kind.Resource = info.Mapping.Resource // the file may use a version other than the declared one
 		obj, _ := info.Object.(*unstructured.Unstructured)
 		obj.SetResourceVersion("") // like kubectl create
-		all = append(all, o.planned(c, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name}, obj))
+		t := observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name}
+		all = append(all, planned{&t, func() (*change, error) { return o.create(ctx, c, &t, obj) }})
 	}
 	return c.make(ctx, all, errs)
 }

@@ -112,7 +112,7 @@ func (o *parkOptions) run(ctx context.Context, on *cluster) error {
 			if now.Kept == "" {
 				counts = append(counts, printer.CountChange{Namespace: t.Namespace, Name: t.String(), Before: &now.Before, After: &now.After})
 			}
-			all = append(all, planned{t, func(ctx context.Context) (*change, error) { return o.park(ctx, c, t, plan, now) }})
+			all = append(all, planned{t, func() (*change, error) { return o.park(ctx, c, t, plan, now) }})
 		}
 	}
 	if agreed, err := c.confirm(counts, o.yes); err != nil || !agreed {

@@ -149,7 +149,7 @@ func (o *scaleOptions) run(ctx context.Context, on *cluster) error {
 	}
 	all := make([]planned, len(found))
 	for i, l := range found {
-		all[i] = planned{l.target, func(ctx context.Context) (*change, error) { return o.scale(ctx, c, l) }}
+		all[i] = planned{l.target, func() (*change, error) { return o.scale(ctx, c, l) }}
 	}
 	return c.make(ctx, all, errs)
 }

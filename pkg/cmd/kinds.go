@@ -130,9 +130,6 @@ func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 
 // statusFacts adds other replica counts of a kind to its row and, if types are named, the rules for status verdicts.
 func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, count *fieldpath.Path, row *printer.Kind) {
-	if kind.Reconciled() {
-		return // the declaration defines these facts
-	}
 	known, err := observe.StatusFacts(ctx, o.cluster.Finder, kind, count)
 	if err != nil {
 		row.Wrong = append(row.Wrong, err.Error())
@@ -164,7 +161,7 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	if declaration, is := errors.AsType[*kinds.DeclarationError](wrong); is {
 		row.Wrong = declaration.Problems
 	}
-	if byName || err == nil {
+	if !kind.Reconciled() && (byName || err == nil) { // a declaration defines these facts
 		o.statusFacts(ctx, kind, field.Path, row)
 	}
 	right := authorizationv1.ResourceAttributes{

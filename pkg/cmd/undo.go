@@ -72,7 +72,11 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 		}
 		if change := revision.Change(now, to.Fields); change != shown && c.flags.dryRun == "none" {
 			shown = change // after a conflict, show only another change
-			err = c.show(t, change, now, to.Fields)
+			// Show the change before the write, because anyone who can write revisions could hide something in one.
+			// The diff is necessary, because the line about a long change is shortened.
+			c.printErrf("%s: %s", t, change)
+			err = printer.DiffYAML(c.streams.ErrOut, t.String(), t.String()+" (to be written)",
+				revision.Object(now), revision.Object(to.Fields))
 		}
 		return to.Fields, err
 	}
@@ -89,13 +93,6 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 		made.said = "" // shown before the write
 	}
 	return made, err
-}
-
-// show prints a change before the write, because anyone who can write revisions could hide something in one. It also
-// prints a diff, because the line about a long change is shortened.
-func (c *changer) show(t *observe.Target, change string, now, want []revision.Field) error {
-	c.printErrf("%s: %s", t, change)
-	return printer.DiffYAML(c.streams.ErrOut, t.String(), t.String()+" (to be written)", revision.Object(now), revision.Object(want))
 }
 
 // neverReady returns the evidence that the last rollout of a revision did not complete, or "" if there is none.

@@ -51,14 +51,9 @@ func (o *versionOptions) run(ctx context.Context) error {
 	if !o.only {
 		serverErr = o.askServer(ctx, &v)
 	}
-	// The client version is useful even without the server version.
-	if err := o.print(v); err != nil {
-		return err
-	}
-	if serverErr == nil {
-		o.common.warnOfSkew(v.Controllers)
-	}
-	return serverErr
+	err := o.print(v) // the client version is useful even without the server version
+	o.common.warnOfSkew(v.Controllers)
+	return cmp.Or(err, serverErr)
 }
 
 func (o *versionOptions) print(v versions) error {

@@ -106,9 +106,6 @@ func perNode(ctx context.Context, c *changer, t *observe.Target) error {
 
 // otherCounts describes the replica counts of an object except the count in field, or returns "" if none is known.
 func otherCounts(ctx context.Context, c *changer, t *observe.Target, field discover.Field) string {
-	if t.Object == nil {
-		return ""
-	}
 	known, err := observe.StatusFacts(ctx, c.Finder, t.Kind, field.Path)
 	if err != nil {
 		return ""

@@ -160,17 +160,13 @@ func (o *scaleOptions) counts(found []*located) []printer.CountChange {
 	for _, l := range found {
 		change := printer.CountChange{Namespace: l.target.Namespace, Name: l.target.String(), Before: replicas.Before(l.target.Object, l.field.Path)}
 		request, err := o.request(l)
+		if err == nil && change.Before != nil {
+			request.Replicas, err = request.From(*l.target, int64(*change.Before))
+		}
 		if err != nil {
 			continue // the change itself will return this error
 		}
-		switch {
-		case change.Before != nil:
-			after, err := request.From(*l.target, int64(*change.Before))
-			if err != nil {
-				continue // as above
-			}
-			change.After = &after
-		case o.count.By == nil:
+		if change.Before != nil || o.count.By == nil {
 			change.After = &request.Replicas
 		}
 		changes = append(changes, change)

@@ -121,10 +121,7 @@ func (o *runControllerOptions) complete(args []string) error {
 }
 
 func (o *runControllerOptions) Run(ctx context.Context) error {
-	verbosity, err := strconv.Atoi(o.verbosity())
-	if err != nil {
-		return err
-	}
+	verbosity, _ := strconv.Atoi(o.verbosity())            // klog accepts only numbers
 	warnings := o.Log.Open(verbosity, o.Streams, o.DryRun) // a dry run prints its plans to standard output
 	defer o.Log.Close()
 	return o.Options.Run(ctx, o.factory, warnings)

@@ -83,15 +83,11 @@ func (o *uninstallOptions) run(ctx context.Context) error {
 		return err
 	}
 	for _, crd := range deploy.CRDs() {
-		removed, err := o.remove(ctx, c.Dynamic.Resource(kinds.CRDResource()), crd.GetName(), nil)
+		removed, err := o.remove(ctx, c.Dynamic, crd, nil)
+		if err == nil && !removed {
+			err = printObject(o.common.streams.Out, &printers.NamePrinter{}, crd, "was not installed")
+		}
 		if err != nil {
-			return err
-		}
-		said := "deleted"
-		if !removed {
-			said = "was not installed"
-		}
-		if err := escape.PrintLine(o.common.streams.Out, "customresourcedefinition.apiextensions.k8s.io/%s %s", crd.GetName(), said); err != nil {
 			return err
 		}
 	}
@@ -124,22 +120,18 @@ func (o *uninstallOptions) uninstallController(ctx context.Context, client dynam
 // removed reports whether any of them existed.
 func (o *uninstallOptions) removeAll(ctx context.Context, client dynamic.Interface, objs []*unstructured.Unstructured) (removed bool, err error) {
 	for _, obj := range slices.Backward(objs) {
-		gone, err := o.remove(ctx, objectsLike(client, obj), obj.GetName(), new(metav1.DeletePropagationForeground))
+		gone, err := o.remove(ctx, client, obj, new(metav1.DeletePropagationForeground))
 		if err != nil {
 			return removed, err
 		}
-		if gone {
-			removed = true
-			if err := (&printers.NamePrinter{Operation: "deleted"}).PrintObj(obj, escape.Writer(o.common.streams.Out)); err != nil {
-				return removed, err
-			}
-		}
+		removed = removed || gone
 	}
 	return removed, nil
 }
 
-// remove deletes an object and waits until it is gone. removed reports whether the object existed.
-func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceInterface, name string, policy *metav1.DeletionPropagation) (removed bool, err error) {
+// remove deletes an object, waits until it is gone, and prints that. removed reports whether the object existed.
+func (o *uninstallOptions) remove(ctx context.Context, client dynamic.Interface, obj *unstructured.Unstructured, policy *metav1.DeletionPropagation) (removed bool, err error) {
+	objects, name := objectsLike(client, obj), obj.GetName()
 	present, err := objects.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return false, nil
@@ -148,10 +140,13 @@ func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceI
 		return false, err
 	}
 	err = objects.Delete(ctx, name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(present.GetUID())), PropagationPolicy: policy})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return false, err
+	if err == nil || apierrors.IsNotFound(err) {
+		err = observe.WaitUntilGone(ctx, objects, present, o.timeout)
 	}
-	return true, observe.WaitUntilGone(ctx, objects, present, o.timeout)
+	if err == nil {
+		err = printObject(o.common.streams.Out, &printers.NamePrinter{}, obj, "deleted")
+	}
+	return true, err
 }
 
 // clear makes sure that the CRDs have no objects. With --delete-objects, it deletes the objects after their pods.

@@ -73,6 +73,7 @@ func (f *targetFlags) complete(args []string) error {
 		args = []string{word + "/" + name}
 		f.args = args
 	}
+	bare := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.Contains(arg, "/") })
 	switch _, err := labels.Parse(f.selector); {
 	case len(args) == 0 && !f.given():
 		return usageErrorf("a NAME or TYPE/NAME is required")
@@ -86,14 +87,11 @@ func (f *targetFlags) complete(args []string) error {
 		return usageErrorf("invalid name \"\": it is empty")
 	case err != nil:
 		return usageErrorf("invalid argument %q for \"-l, --selector\" flag: %w", f.selector, err)
-	}
-	slash := func(arg string) bool { return strings.Contains(arg, "/") }
-	if slices.ContainsFunc(args, slash) {
-		if i := slices.IndexFunc(args, func(arg string) bool { return !slash(arg) }); i >= 0 {
-			return usageErrorf("%q needs a type, because other arguments have one: use imoocpod/%s", args[i], args[i])
-		}
-	}
-	if f.onlyImoocPods() {
+	case len(bare) > 0 && len(bare) < len(args):
+		return usageErrorf("%q needs a type, because other arguments have one: use imoocpod/%s", bare[0], bare[0])
+	case f.allNamespaces && f.fromFiles():
+		return usageErrorf("-A cannot be used together with -f or -k")
+	case f.onlyImoocPods():
 		return f.checkNames()
 	}
 	return f.scope(args)
@@ -108,9 +106,6 @@ func defaultType() string {
 
 // scope returns an error like kubectl's if names are malformed or combined with selecting flags.
 func (f *targetFlags) scope(args []string) error {
-	if f.allNamespaces && f.fromFiles() {
-		return usageErrorf("-A cannot be used together with -f or -k")
-	}
 	for i, arg := range args {
 		word, name, slash := strings.Cut(arg, "/")
 		switch {

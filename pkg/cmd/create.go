@@ -159,23 +159,17 @@ func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Targe
 }
 
 func (o *createOptions) createFiles(ctx context.Context, c *changer) error {
-	infos, err := o.change.targets.infos(c.cluster)
-	errs := separate(err)
-	if len(infos)+len(errs) == 0 {
+	found, errs := o.change.targets.build(ctx, c.cluster)
+	if len(found)+len(errs) == 0 {
 		return errors.New("no objects passed to create")
 	}
 	var all []planned
-	for _, info := range infos {
-		kind, err := c.KindOf(ctx, info.Mapping)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		kind.Resource = info.Mapping.Resource // the file may use a version other than the declared one
-		obj, _ := info.Object.(*unstructured.Unstructured)
-		obj.SetResourceVersion("") // like kubectl create
-		t := observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name}
-		all = append(all, planned{&t, func() (*change, error) { return o.create(ctx, c, &t, obj) }})
+	for _, t := range found {
+		request := t.Object
+		request.SetResourceVersion("") // like kubectl create
+		// The file may use a version other than the declared one.
+		t.Kind.Resource.Version, t.Object = request.GroupVersionKind().Version, nil
+		all = append(all, planned{&t, func() (*change, error) { return o.create(ctx, c, &t, request) }})
 	}
 	return c.make(ctx, all, errs)
 }

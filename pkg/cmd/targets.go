@@ -201,43 +201,29 @@ func (f *targetFlags) name(ctx context.Context, c *cluster) (found []observe.Tar
 
 // find resolves arguments and flags to objects. It returns an error for each argument that it cannot resolve,
 // or errNothingFound if no object matches.
-func (f *targetFlags) find(ctx context.Context, c *cluster) ([]observe.Target, []error) {
-	found, errs := f.match(ctx, c)
+func (f *targetFlags) find(ctx context.Context, c *cluster) (found []observe.Target, errs []error) {
+	switch {
+	case f.untyped():
+		found, errs = f.findEveryKind(ctx, c)
+	case f.onlyImoocPods():
+		found, errs = f.name(ctx, c)
+	default:
+		found, errs = f.build(ctx, c)
+		for i, t := range found {
+			if f.fromFiles() || t.Kind.GroupVersionKind() != t.Object.GroupVersionKind() {
+				found[i].Object = nil // a file may be outdated, and the CRD's declaration may name another version
+			}
+		}
+	}
 	if len(found)+len(errs) == 0 {
 		errs = []error{errNothingFound}
 	}
 	return found, errs
 }
 
-// match is like find, but returns no error if no object matches.
-func (f *targetFlags) match(ctx context.Context, c *cluster) ([]observe.Target, []error) {
-	if f.untyped() {
-		return f.findEveryKind(ctx, c)
-	}
-	if f.onlyImoocPods() {
-		return f.name(ctx, c)
-	}
-	infos, err := f.infos(c)
-	errs := f.explainTypes(separate(err))
-	found := make([]observe.Target, 0, len(infos))
-	for _, info := range infos {
-		obj, _ := info.Object.(*unstructured.Unstructured)
-		kind, err := c.KindOf(ctx, info.Mapping)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		if f.fromFiles() || kind.Resource != info.Mapping.Resource {
-			obj = nil // a file may be outdated, and the CRD's declaration may name a version other than the object's
-		}
-		found = append(found, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name, Object: obj})
-	}
-	return found, errs
-}
-
-// infos returns the objects that kubectl's builder finds. With -n, it rejects files with objects of other namespaces.
-func (f *targetFlags) infos(c *cluster) ([]*resource.Info, error) {
-	return resource.NewBuilder(c.Flags).
+// build returns the objects that kubectl's builder finds. With -n, it rejects files with objects of other namespaces.
+func (f *targetFlags) build(ctx context.Context, c *cluster) (found []observe.Target, errs []error) {
+	infos, err := resource.NewBuilder(c.Flags).
 		Unstructured().
 		ContinueOnError().
 		NamespaceParam(c.namespace).DefaultNamespace().AllNamespaces(f.allNamespaces).
@@ -248,14 +234,19 @@ func (f *targetFlags) infos(c *cluster) ([]*resource.Info, error) {
 		Flatten().
 		Do().
 		Infos()
-}
-
-// separate splits the errors that the builder has joined.
-func separate(err error) []error {
-	if err == nil {
-		return nil
+	if err != nil {
+		errs = f.explainTypes(utilerrors.Flatten(utilerrors.NewAggregate([]error{err})).Errors())
 	}
-	return utilerrors.Flatten(utilerrors.NewAggregate([]error{err})).Errors()
+	for _, info := range infos {
+		kind, err := c.KindOf(ctx, info.Mapping)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		obj, _ := info.Object.(*unstructured.Unstructured)
+		found = append(found, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name, Object: obj})
+	}
+	return found, errs
 }
 
 // explainTypes adds advice to errors about unknown types, such as what to install and how to name objects.

@@ -44,7 +44,7 @@ type statusOptions struct {
 	write   func(io.Writer, []status.Report) error
 	table   printer.Table
 	cluster *cluster
-	// among holds the kinds that are watched if no type is given.
+	// among holds the kinds that are watched, unless objects are named.
 	among []kinds.Kind
 	// word is the ImoocPod that a single bare word names, or nil.
 	word *unstructured.Unstructured

@@ -47,41 +47,36 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	return all, errs
 }
 
-// sources returns what to watch: the named objects or whole kinds. If no type is given, it stores the kinds in o.among.
-func (o *statusOptions) sources(ctx context.Context) ([]observe.Source, []error) {
-	var all []kinds.Kind
+// sources returns what to watch: the named objects or whole kinds. It stores the kinds in o.among.
+func (o *statusOptions) sources(ctx context.Context) (all []observe.Source, err error) {
 	switch {
 	case !o.selects():
 		targets, errs := o.find(ctx)
-		var sources []observe.Source
 		for _, t := range targets {
-			sources = append(sources, observe.Source{Target: t})
+			all = append(all, observe.Source{Target: t})
 		}
-		return sources, errs
+		return all, outcome.Join(errs)
 	case o.targets.untyped():
-		var err error
-		if all, err = o.targets.replicaKinds(ctx, o.cluster); err != nil {
-			return nil, []error{err}
+		if o.among, err = o.targets.replicaKinds(ctx, o.cluster); err != nil {
+			return nil, err
 		}
-		o.among = all
 	default:
 		for word := range strings.SplitSeq(o.targets.args[0], ",") {
 			kind, err := o.cluster.KindNamed(ctx, word)
+			if err == nil && !hasStatus(kind) {
+				err = noStatus("the type " + kind.CRD())
+			}
 			if err != nil {
-				return nil, []error{err}
+				return nil, err
 			}
-			if !hasStatus(kind) {
-				return nil, []error{noStatus("the type " + kind.CRD())}
-			}
-			all = append(all, kind)
+			o.among = append(o.among, kind)
 		}
 	}
-	namespace := o.cluster.scope(o.targets.allNamespaces)
-	sources := make([]observe.Source, len(all))
-	for i, kind := range all {
-		sources[i] = observe.Source{Target: observe.Named(kind, namespace, ""), Selector: o.targets.selector}
+	for _, kind := range o.among {
+		t := observe.Named(kind, o.cluster.scope(o.targets.allNamespaces), "")
+		all = append(all, observe.Source{Target: t, Selector: o.targets.selector})
 	}
-	return sources, nil
+	return all, nil
 }
 
 // hasStatus reports whether objects of a kind can have replicas. It is true for any custom resource,

@@ -66,9 +66,9 @@ func (o *statusOptions) runWait(ctx context.Context) error {
 
 // runWatch shows the objects and every change, until all named objects are gone or the context ends.
 func (o *statusOptions) runWatch(ctx context.Context) error {
-	sources, errs := o.sources(ctx)
-	if len(errs) > 0 {
-		return outcome.Join(errs)
+	sources, err := o.sources(ctx)
+	if err != nil {
+		return err
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50) // following 10,000 pods then needs 20 MiB less memory
@@ -92,7 +92,7 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	}
 	f := observe.NewFollower(ctx, o.cluster.Clients, connection, extent, len(sources) > 1 || o.selects(), onScreen)
 	defer f.Stop()
-	errs = make([]error, len(sources))
+	errs := make([]error, len(sources))
 	var running sync.WaitGroup
 	for i, source := range sources {
 		source.Show, source.Fail = w.show, fail

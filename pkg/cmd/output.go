@@ -80,16 +80,13 @@ func onOneLine(p printers.ResourcePrinter) printers.ResourcePrinter {
 
 // takeTemplate makes --template imply -o go-template, and ignores the case of json, yaml, and name, as in kubectl.
 func takeTemplate(cmd *cobra.Command) error {
-	if format := cmd.Flags().Lookup("output"); format != nil {
-		if word := strings.ToLower(format.Value.String()); slices.Contains([]string{"json", "yaml", "name"}, word) {
-			return format.Value.Set(word)
-		}
+	if format, _ := cmd.Flags().GetString("output"); slices.Contains([]string{"json", "yaml", "name"}, strings.ToLower(format)) {
+		return cmd.Flags().Set("output", strings.ToLower(format))
 	}
-	template := cmd.Flags().Lookup("template")
-	if template == nil || !template.Changed || cmd.Flags().Changed("output") {
-		return nil
+	if cmd.Flags().Changed("template") && !cmd.Flags().Changed("output") {
+		return cmd.Flags().Set("output", "go-template")
 	}
-	return cmd.Flags().Set("output", "go-template")
+	return nil
 }
 
 // listPrinter returns the printer for a format that is not a table. cli-runtime has no printer for custom columns.

@@ -40,15 +40,6 @@ func (f *stepFlags) addFlags(cmd *cobra.Command) {
 
 func (f *stepFlags) given() bool { return f.step != nil }
 
-// flags returns the given flags except --parallel, for a hint to continue the change.
-func (f *stepFlags) flags() []string {
-	words := []string{"--step", f.step.String()}
-	if f.ignoreBudgets {
-		words = append(words, "--ignore-budgets")
-	}
-	return words
-}
-
 // scaleInSteps changes replica counts in steps. Without --parallel, an error leaves the remaining objects unchanged.
 func (o *scaleOptions) scaleInSteps(ctx context.Context, c *changer, all []*located) []error {
 	errs := make([]error, len(all))
@@ -209,7 +200,11 @@ func (o *scaleOptions) printStopped(c *changer, l *located, at, to, good int32) 
 	if at == to {
 		c.printErrf("%s: stopped at %d, which is not ready", l.target, at)
 	} else {
-		flags := append(o.steps.flags(), o.change.wait.limits.repeated("fail-after", "on-failure", "settle", "timeout")...)
+		flags := []string{"--step", o.steps.step.String()} // without --parallel, because the hint is for one object
+		if o.steps.ignoreBudgets {
+			flags = append(flags, "--ignore-budgets")
+		}
+		flags = append(flags, o.change.wait.limits.repeated("fail-after", "on-failure", "settle", "timeout")...)
 		c.printErrf("%s: stopped at %d on the way to %d", l.target, at, to)
 		c.printErrf("hint: to continue: %s", c.line(o.command(l, to, flags...)))
 	}

@@ -46,15 +46,13 @@ type setFlags struct {
 	template, image *fieldpath.Path
 }
 
-func (f *setFlags) addFlags(cmd *cobra.Command) {
+// command adds the flags, makes cmd apply the result of want to each target, and returns cmd. want returns nil
+// if nothing changes.
+func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, want func(*changer, *observe.Target) (template.Wanted, error)) *cobra.Command {
 	f.change.addFlags(cmd)
 	f.change.addManagerFlag(cmd)
 	f.change.addReasonFlag(cmd)
 	cmd.Flags().Var(optional(&f.template, parseSpecField, "path"), "template-path", "JSONPath of the pod template, for types that have several.")
-}
-
-// command makes cmd apply the result of want to each target, and returns cmd. want returns nil if nothing changes.
-func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, want func(*changer, *observe.Target) (template.Wanted, error)) *cobra.Command {
 	return f.change.command(cmd, complete, func(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 		wanted, err := want(c, t)
 		if err != nil || wanted == nil {

@@ -37,7 +37,6 @@ ImoocPod (NAME) or another resource with a pod template (TYPE/NAME).`,
   # Show the variables of all its containers
   kubectl imoocpod set env deployment/web --list`,
 	}
-	o.set.addFlags(cmd)
 	addContainerFlag(cmd, &o.container)
 	cmd.Flags().BoolVar(&o.list, "list", false, "Show the variables, and change nothing.")
 	return o.set.command(cmd, o.complete, o.want)

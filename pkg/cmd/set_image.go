@@ -36,7 +36,6 @@ nothing and lists them. See docs/undo.md.`,
   # Set the image of one of several containers of a Deployment
   kubectl imoocpod set image deployment/web web=nginx:1.30`,
 	}
-	o.set.addFlags(cmd)
 	cmd.Flags().Var(optional(&o.set.image, parseSpecField, "path"), "image-path", "JSONPath of the image field, for types that have several.")
 	return o.set.command(cmd, o.complete, o.want)
 }

@@ -30,7 +30,6 @@ as they are.`,
   # Set the limits of one container of a Deployment
   kubectl imoocpod set resources deployment/web -c web --limits=cpu=200m`,
 	}
-	o.set.addFlags(cmd)
 	addContainerFlag(cmd, &o.container)
 	cmd.Flags().Var(parsed[podtemplate.Quantities]{&o.requests, podtemplate.ParseQuantities, "string"}, "requests", "The resource requests of the containers, for example 'cpu=100m,memory=256Mi'.")
 	cmd.Flags().Var(parsed[podtemplate.Quantities]{&o.limits, podtemplate.ParseQuantities, "string"}, "limits", "The resource limits of the containers, for example 'cpu=200m,memory=512Mi'.")

@@ -40,9 +40,18 @@ func (o *scaleOptions) locate(ctx context.Context, c *changer, t *observe.Target
 			return nil, fmt.Errorf("%s: %w", t, err)
 		}
 	}
-	field, err := o.field(ctx, c, t)
-	if err != nil {
-		return nil, err
+	if !t.Kind.Shipped() && t.Path == nil {
+		// The current values help the user to choose a field. For a shipped kind, Find needs no request.
+		if err := t.Read(ctx, c.Dynamic); err != nil {
+			return nil, err
+		}
+	}
+	field, err := c.Finder.Find(ctx, t.Kind, t.Object, t.Path)
+	switch {
+	case errors.Is(err, discover.ErrPerNode):
+		return nil, perNode(ctx, c, t)
+	case err != nil:
+		return nil, c.chooseField(err, "scale", t, o.countFlags()...)
 	}
 	c.loops.begin(t)
 	if field.Scale || o.change.dryRun.client() || o.count.Undo {
@@ -51,21 +60,6 @@ func (o *scaleOptions) locate(ctx context.Context, c *changer, t *observe.Target
 		}
 	}
 	return &located{target: t, field: field}, replicas.Refuse(*t, t.Object)
-}
-
-// field finds the replica field of a target, and reads the target if necessary. For an ImoocPod, it sends no request.
-func (o *scaleOptions) field(ctx context.Context, c *changer, t *observe.Target) (discover.Field, error) {
-	if !t.Kind.Shipped() && t.Path == nil {
-		// The current values help the user to choose a field.
-		if err := t.Read(ctx, c.Dynamic); err != nil {
-			return discover.Field{}, err
-		}
-	}
-	field, err := c.Finder.Find(ctx, t.Kind, t.Object, t.Path)
-	if errors.Is(err, discover.ErrPerNode) {
-		return field, perNode(ctx, c, t)
-	}
-	return field, c.chooseField(err, "scale", t, o.countFlags()...)
 }
 
 // groupPath reads the target and returns the path of the replica field that --group selects.

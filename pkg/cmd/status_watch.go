@@ -123,18 +123,14 @@ type statusWatch struct {
 // disappears when it is deleted or no longer matches --only. A named object stays.
 func (w *statusWatch) show(o observe.Observation) error {
 	r := o.Report
-	if w.targets.untyped() && o.Object != nil && w.targets.belongs(o.Target, w.among) {
-		return nil
-	}
-	if w.screen == nil {
-		if reports := w.wanted([]status.Report{r}); len(reports) > 0 {
-			return w.write(w.cluster.streams.Out, reports)
-		}
-		return nil
-	}
-	if w.selects() && (r.Verdict == status.Deleted || !w.only.Wants(r)) {
+	switch wanted := w.only.Wants(r); {
+	case w.targets.untyped() && o.Object != nil && w.targets.belongs(o.Target, w.among):
+	case w.screen == nil && wanted:
+		return w.write(w.cluster.streams.Out, []status.Report{r})
+	case w.screen == nil:
+	case w.selects() && (r.Verdict == status.Deleted || !wanted):
 		w.screen.Forget(r)
-	} else {
+	default:
 		w.screen.Show(r)
 	}
 	return nil

@@ -43,25 +43,20 @@ func (f *stepFlags) given() bool { return f.step != nil }
 // scaleInSteps changes replica counts in steps. Without --parallel, an error leaves the remaining objects unchanged.
 func (o *scaleOptions) scaleInSteps(ctx context.Context, c *changer, all []*located) []error {
 	errs := make([]error, len(all))
-	inSteps := func(i int) {
-		errs[i] = kube.Explain(all[i].target.Kind, o.inSteps(ctx, c, all[i]))
-	}
-	if o.steps.parallel {
-		var running sync.WaitGroup
-		for i := range all {
-			running.Go(func() { inSteps(i) })
+	var running sync.WaitGroup
+	for i, l := range all {
+		running.Go(func() { errs[i] = kube.Explain(l.target.Kind, o.inSteps(ctx, c, l)) })
+		if o.steps.parallel {
+			continue
 		}
-		running.Wait()
-		return errs
-	}
-	for i := range all {
-		if inSteps(i); errs[i] != nil {
+		if running.Wait(); errs[i] != nil {
 			for _, rest := range all[i+1:] {
-				c.printErrf("%s: not scaled, because %s has not come to its count", rest.target, all[i].target)
+				c.printErrf("%s: not scaled, because %s has not come to its count", rest.target, l.target)
 			}
 			break
 		}
 	}
+	running.Wait()
 	return errs
 }
 

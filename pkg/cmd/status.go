@@ -171,7 +171,7 @@ func (o *statusOptions) printText(w io.Writer, reports []status.Report) error {
 func (o *statusOptions) runOnce(ctx context.Context) error {
 	targets, errs := o.find(ctx)
 	reports, errs := o.reports(ctx, targets, errs)
-	reports = o.wanted(reports)
+	reports = slices.DeleteFunc(reports, func(r status.Report) bool { return !o.only.Wants(r) })
 	nothing := len(reports) == 0 && (len(errs) == 0 || len(errs) == 1 && errors.Is(errs[0], errNothingFound))
 	if nothing && !slices.Contains([]string{"", "wide", "name"}, o.print.format()) {
 		return o.write(o.cluster.streams.Out, nil) // an empty list, as with kubectl
@@ -186,10 +186,6 @@ func (o *statusOptions) runOnce(ctx context.Context) error {
 		errs = append(errs, verdicts(reports)...)
 	}
 	return outcome.Join(errs)
-}
-
-func (o *statusOptions) wanted(reports []status.Report) []status.Report {
-	return slices.DeleteFunc(reports, func(r status.Report) bool { return !o.only.Wants(r) })
 }
 
 // reports returns a report or an error for each target. It adds the errors to errs, equal Forbidden errors only once.

@@ -193,10 +193,14 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target, e
 	all, failed := make([]status.Report, len(targets)), make([]error, len(targets))
 	reader := observe.NewReader(ctx, o.cluster.Clients, len(targets) > maxParallel)
 	defer reader.Stop()
+	extent := o.extent()
 	// ParallelizeUntil skips the remaining items when its context ends, but each target needs a report or an error.
 	workqueue.ParallelizeUntil(context.WithoutCancel(ctx), maxParallel, len(targets), func(i int) {
-		all[i], failed[i] = o.report(ctx, reader, targets[i])
-		failed[i] = kube.Explain(targets[i].Kind, failed[i])
+		_, seen, err := reader.Read(ctx, targets[i], extent)
+		if err == nil && extent.Competitors {
+			logs.AddLastLine(ctx, o.cluster.Core, &seen.Report)
+		}
+		all[i], failed[i] = seen.Report, kube.Explain(targets[i].Kind, err)
 	})
 	var reports []status.Report
 	seen := sets.New[string]()
@@ -236,13 +240,4 @@ func verdicts(reports []status.Report) []error {
 func (o *statusOptions) extent() observe.Extent {
 	row := slices.Contains([]string{"", "wide", "name"}, o.print.format()) && !o.one()
 	return observe.Extent{Depth: observe.Reasons, Competitors: !row && !o.targets.untyped()}
-}
-
-func (o *statusOptions) report(ctx context.Context, reader *observe.Reader, t observe.Target) (status.Report, error) {
-	extent := o.extent()
-	_, seen, err := reader.Read(ctx, t, extent)
-	if err == nil && extent.Competitors {
-		logs.AddLastLine(ctx, o.cluster.Core, &seen.Report)
-	}
-	return seen.Report, err
 }

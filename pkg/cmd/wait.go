@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -109,17 +108,14 @@ func (o *waitOptions) run(ctx context.Context, c *cluster) error {
 	for _, t := range targets {
 		all = append(all, observe.WaitTarget{Target: t, Conditions: o.conditions})
 	}
-	reached := func(seen observe.Observation) error { return o.printReached(c.streams.Out, seen) }
-	return outcome.Join(append(errs, c.awaitAll(ctx, o.print.format(), o.limits, all, reached)...))
-}
-
-// printReached prints an object that meets the conditions, or its name if it does not exist.
-func (o *waitOptions) printReached(w io.Writer, seen observe.Observation) error {
-	met := "condition met"
-	if o.targets.allNamespaces && seen.Namespace != "" {
-		met += " in namespace " + seen.Namespace
+	reached := func(seen observe.Observation) error {
+		met := "condition met"
+		if o.targets.allNamespaces && seen.Namespace != "" {
+			met += " in namespace " + seen.Namespace
+		}
+		return printObject(c.streams.Out, o.print.printer, cmp.Or(seen.Object, nameOnly(seen.Target)), met)
 	}
-	return printObject(w, o.print.printer, cmp.Or(seen.Object, nameOnly(seen.Target)), met)
+	return outcome.Join(append(errs, c.awaitAll(ctx, o.print.format(), o.limits, all, reached)...))
 }
 
 // find returns the targets. With --for=create or --for=delete, it does not read named objects, because they

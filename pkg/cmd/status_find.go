@@ -98,12 +98,8 @@ func (o *statusOptions) takeWord(ctx context.Context) {
 		return
 	}
 	err := t.Read(ctx, o.cluster.Dynamic)
-	if err == nil {
-		o.word = t.Object
-		return
-	}
-	if !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
-		return // find will return this error
+	if o.word = t.Object; !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		return // find will return any other error
 	}
 	// A word such as "no", which is short for nodes, must not select a type without replicas.
 	if kind, err := o.cluster.KindNamed(ctx, t.Name); err == nil && (hasStatus(kind) || kind.IsPod()) {

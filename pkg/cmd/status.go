@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -203,16 +202,14 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target, e
 		all[i], failed[i] = seen.Report, kube.Explain(targets[i].Kind, err)
 	})
 	var reports []status.Report
-	seen := sets.New[string]()
 	for i, err := range failed {
 		switch {
 		case err == nil:
 			reports = append(reports, all[i])
-		case apierrors.IsForbidden(err) && seen.Has(err.Error()):
+		case apierrors.IsForbidden(err) && slices.ContainsFunc(errs, func(seen error) bool { return seen.Error() == err.Error() }):
 			// The error for a forbidden list names no object, so all objects get the same error.
 		default:
 			errs = append(errs, err)
-			seen.Insert(err.Error())
 		}
 	}
 	return reports, errs

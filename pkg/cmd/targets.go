@@ -94,18 +94,7 @@ func (f *targetFlags) complete(args []string) error {
 	case f.onlyImoocPods():
 		return f.checkNames()
 	}
-	return f.scope(args)
-}
-
-// typeVariable is the environment variable with the type of a bare NAME, which is an ImoocPod by default.
-const typeVariable = "KUBECTL_IMOOCPOD_TYPE"
-
-func defaultType() string {
-	return cmp.Or(os.Getenv(typeVariable), kinds.ImoocPod().Singular)
-}
-
-// scope returns an error like kubectl's if names are malformed or combined with selecting flags.
-func (f *targetFlags) scope(args []string) error {
+	// Malformed names, and names with flags that select, cause the same errors as in kubectl.
 	for i, arg := range args {
 		word, name, slash := strings.Cut(arg, "/")
 		switch {
@@ -121,6 +110,13 @@ func (f *targetFlags) scope(args []string) error {
 		}
 	}
 	return nil
+}
+
+// typeVariable is the environment variable with the type of a bare NAME, which is an ImoocPod by default.
+const typeVariable = "KUBECTL_IMOOCPOD_TYPE"
+
+func defaultType() string {
+	return cmp.Or(os.Getenv(typeVariable), kinds.ImoocPod().Singular)
 }
 
 // named returns pairs of a type and a name: the objects that the arguments name. The arguments are TYPE/NAME

@@ -11,20 +11,16 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/run"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
 type runControllerOptions struct {
 	run.Options
-	factory *kube.Factory
-	limits  waitFlags // only for --once and --dry-run
-	output  *output   // only for --dry-run
-	// verbosity returns the value of klog's -v.
-	verbosity func() string
+	limits waitFlags // only for --once and --dry-run
+	output *output   // only for --dry-run
 }
 
 func newRunControllerCommand(common commonOptions) *cobra.Command {
-	o := &runControllerOptions{factory: common.factory, Options: run.Options{Streams: common.streams, Version: common.version, Workers: run.DefaultWorkers}}
+	o := &runControllerOptions{Options: run.Options{Streams: common.streams, Version: common.version, Workers: run.DefaultWorkers}}
 	cmd := &cobra.Command{
 		Use:   "run-controller [--namespace=NAMESPACE[,NAMESPACE…] | --all-namespaces] [--once | --dry-run] [flags]",
 		Short: "Run the controller in the foreground until Ctrl-C",
@@ -54,8 +50,12 @@ the other objects cannot get it without help (3), or after --timeout (4). With
   kubectl imoocpod run-controller --dry-run`,
 	}
 	o.addFlags(cmd)
-	o.verbosity = func() string { return cmd.Flags().Lookup("v").Value.String() }
-	return command(cmd, o.complete, o.Run)
+	return command(cmd, o.complete, func(ctx context.Context) error {
+		verbosity, _ := strconv.Atoi(cmd.Flags().Lookup("v").Value.String()) // klog accepts only numbers
+		warnings := o.Log.Open(verbosity, o.Streams, o.DryRun)               // a dry run prints its plans to standard output
+		defer o.Log.Close()
+		return o.Run(ctx, common.factory, warnings)
+	})
 }
 
 func (o *runControllerOptions) addFlags(cmd *cobra.Command) {
@@ -118,11 +118,4 @@ func (o *runControllerOptions) complete(args []string) error {
 		}
 	}
 	return cmp.Or(o.output.validate(), o.limits.validate(o.Once))
-}
-
-func (o *runControllerOptions) Run(ctx context.Context) error {
-	verbosity, _ := strconv.Atoi(o.verbosity())            // klog accepts only numbers
-	warnings := o.Log.Open(verbosity, o.Streams, o.DryRun) // a dry run prints its plans to standard output
-	defer o.Log.Close()
-	return o.Options.Run(ctx, o.factory, warnings)
 }

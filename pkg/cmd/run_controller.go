@@ -49,16 +49,6 @@ the other objects cannot get it without help (3), or after --timeout (4). With
   # Print what the controller would do
   kubectl imoocpod run-controller --dry-run`,
 	}
-	o.addFlags(cmd)
-	return command(cmd, o.complete, func(ctx context.Context) error {
-		verbosity, _ := strconv.Atoi(cmd.Flags().Lookup("v").Value.String()) // klog accepts only numbers
-		warnings := o.Log.Open(verbosity, o.Streams, o.DryRun)               // a dry run prints its plans to standard output
-		defer o.Log.Close()
-		return o.Run(ctx, common.factory, warnings)
-	})
-}
-
-func (o *runControllerOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	var shipped []string
 	for _, kind := range kinds.Shipped() {
@@ -86,6 +76,12 @@ func (o *runControllerOptions) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.Serve.Health, "health-probe-bind-address", "", `Address to serve /healthz and /readyz on, such as ":8081". Empty or "0" disables it.`)
 	flags.Float32Var(&o.RateLimit.Qps, "kube-api-qps", 0, "Maximum requests per second for each namespace, not counting lease requests. Zero means no limit.")
 	flags.IntVar(&o.RateLimit.Burst, "kube-api-burst", 0, "Maximum burst of requests with --kube-api-qps. Zero means twice --kube-api-qps.")
+	return command(cmd, o.complete, func(ctx context.Context) error {
+		verbosity, _ := strconv.Atoi(cmd.Flags().Lookup("v").Value.String()) // klog accepts only numbers
+		warnings := o.Log.Open(verbosity, o.Streams, o.DryRun)               // a dry run prints its plans to standard output
+		defer o.Log.Close()
+		return o.Run(ctx, common.factory, warnings)
+	})
 }
 
 func (o *runControllerOptions) complete(args []string) error {

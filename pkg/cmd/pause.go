@@ -250,14 +250,7 @@ func (l pauseLength) String() string {
 	if l.Forever {
 		return apis.PausedForever
 	}
-	text := l.For.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
+	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(l.For.String())
 }
 
 // until describes the end, the length, and the reason of a pause. It does not name the user, who ran this command.

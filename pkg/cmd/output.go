@@ -189,18 +189,15 @@ func noPrinter(format string, known []string) error {
 }
 
 func (o *output) write(w io.Writer, value any, indent string) error {
-	var data []byte
-	var err error
 	if o.format == "json" {
-		data, err = json.MarshalIndent(value, "", indent)
-		data = append(data, '\n')
-	} else {
-		data, err = yaml.Marshal(value)
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", indent)
+		return encoder.Encode(value)
 	}
-	if err != nil {
-		return err
+	data, err := yaml.Marshal(value)
+	if err == nil {
+		_, err = w.Write(data)
 	}
-	_, err = w.Write(data)
 	return err
 }
 

@@ -216,10 +216,7 @@ func addHelpCommand(root *cobra.Command) {
 	help.Example = `  # What "scale" does
   kubectl imoocpod help scale`
 	help.RunE = func(help *cobra.Command, args []string) error {
-		cmd, rest, err := help.Root().Find(args)
-		if err != nil {
-			return usageErrorf("%w", err)
-		}
+		cmd, rest, _ := help.Root().Find(args) // cannot fail, because the root command checks its own arguments
 		if cmd.HasSubCommands() && len(rest) > 0 {
 			return knownVerb(cmd, rest)
 		}

@@ -92,6 +92,7 @@ func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Control
 	periods := map[memory.Key]*grace.Period{}
 	failed := map[memory.Key]bool{}
 	for {
+		synced := loop.Synced() // before States, so that all contains the objects of each kind
 		all, settled := loop.States()
 		if settled {
 			return nil
@@ -126,7 +127,7 @@ func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Control
 			failed[s.Key] = failed[s.Key] && o.hasFailed(ctx, s, periods[s.Key])
 			return !failed[s.Key] && !s.Converged
 		}
-		if unfinished == 0 && givenUp > 0 && loop.Synced() && !slices.ContainsFunc(all, recovered) {
+		if unfinished == 0 && givenUp > 0 && synced && !slices.ContainsFunc(all, recovered) {
 			return errGivenUp
 		}
 	}

@@ -199,6 +199,15 @@ func TestOnce(t *testing.T) {
 			c.CreateYAML("{apiVersion: test.jiaozi.com/v1alpha1, kind: HelloWorld, metadata: {name: hello}, spec: {size: 1}}")
 			c.After(10*time.Second, c.Fail(apiserver.On("list|watch", "helloworlds"), apiserver.Fault{Err: apierrors.NewInternalError(errors.New("slow"))}))
 		}, limits: patient, err: outcome.ErrPaused, text: "Deployment hello"},
+		"a kind that is listed while a paused object is evaluated": {prepare: func(c *cluster) {
+			c.imoocPod("default", "foo", "replicas: 1")
+			c.set("imoocpods", "foo", apis.PausedForever, "metadata", "annotations", apis.AnnotationPausedUntil)
+			c.CreateYAML("{apiVersion: test.jiaozi.com/v1alpha1, kind: HelloWorld, metadata: {name: hello}, spec: {size: 1}}")
+			slow := apierrors.NewInternalError(errors.New("slow"))
+			c.Fail(apiserver.On("get", "imoocpods"), apiserver.Fault{Delay: 8 * time.Second, Times: 1})
+			c.After(5*time.Second, c.Fail(apiserver.On("list|watch", "helloworlds"), apiserver.Fault{Err: slow}))
+			c.After(15*time.Second, c.Fail(apiserver.On("patch", "deployments"), apiserver.Fault{Err: slow}))
+		}, limits: patient, err: outcome.ErrPaused, text: "helloworld/hello: 1 of 1 pods ready"},
 		"a missing namespace": {namespaces: "default,none", prepare: func(c *cluster) { c.imoocPod("default", "foo", "replicas: 1") },
 			text: `namespaces "none" not found`, ready: 1},
 	} {

@@ -84,14 +84,7 @@ func (o *setEnvOptions) want(c *changer, t *observe.Target) (template.Wanted, er
 			return podtemplate.SetEnv(template, cmp.Or(o.container, podtemplate.AllContainers), o.env)
 		}), nil
 	}
-	return inField(t, place.Path, func(value any) (any, error) {
-		before, _ := value.([]any)
-		after := podtemplate.Env(before, o.env)
-		if len(after) == 0 {
-			return nil, nil // remove the field
-		}
-		return after, nil
-	}), nil
+	return inField(t, place.Path, func(value any) (any, error) { return podtemplate.Env(value, o.env), nil }), nil
 }
 
 func (o *setEnvOptions) show(c *changer, t *observe.Target, at template.Place) error {

@@ -93,19 +93,19 @@ func SetEnv(template map[string]any, pattern string, settings []EnvSetting) erro
 		return err
 	}
 	for _, c := range containers {
-		before, _ := c["env"].([]any)
-		if after := Env(before, settings); len(after) > 0 {
-			c["env"] = after
-		} else {
+		c["env"] = Env(c["env"], settings)
+		if c["env"] == nil {
 			delete(c, "env")
 		}
 	}
 	return nil
 }
 
-// Env returns an environment with the settings applied. Existing variables keep their positions.
-func Env(before []any, settings []EnvSetting) []any {
-	after := slices.Clone(before)
+// Env returns an environment with the settings applied, or nil if no variables are left. Existing variables keep their
+// positions.
+func Env(before any, settings []EnvSetting) any {
+	list, _ := before.([]any)
+	after := slices.Clone(list)
 	for _, s := range settings {
 		named := func(e any) bool {
 			variable, _ := e.(map[string]any)
@@ -120,6 +120,9 @@ func Env(before []any, settings []EnvSetting) []any {
 		default:
 			after = slices.Insert(after, at, made)
 		}
+	}
+	if len(after) == 0 {
+		return nil
 	}
 	return after
 }

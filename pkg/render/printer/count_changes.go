@@ -31,5 +31,5 @@ func CountChanges(w io.Writer, changes []CountChange) error {
 			rows[i] = rows[i][1:]
 		}
 	}
-	return newColumns().print(w, rows)
+	return new(columns).print(w, rows)
 }

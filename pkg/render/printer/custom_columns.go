@@ -22,7 +22,7 @@ type CustomColumns struct {
 
 	headers []string
 	paths   []*jsonpath.JSONPath
-	columns *columns
+	columns columns
 }
 
 // ParseCustomColumns parses HEADER:PATH,HEADER:PATH,…
@@ -57,11 +57,8 @@ func (c *CustomColumns) PrintObj(obj runtime.Object, w io.Writer) error {
 		return fmt.Errorf("custom columns of a %T cannot be printed", obj)
 	}
 	var rows [][]string
-	if c.columns == nil {
-		c.columns = newColumns()
-		if !c.NoHeaders {
-			rows = append(rows, c.headers)
-		}
+	if !c.NoHeaders && c.columns.tabs == nil {
+		rows = append(rows, c.headers)
 	}
 	for _, obj := range objects {
 		var row []string

@@ -26,7 +26,7 @@ func TestCustomColumns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.NoHeaders, c.columns = true, nil
+	c.NoHeaders, c.columns = true, columns{}
 	if err := c.PrintObj(&foo, &b); err != nil {
 		t.Fatal(err)
 	}

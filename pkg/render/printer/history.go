@@ -31,5 +31,5 @@ func History(w io.Writer, revisions []Revision, now time.Time) error {
 		}
 		rows = append(rows, []string{fmt.Sprint(r.Revision), age(r.Created, now), cmp.Or(r.By, "<unknown>"), change})
 	}
-	return newColumns().print(w, rows)
+	return new(columns).print(w, rows)
 }

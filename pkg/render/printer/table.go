@@ -22,7 +22,7 @@ type Table struct {
 	// Type is the type that the names omit if Types is false. The default is the type of the first object.
 	Type string
 
-	columns *columns
+	columns columns
 }
 
 // Print writes a row for each object. The most urgent objects come first.
@@ -37,11 +37,8 @@ func (t *Table) Print(w io.Writer, reports []status.Report, now time.Time) error
 		}
 		rows = append(rows, cells)
 	}
-	if t.columns == nil {
-		t.columns = newColumns()
-		if !t.NoHeaders {
-			add("NAMESPACE", "NAME", "DESIRED", "CURRENT", "READY", "VERDICT", "AGE", "REASON")
-		}
+	if !t.NoHeaders && t.columns.tabs == nil {
+		add("NAMESPACE", "NAME", "DESIRED", "CURRENT", "READY", "VERDICT", "AGE", "REASON")
 	}
 	reports = byUrgency(reports)
 	for _, r := range reports {

@@ -28,7 +28,7 @@ func (t *text) line(format string, args ...any) {
 
 func (t *text) table(rows [][]string) {
 	if t.err == nil {
-		t.err = newColumns().print(t.w, rows)
+		t.err = new(columns).print(t.w, rows)
 	}
 }
 
@@ -39,6 +39,7 @@ func trimmed(s string) string { return strings.TrimRight(s, " \t\r\n") }
 
 // columns aligns rows. It keeps the widths of the columns between calls of print.
 type columns struct {
+	// tabs is nil until the first call of print.
 	tabs interface {
 		io.Writer
 		Flush() error
@@ -46,14 +47,11 @@ type columns struct {
 	aligned strings.Builder
 }
 
-func newColumns() *columns {
-	c := &columns{}
-	c.tabs = printers.GetNewTabWriter(&c.aligned)
-	return c
-}
-
 // print writes rows like kubectl, without trailing spaces.
 func (c *columns) print(w io.Writer, rows [][]string) error {
+	if c.tabs == nil {
+		c.tabs = printers.GetNewTabWriter(&c.aligned)
+	}
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {

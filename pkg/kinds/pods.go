@@ -24,13 +24,9 @@ func (k Kind) PodSelector(obj *unstructured.Unstructured) string {
 		return apis.LabelOwner + "=" + string(obj.GetUID())
 	}
 	selector := Selector(obj)
-	if selector == nil || selector.Empty() {
-		return ""
-	}
-	// In a custom kind, .spec.selector may have another meaning.
 	template, _, err := unstructured.NestedStringMap(obj.Object, "spec", "template", "metadata", "labels")
-	if err != nil || !selector.Matches(labels.Set(template)) {
-		return ""
+	if selector == nil || err != nil || !selector.Matches(labels.Set(template)) {
+		return "" // in a custom kind, .spec.selector may have another meaning
 	}
 	return selector.String()
 }

@@ -34,8 +34,7 @@ var manifest string
 
 // CRD returns a complete CRD for a kind that "run-controller" reconciles, or an error if the scaffold is invalid.
 func (s Scaffold) CRD() (*unstructured.Unstructured, error) {
-	resource, err := s.resource()
-	if err != nil {
+	if err := s.validate(); err != nil {
 		return nil, err
 	}
 	count, err := s.countFields()
@@ -48,7 +47,7 @@ func (s Scaffold) CRD() (*unstructured.Unstructured, error) {
 	}
 	var text bytes.Buffer
 	if err := template.Must(template.New("scaffold").Parse(manifest)).Execute(&text, map[string]any{
-		"Kind": s.Kind, "Group": s.Group, "Plural": resource.Resource, "Singular": strings.ToLower(s.Kind),
+		"Kind": s.Kind, "Group": s.Group, "Plural": s.plural().Resource, "Singular": strings.ToLower(s.Kind),
 		"Plan": s.Plan, "Keeps": rules.keeps, "Count": fieldpath.Fields(count...).String(),
 		"Image": s.Image, "MaxNameLength": apis.MaxNameLength,
 	}); err != nil {
@@ -91,27 +90,25 @@ func (s Scaffold) plural() schema.GroupVersionResource {
 	return guess
 }
 
-func (s Scaffold) resource() (schema.GroupVersionResource, error) {
-	var none schema.GroupVersionResource
+func (s Scaffold) validate() error {
 	if !regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`).MatchString(s.Kind) {
-		return none, fmt.Errorf("invalid kind %q: it must be in CamelCase, as in \"MyApp\": a capital letter, then letters and digits", s.Kind)
+		return fmt.Errorf("invalid kind %q: it must be in CamelCase, as in \"MyApp\": a capital letter, then letters and digits", s.Kind)
 	}
 	if longest := validation.DNS1035LabelMaxLength - len("List"); len(s.Kind) > longest {
-		return none, fmt.Errorf("invalid kind %q: it must be no longer than %d characters", s.Kind, longest)
+		return fmt.Errorf("invalid kind %q: it must be no longer than %d characters", s.Kind, longest)
 	}
 	if len(validation.IsDNS1123Subdomain(s.Group)) > 0 || !strings.Contains(s.Group, ".") {
-		return none, fmt.Errorf("invalid group %q: it must be a domain in lower case, as in example.com", s.Group)
+		return fmt.Errorf("invalid group %q: it must be a domain in lower case, as in example.com", s.Group)
 	}
 	for _, theirs := range []string{"k8s.io", "kubernetes.io"} {
 		if s.Group == theirs || strings.HasSuffix(s.Group, "."+theirs) {
-			return none, fmt.Errorf("invalid group %q: groups that end in %s are reserved for the Kubernetes project", s.Group, theirs)
+			return fmt.Errorf("invalid group %q: groups that end in %s are reserved for the Kubernetes project", s.Group, theirs)
 		}
 	}
-	plural := s.plural()
-	if crd := plural.GroupResource().String(); len(crd) > validation.DNS1123SubdomainMaxLength {
-		return none, fmt.Errorf("invalid group %q: with the plural, %s must be no longer than %d characters", s.Group, crd, validation.DNS1123SubdomainMaxLength)
+	if crd := s.plural().GroupResource().String(); len(crd) > validation.DNS1123SubdomainMaxLength {
+		return fmt.Errorf("invalid group %q: with the plural, %s must be no longer than %d characters", s.Group, crd, validation.DNS1123SubdomainMaxLength)
 	}
-	return plural, nil
+	return nil
 }
 
 // countFields returns the path of the replica field, or nil if the kind has no count.

@@ -39,28 +39,25 @@ func Fields(schema, obj map[string]any) []Field {
 		if n.Schema["type"] != "integer" && (!n.Open() || !hasInteger) {
 			return !unrelated(name) && !isPod(n)
 		}
-		if looksLikeCount(name, within(n)) {
-			f := newField(n)
-			if hasInteger {
-				f.Value = &value
-			}
-			found = append(found, f)
+		if !looksLikeCount(name, within(n)) {
+			return false
 		}
+		description, _ := n.Schema["description"].(string)
+		f := Field{
+			Path: n.Path, Pattern: n.Pattern, Description: firstSentence(description),
+			Minimum: bound(n.Schema, "minimum", 1), Maximum: bound(n.Schema, "maximum", -1),
+			depth: n.Depth, rank: rank(name),
+		}
+		if hasInteger {
+			f.Value = &value
+		}
+		found = append(found, f)
 		return false
 	})
 	slices.SortStableFunc(found, func(a, b Field) int {
 		return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.rank, b.rank))
 	})
 	return found
-}
-
-func newField(n Node) Field {
-	description, _ := n.Schema["description"].(string)
-	return Field{
-		Path: n.Path, Pattern: n.Pattern, Description: firstSentence(description),
-		Minimum: bound(n.Schema, "minimum", 1), Maximum: bound(n.Schema, "maximum", -1),
-		depth: n.Depth, rank: rank(n.Name()),
-	}
 }
 
 // within returns the name of the nearest field that contains a node, or "".

@@ -23,8 +23,6 @@ import (
 type located struct {
 	target *observe.Target
 	field  discover.Field
-	// began is the replica count before the first step. inSteps sets it.
-	began *int32
 }
 
 // locate finds the replica field of an object. It also reads the object for a change through /scale, a client-side

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -76,7 +75,7 @@ func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) erro
 	if err != nil {
 		return fmt.Errorf("scale %s: %w", t, err)
 	}
-	l.began = new(at)
+	began := at
 	o.printPlan(c, t, at, counts)
 	c.warnPaused(t)
 	c.warnOfCompetitors(ctx, t, func(now int64) (int32, error) { return o.count.From(*t, now) })
@@ -86,19 +85,19 @@ func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) erro
 			o.printStopped(c, l, at, to, at)
 			return err
 		}
-		begun := time.Now()
-		if done, err = o.set(ctx, c, l, replicas.Request{Replicas: next, Current: at, Began: l.began, UID: done.UID}); err != nil {
+		start := time.Now()
+		if done, err = o.set(ctx, c, l, replicas.Request{Replicas: next, Current: at, Began: &began, UID: done.UID}); err != nil {
 			if errors.Is(err, outcome.ErrPrecondition) || errors.Is(err, edit.ErrAnother) {
 				return fmt.Errorf("%w: someone else changed the replica count between two steps: %v", outcome.ErrOverwritten, err) //nolint:errorlint // the first error decides the exit code
 			}
 			o.printStopped(c, l, at, to, at)
 			return err
 		}
-		if err := o.awaitStep(ctx, c, l, done, next < at); err != nil {
-			return o.stepNotReady(ctx, c, l, done.UID, at, next, to, err)
+		if err := o.awaitStep(ctx, c, l, done); err != nil {
+			return o.stepNotReady(ctx, c, l, done, began, to, err)
 		}
 		at = next
-		c.printErrf("%s: %d ready (%s)", t, at, duration.HumanDuration(max(0, time.Since(begun)-o.change.wait.limits.Settle)))
+		c.printErrf("%s: %d ready (%s)", t, at, duration.HumanDuration(max(0, time.Since(start)-o.change.wait.limits.Settle)))
 	}
 	obj, err := o.result(ctx, c, l, done)
 	if err != nil {
@@ -153,11 +152,11 @@ func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Targe
 }
 
 // awaitStep waits until the pods of a step are ready and, on the way down, until the removed pods are gone.
-func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, done replicas.Result, down bool) error {
+func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, done replicas.Result) error {
 	w := o.changed(c, l, done)
 	condition := &w.Conditions[0]
 	condition.Done = "done with this step"
-	if down {
+	if done.Replicas < *done.Before {
 		*condition = observe.WithoutTerminating(*condition)
 	}
 	shown, reports := *c.cluster, c.reports
@@ -169,18 +168,18 @@ func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, do
 
 // stepNotReady returns the error for a step whose pods did not become ready. With --on-failure=revert, it
 // restores the count from before the first step, unless someone else has changed the count.
-func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located, uid types.UID, before, at, to int32, err error) error {
+func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located, done replicas.Result, began, to int32, err error) error {
+	before, at := *done.Before, done.Replicas // a step names the current count, so Before is known
 	switch {
 	case errors.Is(err, outcome.ErrOverwritten):
 		return c.overwritten(ctx, *l.target, err)
 	case errors.Is(err, outcome.ErrGone):
 		return err // no hint, because the object is gone
-	case !notReady(err) || o.change.wait.onFailure != revertOnFailure || at == *l.began:
+	case !notReady(err) || o.change.wait.onFailure != revertOnFailure || at == began:
 		o.printStopped(c, l, at, to, before)
 		return err
 	}
-	began := *l.began
-	if _, back := o.set(ctx, c, l, replicas.Request{Replicas: began, Current: at, Began: l.began, UID: uid}); back != nil {
+	if _, back := o.set(ctx, c, l, replicas.Request{Replicas: began, Current: at, Began: &began, UID: done.UID}); back != nil {
 		if errors.Is(back, outcome.ErrPrecondition) || errors.Is(back, edit.ErrAnother) {
 			return fmt.Errorf("%w: someone else changed the replica count before it could be set back to %d: %v\nthe step had not become ready: %v", outcome.ErrOverwritten, began, back, err) //nolint:errorlint // as above
 		}

@@ -38,8 +38,8 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%s: %s, disruptions allowed now: %d", b.Name, asks, b.Allowed)
 }
 
-// Broken returns a message about the first budget that the removal of some healthy pods (going) would violate, or "". It
-// applies a percentage to the remaining pods and rounds up, as the disruption controller does.
+// Broken returns a message about the first budget that the removal of some healthy pods (going) would violate, or "".
+// It applies a percentage to the remaining pods and rounds up, as the disruption controller does.
 func Broken(all []Budget, going int32) string {
 	for _, b := range all {
 		pods, left := max(b.Pods-going, 0), max(b.Healthy-going, 0)

@@ -45,14 +45,14 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 		}
 	}
 	f.reportedPause(o, obj)
-	if o.Pause != nil || o.Updated == nil || *o.Updated >= o.Desired || !f.Ordinal && !o.ReadyUnknown && o.Ready < o.Desired {
-		return // paused, no pods are known to be outdated, or some pods are not ready yet
-	}
-	if textAt(obj, f.OnDelete) == "OnDelete" {
+	switch starting := !f.Ordinal && !o.ReadyUnknown && o.Ready < o.Desired; {
+	case o.Pause != nil, o.Updated == nil, *o.Updated >= o.Desired, starting:
+		// It is paused, no pods are known to be outdated, or some pods are not ready yet.
+	case textAt(obj, f.OnDelete) == "OnDelete":
 		o.Pause = &status.Pause{Code: problem.CodeOnDelete, Why: "its strategy is OnDelete", Hint: "delete the pods of the old template", Template: true}
-		return
+	default:
+		f.partition(o, obj)
 	}
-	f.partition(o, obj)
 }
 
 // pauseNote describes who paused an object and why, or returns "" if neither is known. The "pause" command writes both

@@ -82,9 +82,11 @@ func groupShort(v *view) *ruling {
 	for _, g := range v.Object.Groups {
 		switch {
 		case g.label != "" && g.current < g.Pods:
-			return v.progressing(problem.CodePodsMissing, "group %s: %d of %d pods ready, %d not yet created", g.Name, g.ready, g.Pods, g.Pods-g.current)
+			return v.progressing(problem.CodePodsMissing, "group %s: %d of %d pods ready, %d not yet created",
+				g.Name, g.ready, g.Pods, g.Pods-g.current)
 		case g.label != "" && g.current > g.Pods:
-			return v.progressing(problem.CodePodsSurplus, "group %s: %s, %d too many", g.Name, problem.Quantity(g.current, "pod"), g.current-g.Pods)
+			return v.progressing(problem.CodePodsSurplus, "group %s: %s, %d too many",
+				g.Name, problem.Quantity(g.current, "pod"), g.current-g.Pods)
 		case g.label != "" && g.ready < g.Pods:
 			return v.progressing(problem.CodePodsStarting, "group %s: %d of %d pods ready", g.Name, g.ready, g.Pods)
 		case g.Ready != nil && *g.Ready < g.Desired && g.Name == "":

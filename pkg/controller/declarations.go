@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -66,20 +67,11 @@ func (c *Controller) followDeclarations(ctx context.Context, run func(*owners)) 
 		c.crdsHandled.Store(true)
 		c.memory.Notify()
 	}
-	handle := func(obj any, exists bool) {
-		crd, ok := informer.Object(obj).(*declaration)
+	crds = c.health.New(source, func(before, after any, _ bool) {
+		crd, ok := cmp.Or(after, before).(*declaration)
 		if ok && (c.Declared.All || slices.Contains(c.Declared.Named, crd.Name)) {
-			c.handleCRDChange(crd, exists, run)
+			c.handleCRDChange(crd, after != nil, run)
 		}
-	}
-	crds = c.health.New(source, cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { handle(obj, true) },
-		UpdateFunc: func(old, obj any) {
-			if !source.Equal(old, obj) {
-				handle(obj, true)
-			}
-		},
-		DeleteFunc: func(obj any) { handle(obj, false) },
 	})
 	crds.RunWithContext(ctx)
 }

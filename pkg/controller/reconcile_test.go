@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/cache"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -70,7 +69,7 @@ func TestIsCurrent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			objects := informer.NewHealth(t.Logf).New(informer.Source{Example: &unstructured.Unstructured{}}, cache.ResourceEventHandlerFuncs{})
+			objects := informer.NewHealth(t.Logf).New(informer.Source{Example: &unstructured.Unstructured{}}, func(_, _ any, _ bool) {})
 			if test.cached != nil {
 				if err := objects.GetStore().Add(test.cached); err != nil {
 					t.Fatal(err)

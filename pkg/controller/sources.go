@@ -40,35 +40,27 @@ func (c *Controller) makeCaches() {
 // newCache returns a cache. Each event that matters to plans requeues the objects in keys(obj). The loop's own writes
 // cause events, too, but such an event costs only another plan from the caches.
 func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key) *informer.Informer {
-	wake := func(keys []memory.Key, later bool, obj any, how string) {
+	return c.health.New(s, func(before, after any, initial bool) {
+		obj, how := after, " was updated"
+		switch {
+		case initial:
+			how = " existed at the start"
+		case before == nil:
+			how = " was added"
+		case after == nil:
+			obj, how = before, " was deleted"
+		}
 		what := "it"
 		if o, ok := obj.(metav1.Object); ok && s.Singular != "" {
 			what = s.Singular + " " + o.GetName()
 		}
-		for _, k := range keys {
-			c.wake(k, later, what+how)
+		woken := keys(obj)
+		for _, k := range woken {
+			c.wake(k, initial, what+how)
 		}
-	}
-	return c.health.New(s, cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc: func(obj any, initial bool) {
-			how := " was added"
-			if initial {
-				how = " existed at the start"
-			}
-			wake(keys(obj), initial, obj, how)
-		},
-		UpdateFunc: func(old, obj any) {
-			if s.Equal(old, obj) {
-				return
-			}
-			wake(keys(obj), false, obj, " was updated")
-			released := sets.New(keys(old)...).Delete(keys(obj)...)
-			wake(released.UnsortedList(), false, old, " was released")
-		},
-		DeleteFunc: func(obj any) {
-			obj = informer.Object(obj)
-			wake(keys(obj), false, obj, " was deleted")
-		},
+		for k := range sets.New(keys(before)...).Delete(woken...) {
+			c.wake(k, false, what+" was released")
+		}
 	})
 }
 

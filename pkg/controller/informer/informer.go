@@ -72,8 +72,10 @@ type Informer struct {
 	needed chan struct{}
 }
 
-// New returns an Informer that calls handler for each event, and reports to h. Run or RunWithContext starts it.
-func (h *Health) New(s Source, handler cache.ResourceEventHandler) *Informer {
+// New returns an Informer that reports to h. Run or RunWithContext starts it. The Informer calls changed for each event,
+// except for an update that plans can ignore. before is nil if the object was added, and after is nil if it was deleted.
+// initial means that the object was in the first list.
+func (h *Health) New(s Source, changed func(before, after any, initial bool)) *Informer {
 	observe := func(ctx context.Context, err error) {
 		h.observe(ctx, s.Resource, err)
 		if apierrors.IsNotFound(err) && s.OnMissing != nil {
@@ -102,7 +104,20 @@ func (h *Health) New(s Source, handler cache.ResourceEventHandler) *Informer {
 	utilruntime.Must(informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
 		klog.FromContext(ctx).V(2).Info("Watch ended", "resource", s.Resource, "err", err)
 	}))
-	registration, err := informer.AddEventHandler(handler)
+	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, initial bool) { changed(nil, obj, initial) },
+		UpdateFunc: func(before, after any) {
+			if !s.Equal(before, after) {
+				changed(before, after, false)
+			}
+		},
+		DeleteFunc: func(obj any) {
+			if missed, is := obj.(cache.DeletedFinalStateUnknown); is {
+				obj = missed.Obj // the last known state, because the watch missed the deletion
+			}
+			changed(obj, nil, false)
+		},
+	})
 	utilruntime.Must(err)
 	return &Informer{
 		SharedIndexInformer: informer, Source: s,
@@ -147,14 +162,6 @@ func (i *Informer) RunWithContext(ctx context.Context) {
 	if cache.WaitFor(ctx, "", i.filled) && i.OnFilled != nil {
 		i.OnFilled()
 	}
-}
-
-// Object returns the object of an event. If the watch missed a deletion, this is the last known state of the object.
-func Object(obj any) any {
-	if t, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		return t.Obj
-	}
-	return obj
 }
 
 // Behind reports whether the cache lacks a write. written is the resourceVersion in the response to the write; KEP-5504

@@ -93,7 +93,7 @@ func TestServerThatCannotStreamLists(t *testing.T) {
 	}
 	h := NewHealth(func(format string, args ...any) { t.Errorf(format, args...) })
 	whole, differ := func(pod *corev1.Pod) any { return pod }, func(_, _ *corev1.Pod) bool { return false }
-	pods := h.New(SourceOf("pods", follow.SourceOf(core.Pods("default")), &corev1.Pod{}, whole, differ), cache.ResourceEventHandlerFuncs{})
+	pods := h.New(SourceOf("pods", follow.SourceOf(core.Pods("default")), &corev1.Pod{}, whole, differ), func(_, _ any, _ bool) {})
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { pods.RunWithContext(ctx) })

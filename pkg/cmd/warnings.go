@@ -64,7 +64,7 @@ type loopWarner struct {
 func newLoopWarner(ctx context.Context, c *cluster) *loopWarner {
 	read := func(resourceVersion string) func() []leaserecord.Loop {
 		return sync.OnceValue(func() []leaserecord.Loop {
-			loops, _ := holder.List(ctx, c.Dynamic, metav1.NamespaceAll, resourceVersion)
+			loops, _ := holder.List(ctx, c.Leases.Leases(metav1.NamespaceAll), resourceVersion)
 			return loops // nil if the leases cannot be read
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	authenticationv1client "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/klog/v2"
@@ -28,6 +29,7 @@ type Clients struct {
 	Host    string // the address of the server
 	Dynamic dynamic.Interface
 	Core    corev1client.CoreV1Interface // uses protobuf
+	Leases  coordinationv1client.LeasesGetter
 	Mapper  meta.RESTMapper
 	// Finder caches responses in memory, and discovery on disk, like kubectl.
 	Finder   *discover.Finder
@@ -43,7 +45,7 @@ func (f *Factory) newClients() (*Clients, error) {
 		return nil, err
 	}
 	all := &Clients{Factory: f, Host: config.Host, Finder: &discover.Finder{}}
-	var errs [7]error
+	var errs [8]error
 	all.Dynamic, errs[0] = dynamic.NewForConfig(config)
 	all.Core, errs[1] = corev1client.NewForConfig(WithProtobuf(config))
 	all.Mapper, errs[2] = f.Flags.ToRESTMapper()
@@ -51,6 +53,7 @@ func (f *Factory) newClients() (*Clients, error) {
 	all.metadata, errs[4] = metadata.NewForConfig(config)
 	all.access, errs[5] = authorizationv1client.NewForConfig(config)
 	all.users, errs[6] = authenticationv1client.NewForConfig(config)
+	all.Leases, errs[7] = coordinationv1client.NewForConfig(config)
 	if err := cmp.Or(errs[:]...); err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}

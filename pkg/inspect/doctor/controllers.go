@@ -37,11 +37,11 @@ func (d *Doctor) controllers(ctx context.Context) ([]check.Result, error) {
 
 // loops checks the running controllers, which it finds by their leases.
 func (d *Doctor) loops(ctx context.Context) ([]check.Result, error) {
-	loops, err := holder.List(ctx, d.Dynamic, metav1.NamespaceAll, "")
+	loops, err := holder.List(ctx, d.Leases.Leases(metav1.NamespaceAll), "")
 	if apierrors.IsForbidden(err) && d.Namespace != metav1.NamespaceAll {
 		err = nil
 		for _, namespace := range slices.Compact([]string{d.Namespace, apis.LeaseNamespaceForAll}) {
-			found, hidden := holder.List(ctx, d.Dynamic, namespace, "")
+			found, hidden := holder.List(ctx, d.Leases.Leases(namespace), "")
 			loops, err = append(loops, found...), cmp.Or(err, hidden)
 		}
 	}

@@ -195,17 +195,15 @@ func unexplainedNodes(pods []problem.Pod) []string {
 func (m *model) addLoops(ctx context.Context, s *status.Snapshot, namespaces []string) error {
 	loops := []leaserecord.Loop{}
 	for _, namespace := range namespaces {
-		f := m.Leases(namespace)
-		leases, err := contents(ctx, m, f)
+		leases, err := contents(ctx, m, m.Leases(namespace))
+		if err != nil {
+			return unlessUnavailable("leases in "+namespace, s, err)
+		}
 		byName := func(a, b feeds.Lease) int { return strings.Compare(a.Name, b.Name) }
 		for _, lease := range slices.SortedFunc(slices.Values(leases.Of[""]), byName) {
-			err = cmp.Or(err, lease.Err)
 			loop := lease.Loop
 			loop.Ended = lease.Here && !holder.Alive(loop.PID)
 			loops = append(loops, loop)
-		}
-		if err != nil {
-			return unlessUnavailable("leases in "+namespace, s, err)
 		}
 	}
 	slices.SortStableFunc(loops, func(a, b leaserecord.Loop) int { return strings.Compare(a.Holder, b.Holder) })

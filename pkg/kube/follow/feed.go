@@ -95,7 +95,7 @@ func (f *Feed[T, V]) notifyAll(about ...types.UID) {
 
 // List lists the selected objects once, and replaces all values.
 func (f *Feed[T, V]) List(ctx context.Context, from Source, selected metav1.ListOptions) error {
-	found, _, err := list[T](ctx, from, selected)
+	found, _, err := ListFrom[T](ctx, from, selected)
 	if err == nil {
 		_, err = f.replace(found)
 	}

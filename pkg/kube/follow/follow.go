@@ -68,7 +68,7 @@ type Handler[T runtime.Object] struct {
 // error. Every list is a consistent read, without a resourceVersion.
 func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection, h Handler[T]) error {
 	for first := true; ; first = false {
-		found, resourceVersion, err := list[T](ctx, from, selected)
+		found, resourceVersion, err := ListFrom[T](ctx, from, selected)
 		if !first || err == nil {
 			connection.note(err)
 		}
@@ -138,12 +138,12 @@ func Sleep(ctx context.Context, while time.Duration) error {
 
 // List lists the selected objects page by page, because there may be many.
 func List(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions) ([]*unstructured.Unstructured, error) {
-	found, _, err := list[*unstructured.Unstructured](ctx, SourceOf(objects), selected)
+	found, _, err := ListFrom[*unstructured.Unstructured](ctx, SourceOf(objects), selected)
 	return found, err
 }
 
-// list returns the selected objects and the resourceVersion of the list.
-func list[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions) ([]T, string, error) {
+// ListFrom is like List, but lists typed objects, too, and also returns the resourceVersion of the list.
+func ListFrom[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions) ([]T, string, error) {
 	all, _, err := pager.New(from.List).List(ctx, selected)
 	if err != nil {
 		return nil, "", err

@@ -75,14 +75,14 @@ func TestList(t *testing.T) {
 		return Source{List: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return obj, nil }}
 	}
 	pods := serves(&corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}, Items: []corev1.Pod{*aPod("a", 0), *aPod("b", 0)}})
-	items, version, err := list[*corev1.Pod](t.Context(), pods, metav1.ListOptions{})
+	items, version, err := ListFrom[*corev1.Pod](t.Context(), pods, metav1.ListOptions{})
 	if err != nil || version != "7" || len(items) != 2 || items[0].Name != "a" || items[1].Name != "b" {
 		t.Errorf("items %v, resourceVersion %s, error %v", items, version, err)
 	}
-	if _, _, err := list[*corev1.Node](t.Context(), pods, metav1.ListOptions{}); err == nil || err.Error() != "read a list: it has a *v1.Pod" {
+	if _, _, err := ListFrom[*corev1.Node](t.Context(), pods, metav1.ListOptions{}); err == nil || err.Error() != "read a list: it has a *v1.Pod" {
 		t.Errorf("pods read as nodes: error = %v", err)
 	}
-	if _, _, err := list[*corev1.Pod](t.Context(), serves(aPod("a", 0)), metav1.ListOptions{}); err == nil {
+	if _, _, err := ListFrom[*corev1.Pod](t.Context(), serves(aPod("a", 0)), metav1.ListOptions{}); err == nil {
 		t.Error("a pod is accepted as a list")
 	}
 }

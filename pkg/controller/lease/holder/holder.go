@@ -11,10 +11,8 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/client-go/dynamic"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
@@ -24,35 +22,18 @@ import (
 // Selector selects the leases of loops.
 const Selector = apis.LabelController + "=" + apis.RunController
 
-// Leases returns a client for the leases in a namespace. An empty namespace means all namespaces.
-func Leases(client dynamic.Interface, namespace string) dynamic.ResourceInterface {
-	return client.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).Namespace(namespace)
-}
-
-// List returns the loops that the leases in a namespace record. The list request has the given resourceVersion.
-func List(ctx context.Context, client dynamic.Interface, namespace, resourceVersion string) ([]leaserecord.Loop, error) {
-	items, err := follow.List(ctx, Leases(client, namespace), metav1.ListOptions{LabelSelector: Selector, ResourceVersion: resourceVersion})
+// List returns the loops that leases record. version is the resourceVersion of the list request.
+func List(ctx context.Context, leases coordinationv1client.LeaseInterface, version string) ([]leaserecord.Loop, error) {
+	selected := metav1.ListOptions{LabelSelector: Selector, ResourceVersion: version}
+	items, _, err := follow.ListFrom[*coordinationv1.Lease](ctx, follow.SourceOf(leases), selected)
 	if err != nil {
 		return nil, err
 	}
 	loops := []leaserecord.Loop{}
-	for _, obj := range items {
-		loop, err := Read(obj)
-		if err != nil {
-			return nil, err
-		}
-		loops = append(loops, loop)
+	for _, lease := range items {
+		loops = append(loops, LoopOf(lease))
 	}
 	return loops, nil
-}
-
-// Read returns the loop that an unstructured lease records. See LoopOf.
-func Read(obj *unstructured.Unstructured) (leaserecord.Loop, error) {
-	lease := &coordinationv1.Lease{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, lease); err != nil {
-		return leaserecord.Loop{}, fmt.Errorf("read the lease %s: %w", obj.GetName(), err)
-	}
-	return LoopOf(lease), nil
 }
 
 // LoopOf returns the loop that a lease records, and sets Ended. The lease must match Selector.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"sync"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -54,17 +55,16 @@ type (
 	// Nodes is the feed of a single node, which is read by name.
 	Nodes = follow.Feed[*corev1.Node, *corev1.Node]
 	// Leases is a feed of the leases of run-controllers.
-	Leases = follow.Feed[*unstructured.Unstructured, Lease]
+	Leases = follow.Feed[*coordinationv1.Lease, Lease]
 )
 
-// Lease is the run-controller that a lease records, or an error if the lease cannot be parsed. Anyone who can
-// create leases can create many, so each lease is parsed only once for all targets.
+// Lease is the run-controller that a lease records. Anyone who can create leases can create many, so each lease is
+// parsed only once for all targets.
 type Lease struct {
 	Name string
 	Loop leaserecord.Loop
 	// Here means that the run-controller runs or ran on this machine.
 	Here bool
-	Err  error
 }
 
 // key identifies a feed. V distinguishes the methods of Feeds, and kind the feeds of Children.
@@ -146,10 +146,10 @@ func (f *Feeds) Node(name string) *Nodes {
 // Leases returns the feed of the run-controller leases in a namespace.
 func (f *Feeds) Leases(namespace string) *Leases {
 	k := key[Lease]{namespace: namespace, selected: metav1.ListOptions{LabelSelector: holder.Selector}}
-	objects := known(follow.SourceOf(holder.Leases(f.Dynamic, namespace)))
-	return feedOf(f, k, objects, func(obj *unstructured.Unstructured) (Lease, follow.Reference) {
-		loop, err := holder.Read(obj)
-		return Lease{obj.GetName(), loop, holder.Here(loop), err}, follow.Reference{}
+	objects := known(follow.SourceOf(f.Clients.Leases.Leases(namespace)))
+	return feedOf(f, k, objects, func(lease *coordinationv1.Lease) (Lease, follow.Reference) {
+		loop := leaserecord.LoopOf(lease)
+		return Lease{lease.Name, loop, holder.Here(loop)}, follow.Reference{}
 	})
 }
 

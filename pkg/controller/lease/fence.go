@@ -49,5 +49,6 @@ func (l *Lease) renewedAt(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.renewed = sent
-	l.notify(!sent.IsZero())
+	namespace, name := l.Self.Scope.Lease()
+	l.OnChange(namespace+"/"+name, !sent.IsZero())
 }

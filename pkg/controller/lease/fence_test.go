@@ -37,7 +37,7 @@ func TestFence(t *testing.T) {
 			t.Parallel()
 			// Without monotonic readings, both comparisons use the wall clock, which also advances during a suspend.
 			clk := clocktesting.NewFakePassiveClock(start.Round(0).Add(test.since))
-			l := &Lease{Clock: clk}
+			l := &Lease{Clock: clk, OnChange: func(string, bool) {}}
 			if !test.never {
 				l.renewedAt(start.Round(0))
 			}
@@ -90,7 +90,8 @@ func TestLeaseExpiresByEitherClock(t *testing.T) {
 		"the clock was set back, renewal is recent": {-time.Hour, time.Second, true},
 		"the clock was set back a little":           {writesFor - 1, writesFor, false},
 	} {
-		l := &Lease{Clock: clocktesting.NewFakePassiveClock(clocksAfter(t, start, test.wall, test.monotonic))}
+		now := clocksAfter(t, start, test.wall, test.monotonic)
+		l := &Lease{Clock: clocktesting.NewFakePassiveClock(now), OnChange: func(string, bool) {}}
 		l.renewedAt(start)
 		if l.held() != test.held {
 			t.Errorf("%s: held = %v, want %v", name, !test.held, test.held)

@@ -44,8 +44,8 @@ type Lease struct {
 	ExitIfHeld bool
 	// Log logs a line for the user who runs the loop.
 	Log func(format string, args ...any)
-	// OnChange, if set, is called with the namespace/name of the lease when Hold starts, and when
-	// the lease is acquired, renewed, lost, or released.
+	// OnChange is called with the namespace/name of the lease when Hold starts, and when the lease is acquired,
+	// renewed, lost, or released.
 	OnChange func(lease string, held bool)
 	// Clock is the clock for renewals and for Fence.
 	Clock clock.PassiveClock
@@ -71,7 +71,7 @@ var errLeaseLost = errors.New("could not renew the lease in time")
 // ends while it waits for the lease. It returns an error immediately if the lease cannot be read or written at the
 // start. The argument resumed means that Hold had to wait for the lease or has lost it before.
 func (l *Lease) Hold(ctx context.Context, work func(ctx context.Context, resumed bool) error) error {
-	l.notify(false)
+	l.renewedAt(time.Time{})
 	for ctx.Err() == nil {
 		err := l.elect(ctx, work)
 		if ctx.Err() != nil || !errors.Is(err, errLeaseLost) {
@@ -167,13 +167,6 @@ func (l *Lease) say(format string, args ...any) {
 	if line := fmt.Sprintf(format, args...); line != l.said {
 		l.said = line
 		l.Log("%s", line)
-	}
-}
-
-func (l *Lease) notify(held bool) {
-	if l.OnChange != nil {
-		namespace, name := l.Self.Scope.Lease()
-		l.OnChange(namespace+"/"+name, held)
 	}
 }
 

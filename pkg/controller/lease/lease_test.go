@@ -84,7 +84,7 @@ func leaseIn(t *testing.T, lease *coordinationv1.Lease) (*apiserver.Server, *Lea
 		t.Fatal(err)
 	}
 	return s, &Lease{
-		Client: client, Clock: clock.RealClock{}, Log: func(string, ...any) {},
+		Client: client, Clock: clock.RealClock{}, Log: func(string, ...any) {}, OnChange: func(string, bool) {},
 		Self: leaserecord.Loop{Holder: "self", Scope: leaserecord.Scope{Namespace: "a"}},
 	}
 }

@@ -104,7 +104,7 @@ func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Control
 			continue
 		case <-ticker.C:
 		}
-		unfinished, givenUp, evaluated := 0, 0, 0
+		unfinished, givenUp, evaluated := false, false, 0
 		for _, s := range all {
 			switch {
 			case s.Converged:
@@ -117,17 +117,14 @@ func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Control
 				evaluated++
 				failed[s.Key] = o.hasFailed(ctx, s, periods[s.Key])
 			}
-			if failed[s.Key] {
-				givenUp++
-			} else {
-				unfinished++
-			}
+			unfinished = unfinished || !failed[s.Key]
+			givenUp = givenUp || failed[s.Key]
 		}
 		recovered := func(s controller.State) bool { // since it was evaluated
 			failed[s.Key] = failed[s.Key] && o.hasFailed(ctx, s, periods[s.Key])
 			return !failed[s.Key] && !s.Converged
 		}
-		if unfinished == 0 && givenUp > 0 && synced && !slices.ContainsFunc(all, recovered) {
+		if givenUp && !unfinished && synced && !slices.ContainsFunc(all, recovered) {
 			return errGivenUp
 		}
 	}

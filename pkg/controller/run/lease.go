@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease"
@@ -26,8 +25,8 @@ type Lease struct {
 
 // runWithLease runs the loop of a namespace while this process holds the lease. Without the lease, the loop
 // cannot write. If another loop holds the lease and IfHeld is "exit", the error is ErrPrecondition.
-func (o *Options) runWithLease(ctx context.Context, config *rest.Config, namespace string) error {
-	client, err := coordinationv1client.NewForConfig(kube.WithProtobuf(config))
+func (o *Options) runWithLease(ctx context.Context, namespace string) error {
+	client, err := coordinationv1client.NewForConfig(kube.WithProtobuf(o.config))
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
@@ -40,7 +39,7 @@ func (o *Options) runWithLease(ctx context.Context, config *rest.Config, namespa
 	}
 	waits := true
 	err = l.Hold(ctx, func(leading context.Context, resumed bool) error {
-		err := o.runLoop(leading, config, l.Fence, namespace, resumed)
+		err := o.runLoop(leading, l.Fence, namespace, resumed)
 		waits = leading.Err() != nil && ctx.Err() == nil // the lease was lost
 		return err
 	})

@@ -19,16 +19,16 @@ const refusedAgain = 30 * time.Second
 // runInEach runs a loop for each namespace, in parallel. If an error affects only one namespace (see triedAgain),
 // runInEach skips this namespace and retries it, as long as another loop works. Any other error stops all loops. With
 // --once or --dry-run, no error stops the other loops, and runInEach returns all errors.
-func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(context.Context, string) error) error {
+func (o *Options) runInEach(ctx context.Context, namespaces []string) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	var skipped atomic.Int64
-	skip := func(n int64) (all bool) { return skipped.Add(n) == int64(len(namespaces)) }
 	results := make([]error, len(namespaces))
 	var running sync.WaitGroup
 	for i, namespace := range namespaces {
 		running.Go(func() {
-			if results[i] = o.runBesideOthers(ctx, namespace, run, skip); results[i] != nil && !o.Ends() {
+			results[i] = o.runBesideOthers(ctx, namespace, &skipped, int64(len(namespaces)))
+			if results[i] != nil && !o.Ends() {
 				end()
 			}
 		})
@@ -43,13 +43,13 @@ func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(c
 	return outcome.Join(errs)
 }
 
-// runBesideOthers runs the loop of a namespace, and skips it while the loop cannot work. If all namespaces are skipped,
-// it returns the error. skip adds to the number of skipped namespaces, and reports whether all are skipped.
-func (o *Options) runBesideOthers(ctx context.Context, namespace string, run func(context.Context, string) error, skip func(int64) (all bool)) error {
+// runBesideOthers runs the loop of a namespace, and skips it while the loop cannot work. skipped counts the skipped
+// namespaces. If all namespaces are skipped, runBesideOthers returns the error.
+func (o *Options) runBesideOthers(ctx context.Context, namespace string, skipped *atomic.Int64, all int64) error {
 	var said error
 	for first := true; ; first = false {
-		err := run(ctx, namespace)
-		if o.Ends() || ctx.Err() != nil || !triedAgain(err, first) || skip(1) {
+		err := o.runIn(ctx, namespace)
+		if o.Ends() || ctx.Err() != nil || !triedAgain(err, first) || skipped.Add(1) == all {
 			return err
 		}
 		if said == nil || said.Error() != err.Error() {
@@ -60,7 +60,7 @@ func (o *Options) runBesideOthers(ctx context.Context, namespace string, run fun
 		if follow.Sleep(ctx, refusedAgain) != nil {
 			return err
 		}
-		skip(-1)
+		skipped.Add(-1)
 	}
 }
 

@@ -51,10 +51,11 @@ type Options struct {
 	RateLimit     RateLimit
 	Once, DryRun  bool
 	Limits        observe.Limits // for a run that ends by itself
-	clients       *kube.Clients
-	Output        string // for a dry run
+	Output        string         // for a dry run
 
 	Matches labels.Selector // the parsed selector
+	config  *rest.Config    // counts requests
+	clients *kube.Clients   // of the command, not of a loop
 	mu      sync.Mutex
 	plans   []controller.State // of a dry run, from all namespaces
 	metrics *metrics.Metrics
@@ -67,17 +68,16 @@ func (o *Options) Run(ctx context.Context, f *kube.Factory, warnings io.Writer) 
 	if err != nil {
 		return err
 	}
-	config, err := f.Config()
-	if err != nil {
+	if o.config, err = f.Config(); err != nil {
 		return err
 	}
 	f.WaitForServer()
-	config.WarningHandler = rest.NewWarningWriter(escape.Writer(warnings), rest.WarningWriterOptions{Deduplicate: true})
+	o.config.WarningHandler = rest.NewWarningWriter(escape.Writer(warnings), rest.WarningWriterOptions{Deduplicate: true})
 	if o.clients, err = f.Connect(); err != nil {
 		return err
 	}
 	o.Log.qualified = len(namespaces) > 1 || o.AllNamespaces
-	if err := o.logStart(f, config.Host, namespaces); err != nil {
+	if err := o.logStart(f, namespaces); err != nil {
 		return err
 	}
 	o.metrics = metrics.New(o.Version)
@@ -89,16 +89,14 @@ func (o *Options) Run(ctx context.Context, f *kube.Factory, warnings io.Writer) 
 	if err != nil {
 		return err
 	}
-	config.Wrap(o.metrics.Count)
+	o.config.Wrap(o.metrics.Count)
 	parent := ctx
 	if o.Limits.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, o.Limits.Timeout, outcome.ErrTimeout)
 		defer cancel()
 	}
-	err = o.runInEach(ctx, namespaces, func(ctx context.Context, namespace string) error {
-		return o.runIn(ctx, config, namespace)
-	})
+	err = o.runInEach(ctx, namespaces)
 	switch {
 	case parent.Err() != nil && !o.Ends():
 		return nil // Ctrl-C is the usual way to exit
@@ -118,8 +116,8 @@ func (o *Options) namespaces(f *kube.Factory) ([]string, error) {
 	return slices.Compact(list), nil
 }
 
-func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace string) error {
-	core, err := corev1client.NewForConfig(kube.WithProtobuf(config))
+func (o *Options) runIn(ctx context.Context, namespace string) error {
+	core, err := corev1client.NewForConfig(kube.WithProtobuf(o.config))
 	if err != nil {
 		return err
 	}
@@ -129,21 +127,19 @@ func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace stri
 		}
 	}
 	if o.DryRun {
-		return o.runLoop(ctx, config, readOnly, namespace, false)
+		return o.runLoop(ctx, readOnly, namespace, false)
 	}
 	o.health.waits(namespace, "waiting for the lease")
 	if !o.Lease.Elect {
-		return o.runLoop(ctx, config, nil, namespace, false)
+		return o.runLoop(ctx, nil, namespace, false)
 	}
-	return o.runWithLease(ctx, config, namespace)
+	return o.runWithLease(ctx, namespace)
 }
 
 // runLoop runs a loop until the context is canceled or, with --once or --dry-run, until its work is done.
 // If resumed is set, missing permissions or a failing server at the start do not end the loop. fence may reject writes.
-func (o *Options) runLoop(
-	ctx context.Context, config *rest.Config, fence transport.WrapperFunc, namespace string, resumed bool,
-) error {
-	config = rest.CopyConfig(config)
+func (o *Options) runLoop(ctx context.Context, fence transport.WrapperFunc, namespace string, resumed bool) error {
+	config := rest.CopyConfig(o.config)
 	config.Wrap(fence)
 	if limit := o.RateLimit; limit.Qps > 0 { // shared by the clients of the loop
 		config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(limit.Qps, cmp.Or(limit.Burst, max(1, int(2*limit.Qps))))
@@ -189,7 +185,7 @@ func (o *Options) logFor(namespace string) func(string, ...any) {
 	}
 }
 
-func (o *Options) logStart(f *kube.Factory, server string, namespaces []string) error {
+func (o *Options) logStart(f *kube.Factory, namespaces []string) error {
 	if o.DryRun {
 		return nil // a dry run only prints plans
 	}
@@ -204,6 +200,6 @@ func (o *Options) logStart(f *kube.Factory, server string, namespaces []string) 
 	if current := cmp.Or(*f.Flags.Context, raw.CurrentContext); current != "" { // it is empty in a pod
 		where += fmt.Sprintf(" of context %q", current)
 	}
-	o.Log.say("Starting the controller for %s in %s at %s. Stop with Ctrl-C.", &o.Kinds, where, server)
+	o.Log.say("Starting the controller for %s in %s at %s. Stop with Ctrl-C.", &o.Kinds, where, o.config.Host)
 	return nil
 }

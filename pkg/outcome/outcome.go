@@ -2,9 +2,9 @@
 package outcome
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -52,14 +52,18 @@ func (e Errors) Unwrap() []error { return e }
 
 // Join returns the errors of several objects as one error, or nil if there are none.
 func Join(errs []error) error {
-	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-	switch len(errs) {
-	case 0:
-		return nil
-	case 1:
-		return errs[0]
+	var all Errors
+	for _, err := range errs {
+		if several, joined := err.(Errors); joined { //nolint:errorlint // a wrapper of Errors has its own message
+			all = append(all, several...)
+		} else if err != nil {
+			all = append(all, err)
+		}
 	}
-	return Errors(errs)
+	if len(all) < 2 {
+		return cmp.Or(all...)
+	}
+	return all
 }
 
 // UnknownTypeError means that the server has no such resource type.

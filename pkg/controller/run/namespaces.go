@@ -34,13 +34,7 @@ func (o *Options) runInEach(ctx context.Context, namespaces []string) error {
 		})
 	}
 	running.Wait()
-	var errs []error
-	for _, err := range results {
-		each := outcome.Errors{err}
-		errors.As(err, &each)
-		errs = append(errs, each...)
-	}
-	return outcome.Join(errs)
+	return outcome.Join(results)
 }
 
 // runBesideOthers runs the loop of a namespace, and skips it while the loop cannot work. skipped counts the skipped

@@ -1,7 +1,6 @@
 package kinds
 
 import (
-	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -19,7 +18,6 @@ const (
 
 // strategyRules describes the CRDs and the rights of a strategy. pkg/controller/strategy implements the strategies.
 type strategyRules struct {
-	name     Strategy
 	keeps    string                       // the end of the description of a scaffolded CRD, after the name of the kind
 	counted  bool                         // objects have a replica count
 	ownsPods bool                         // objects own their pods directly
@@ -29,9 +27,8 @@ type strategyRules struct {
 	rights, clusterRights []rbacv1.PolicyRule
 }
 
-// strategies returns the rules of all strategies, in the order of the documentation. Everything else in
-// a declaration is independent of its strategy.
-func strategies() []strategyRules {
+// strategies returns the rules of all strategies. Everything else in a declaration is independent of its strategy.
+func strategies() map[Strategy]strategyRules {
 	of := func(field string) []string { return []string{"status", field} }
 	ofReplicas := StatusPaths{
 		Current: of("replicas"), Updated: of("updatedReplicas"), Ready: of("readyReplicas"), Available: of("availableReplicas"),
@@ -41,14 +38,14 @@ func strategies() []strategyRules {
 		Ready: of("numberReady"), Available: of("numberAvailable"),
 	}
 	managesPods := rule("", "pods", "get", "list", "watch", "create", "patch", "delete")
-	return []strategyRules{
-		{
-			name: StrategyPods, keeps: "keeps a number of pods.",
+	return map[Strategy]strategyRules{
+		StrategyPods: {
+			keeps:   "keeps a number of pods.",
 			counted: true, ownsPods: true, status: ofReplicas,
 			rights: []rbacv1.PolicyRule{managesPods},
 		},
-		{
-			name: StrategyDeployment, keeps: "keeps a Deployment of the same name at a number of replicas.",
+		StrategyDeployment: {
+			keeps:   "keeps a Deployment of the same name at a number of replicas.",
 			counted: true, status: ofReplicas,
 			readSpec: func(d *declaration, m *Mapping) {
 				m.DeploymentNamePath = d.path("spec", AnnotationDeploymentNamePath, "string")
@@ -58,8 +55,8 @@ func strategies() []strategyRules {
 				rule("apps", "deployments", "get", "list", "watch", "create", "patch", "delete"),
 			},
 		},
-		{
-			name: StrategyNodes, keeps: "keeps one pod on each node that may run it, as nodes come and go.",
+		StrategyNodes: {
+			keeps:    "keeps one pod on each node that may run it, as nodes come and go.",
 			ownsPods: true, status: ofNodes,
 			rights:        []rbacv1.PolicyRule{managesPods},
 			clusterRights: []rbacv1.PolicyRule{rule("", "nodes", "list", "watch")},
@@ -68,21 +65,11 @@ func strategies() []strategyRules {
 }
 
 // Strategies returns the names of all strategies, in the order of the documentation.
-func Strategies() []Strategy {
-	var names []Strategy
-	for _, rules := range strategies() {
-		names = append(names, rules.name)
-	}
-	return names
-}
+func Strategies() []Strategy { return []Strategy{StrategyPods, StrategyDeployment, StrategyNodes} }
 
 func (s Strategy) rules() (rules strategyRules, known bool) {
-	all := strategies()
-	i := slices.IndexFunc(all, func(r strategyRules) bool { return r.name == s })
-	if i < 0 {
-		return strategyRules{}, false
-	}
-	return all[i], true
+	rules, known = strategies()[s]
+	return rules, known
 }
 
 func strategyNames() string {

@@ -13,6 +13,9 @@ import (
 
 // Every strategy can be scaffolded and declared, and has RBAC rules.
 func TestEveryStrategyCanBeDeclared(t *testing.T) {
+	if len(Strategies()) != len(strategies()) {
+		t.Errorf("Strategies returns %v, which is not every strategy with rules", Strategies())
+	}
 	for _, name := range Strategies() {
 		crd, err := Scaffold{Kind: "Foo", Group: "example.com", Plan: name, Image: "nginx"}.CRD()
 		if err != nil {

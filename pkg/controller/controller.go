@@ -63,7 +63,7 @@ type Options struct {
 type Controller struct {
 	Options
 
-	kinds *kindSet
+	kinds kindSet
 	// pods caches a record of each pod that may belong to a reconciled object, and a stub of each other pod. inputs
 	// caches other inputs of plans, such as nodes, by strategy. revisions caches ControllerRevisions without templates.
 	pods      *informer.Informer
@@ -82,7 +82,6 @@ type Controller struct {
 func New(opts Options) *Controller {
 	c := &Controller{
 		Options: opts,
-		kinds:   &kindSet{all: map[string]*owners{}},
 		inputs:  map[kinds.Strategy]*informer.Informer{},
 		memory:  memory.New(opts.Metrics),
 	}
@@ -91,7 +90,7 @@ func New(opts Options) *Controller {
 	c.health = informer.NewHealth(c.report.Logf)
 	c.makeCaches()
 	for _, kind := range opts.Kinds {
-		c.kinds.put(c.ownersOf(kind))
+		c.kinds.Store(kind.CRD(), c.ownersOf(kind))
 	}
 	return c
 }

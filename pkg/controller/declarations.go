@@ -30,7 +30,7 @@ func (d Declarations) any() bool { return d.All || len(d.Named) > 0 }
 func (c *Controller) refuse(crd string, err error) {
 	o := &owners{kind: kinds.Kind{Resource: schema.ParseGroupResource(crd).WithVersion("")}, declared: true}
 	o.state.Store(&ownerState{refused: err})
-	c.kinds.put(o)
+	c.kinds.Store(crd, o)
 }
 
 // declaration is the cached part of a CRD: the kind that the CRD declares, or the error in its declaration.
@@ -121,14 +121,14 @@ func (c *Controller) handleCRDChange(crd *declaration, exists bool, run func(*ow
 	case valid:
 		o := c.ownersOf(crd.kind)
 		o.declared = true
-		c.kinds.put(o)
+		c.kinds.Store(crd.Name, o)
 		run(o)
 	case invalid:
 		c.refuse(crd.Name, crd.err)
 	case slices.Contains(c.Declared.Named, crd.Name):
 		c.refuse(crd.Name, errNotDeclared)
 	case before != nil:
-		c.kinds.remove(before)
+		c.kinds.Delete(crd.Name)
 	}
 	if running && !valid {
 		for _, k := range before.keys() {

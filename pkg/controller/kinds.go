@@ -3,7 +3,6 @@ package controller
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,34 +21,24 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// kindSet maps the name of each CRD to its kind. It includes refused kinds, and kinds whose CRD is not installed.
-type kindSet struct {
-	mu  sync.RWMutex
-	all map[string]*owners
-}
+// kindSet maps the name of each CRD to the *owners of its kind. It includes refused kinds, and kinds whose CRD is not
+// installed.
+type kindSet struct{ sync.Map }
 
 func (k *kindSet) get(crd string) *owners {
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	return k.all[crd]
+	found, _ := k.Load(crd)
+	o, _ := found.(*owners)
+	return o
 }
 
-func (k *kindSet) list() []*owners {
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	return slices.SortedFunc(maps.Values(k.all), func(a, b *owners) int { return cmp.Compare(a.kind.CRD(), b.kind.CRD()) })
-}
-
-func (k *kindSet) put(o *owners) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.all[o.kind.CRD()] = o
-}
-
-func (k *kindSet) remove(o *owners) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.all, o.kind.CRD())
+func (k *kindSet) list() (all []*owners) {
+	for _, found := range k.Range {
+		if o, ok := found.(*owners); ok {
+			all = append(all, o)
+		}
+	}
+	slices.SortFunc(all, func(a, b *owners) int { return cmp.Compare(a.kind.CRD(), b.kind.CRD()) })
+	return all
 }
 
 func (k *kindSet) by(name kinds.Strategy) []*owners {
@@ -64,10 +53,8 @@ func (k *kindSet) controllerOf(obj metav1.Object) (*owners, memory.Key) {
 		return nil, memory.Key{}
 	}
 	controller := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind()
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	for _, o := range k.all {
-		if o.kind.GroupVersionKind().GroupKind() == controller {
+	for _, found := range k.Range {
+		if o, ok := found.(*owners); ok && o.kind.GroupVersionKind().GroupKind() == controller {
 			return o, o.keyOf(obj.GetNamespace(), ref.Name)
 		}
 	}

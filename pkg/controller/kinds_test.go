@@ -15,8 +15,8 @@ import (
 func TestKindOfOwnerReference(t *testing.T) {
 	t.Parallel()
 	kind := kinds.ImoocPod()
-	k := &kindSet{all: map[string]*owners{}}
-	k.put(&owners{kind: kind})
+	k := &kindSet{}
+	k.Store(kind.CRD(), &owners{kind: kind})
 	group := kind.Resource.Group
 	for name, test := range map[string]struct {
 		apiVersion, kind string

@@ -98,10 +98,7 @@ func New(opts Options) *Controller {
 // ownersOf returns a kind whose objects are not cached yet, and creates the metrics of the kind.
 func (c *Controller) ownersOf(kind kinds.Kind) *owners {
 	c.Metrics.Know(kind.CRD())
-	o := &owners{
-		kind: kind, strategy: strategy.All()[kind.Mapping.Strategy],
-		client: c.Dynamic.Resource(kind.Resource), stopped: make(chan struct{}),
-	}
+	o := &owners{kind: kind, strategy: strategy.All()[kind.Mapping.Strategy], client: c.Dynamic.Resource(kind.Resource)}
 	o.state.Store(&ownerState{})
 	return o
 }
@@ -141,10 +138,11 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	running.Go(func() { c.revisions.keep(ctx) })
 	run := func(o *owners) {
-		ctx, stop := context.WithCancel(ctx)
-		o.stop = stop
+		ctx, cancel := context.WithCancel(ctx)
+		stopped := make(chan struct{})
+		o.stop = func() { cancel(); <-stopped }
 		running.Go(func() {
-			defer close(o.stopped)
+			defer close(stopped)
 			for ctx.Err() == nil {
 				c.followInstalled(ctx, o)
 			}

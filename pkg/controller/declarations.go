@@ -115,7 +115,6 @@ func (c *Controller) handleCRDChange(crd *declaration, exists bool, run func(*ow
 	if running {
 		before.withdrawn.Store(true)
 		before.stop()
-		<-before.stopped
 	}
 	switch {
 	case valid:

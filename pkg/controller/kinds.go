@@ -2,7 +2,6 @@ package controller
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -85,11 +84,10 @@ type owners struct {
 	kind     kinds.Kind
 	strategy *strategy.Strategy
 	client   dynamic.NamespaceableResourceInterface
-	// declared means that the kind comes from Options.Declared. stop stops the informer, and stopped is closed
-	// afterward. withdrawn means that the CRD no longer has this declaration, so nothing is written for the objects.
+	// declared means that the kind comes from Options.Declared. stop stops the informer, and waits until it has ended.
+	// withdrawn means that the CRD no longer has this declaration, so nothing is written for the objects.
 	declared  bool
-	stop      context.CancelFunc
-	stopped   chan struct{}
+	stop      func()
 	withdrawn atomic.Bool
 	state     atomic.Pointer[ownerState]
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
 // statusWriter writes the status while a plan is applied. It makes more plans, so it has a copy of the reconciliation.
@@ -31,10 +31,8 @@ func (w *statusWriter) writeUntilApplied(ctx context.Context) error {
 				return err
 			}
 		}
-		select {
-		case <-ctx.Done():
+		if follow.Sleep(ctx, plan.StatusInterval) != nil {
 			return nil
-		case <-time.After(plan.StatusInterval):
 		}
 		w.makePlan()
 	}

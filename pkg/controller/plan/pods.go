@@ -274,12 +274,10 @@ func (v View) outdated(p Pod) bool {
 // An outdated pod that is not ready is deleted immediately, because its slot already has no ready pod. A broken
 // template takes down only a limited number of pods, because new pods that are not ready also count as unavailable.
 func roll(v View, s slotSet, filling []Pod) []Operation {
-	room := max(1, int(s.count)/maxUnavailable) - int(s.count)
+	ready := problem.Count(filling, func(p Pod) bool { return p.Ready })
+	room := max(1, s.count/maxUnavailable) - (s.count - ready)
 	var outdated []Pod
 	for _, pod := range filling {
-		if pod.Ready {
-			room++
-		}
 		if v.outdated(pod) {
 			outdated = append(outdated, pod)
 		}
@@ -288,12 +286,11 @@ func roll(v View, s slotSet, filling []Pod) []Operation {
 	var list []Operation
 	for _, pod := range outdated {
 		if pod.Ready {
-			if room <= 0 {
-				continue
-			}
 			room--
 		}
-		list = append(list, pod.delete(Outdated))
+		if !pod.Ready || room >= 0 {
+			list = append(list, pod.delete(Outdated))
+		}
 	}
 	return list
 }

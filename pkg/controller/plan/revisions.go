@@ -92,12 +92,7 @@ func (v View) surplusRevisions() []Revision {
 	for _, pod := range v.Pods {
 		inUse[pod.Template] = true
 	}
-	var old []Revision
-	for _, r := range v.Revisions {
-		if !inUse[r.Template] {
-			old = append(old, r)
-		}
-	}
+	old := slices.DeleteFunc(slices.Clone(v.Revisions), func(r Revision) bool { return inUse[r.Template] })
 	slices.SortFunc(old, func(a, b Revision) int {
 		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Name, b.Name))
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -145,13 +146,10 @@ func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32
 
 // readDeployments adds to a view the Deployments created for the object, and any other with the wanted name.
 func readDeployments(v *plan.View, object *unstructured.Unstructured, store cache.Indexer) {
-	for _, d := range childrenOf[plan.Deployment](object, store, ByOwner) {
-		if d.Controller == object.GetUID() {
-			v.Deployments = append(v.Deployments, d)
-		}
-	}
+	foreign := func(d plan.Deployment) bool { return d.Controller != object.GetUID() }
+	v.Deployments = slices.DeleteFunc(childrenOf[plan.Deployment](object, store, ByOwner), foreign)
 	obj, _, _ := store.GetByKey(cache.NewObjectName(object.GetNamespace(), v.Owner.Wanted.Name).String())
-	if r, ok := obj.(*Record[plan.Deployment]); ok && r.Child.Controller != object.GetUID() {
+	if r, ok := obj.(*Record[plan.Deployment]); ok && foreign(r.Child) {
 		v.Deployments = append(v.Deployments, r.Child)
 	}
 }

@@ -94,7 +94,7 @@ func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
 		})
 		done = done && begun == n
 		if err != nil && !errors.Is(err, errStopped) {
-			o.fail(err)
+			o.failures = append(o.failures, err)
 		}
 		if !first.Optional && (err != nil || begun < n) {
 			done = done && n == len(operations)
@@ -226,7 +226,7 @@ func (w *Work) failed(ctx context.Context, op plan.Operation, err error, o *Outc
 	case !refused:
 		return fmt.Errorf("%s: %w", op, err)
 	case op.Verb == plan.Delete && op.Kind != plan.KindRevision:
-		o.fail(fmt.Errorf("%s: %w", op, err)) // other deletions may succeed
+		o.note(func() { o.failures = append(o.failures, fmt.Errorf("%s: %w", op, err)) }) // other deletions may succeed
 		return nil
 	}
 	message := cmp.Or(statusOf(err).Message, err.Error())

@@ -48,11 +48,6 @@ func (o *Outcome) note(change func()) {
 	change()
 }
 
-// fail records an error without stopping other operations.
-func (o *Outcome) fail(err error) {
-	o.note(func() { o.failures = append(o.failures, err) })
-}
-
 func (o *Outcome) wrote(kind plan.Kind, child metav1.Object) {
 	resource := children()[kind].resource.Resource
 	o.note(func() { o.Written[resource] = informer.Later(o.Written[resource], child.GetResourceVersion()) })

@@ -27,50 +27,35 @@ type Group struct {
 	current, ready int32
 }
 
-// groupLabel returns the key of the pod label with the most group names as values, or "" if there is none.
-func (o Object) groupLabel(pods []problem.Pod) (label string) {
-	names, named := sets.New[string](), map[string]sets.Set[string]{}
+// labeled returns the object with the pods of its groups counted by the pod label with the most group names as values.
+func (o Object) labeled(pods []problem.Pod) Object {
+	names, named := sets.New[string](), map[string]map[string][]*problem.Pod{} // by label and value
 	for _, g := range o.Groups {
 		names.Insert(g.Name)
 	}
-	for _, pod := range pods {
-		for key, value := range pod.Object.Labels {
+	for i := range pods {
+		for key, value := range pods[i].Object.Labels {
 			if value == "" || !names.Has(value) {
 				continue
 			}
 			if named[key] == nil {
-				named[key] = sets.New[string]()
+				named[key] = map[string][]*problem.Pod{}
 			}
-			named[key].Insert(value)
+			named[key][value] = append(named[key][value], &pods[i])
 		}
 	}
+	label := ""
 	for _, key := range slices.Sorted(maps.Keys(named)) {
 		if len(named[key]) > len(named[label]) {
 			label = key
 		}
 	}
-	return label
-}
-
-// labeled returns the object with the pods of its groups counted by the label from groupLabel.
-func (o Object) labeled(pods []problem.Pod) Object {
-	label := o.groupLabel(pods)
-	if label == "" {
-		return o
-	}
-	current, ready := map[string]int32{}, map[string]int32{}
-	for _, pod := range pods {
-		if name := pod.Object.Labels[label]; pod.Active() {
-			current[name]++
-			if pod.Ready {
-				ready[name]++
-			}
-		}
-	}
 	o.Groups = slices.Clone(o.Groups)
 	for i := range o.Groups {
 		if g := &o.Groups[i]; g.Name != "" {
-			g.label, g.current, g.ready = label, current[g.Name], ready[g.Name]
+			own := named[label][g.Name]
+			g.label, g.current = label, problem.Count(own, (*problem.Pod).Active)
+			g.ready = problem.Count(own, func(pod *problem.Pod) bool { return pod.Active() && pod.Ready })
 		}
 	}
 	return o

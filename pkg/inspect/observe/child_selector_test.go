@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/test/objects"
 )
@@ -28,7 +29,8 @@ func TestChildSelector(t *testing.T) {
 		{"a ReplicaSet of a StatefulSet", statefulSets, replicaSets, ""},
 		{"a ReplicaSet of a Deployment of another API group", others, replicaSets, ""},
 	} {
-		if got := childSelector(test.kind, obj, test.child); got != test.want {
+		m := &model{Feeds: &feeds.Feeds{}, target: Target{Kind: test.kind}, object: obj}
+		if got := m.childSelector(test.child); got != test.want {
 			t.Errorf("%s: selector %q, want %q", test.what, got, test.want)
 		}
 	}

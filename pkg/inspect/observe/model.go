@@ -294,18 +294,14 @@ func (m *model) addKinds(all ...schema.GroupVersionKind) {
 }
 
 func (m *model) childrenOf(gvk schema.GroupVersionKind) *feeds.Children {
-	selector := ""
-	if !m.Shared {
-		selector = childSelector(m.target.Kind, m.object, gvk)
-	}
-	return m.Children(gvk, m.target.Namespace, selector)
+	return m.Children(gvk, m.target.Namespace, m.childSelector(gvk))
 }
 
-// childSelector returns a selector that matches all objects of the child kind that obj controls, or "" if there is
-// none. A Deployment releases ReplicaSets that do not match its selector.
-func childSelector(kind kinds.Kind, obj *unstructured.Unstructured, child schema.GroupVersionKind) string {
-	if kind.CRD() == kinds.Deployments && child == replicaSets() {
-		return kind.PodSelector(obj)
+// childSelector returns a selector that matches at least the objects of a kind that the target controls, or "" if there
+// is none. A Deployment releases ReplicaSets that do not match its selector.
+func (m *model) childSelector(gvk schema.GroupVersionKind) string {
+	if kind := m.target.Kind; !m.Shared && kind.CRD() == kinds.Deployments && gvk == replicaSets() {
+		return kind.PodSelector(m.object)
 	}
 	return ""
 }

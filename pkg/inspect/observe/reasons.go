@@ -35,7 +35,8 @@ func (m *model) withReasons(ctx context.Context, s *status.Snapshot) (status.Rep
 	if m.extent.Depth < Reasons {
 		return r, nil
 	}
-	if r.Verdict.Settled() && s.Probed() {
+	probed := slices.ContainsFunc(s.Pods, func(pod *problem.Pod) bool { return pod.Probed })
+	if r.Verdict.Settled() && probed {
 		if err := m.addEvents(ctx, s, m.eventFeeds(*s, nil)); err != nil {
 			return r, err
 		}

@@ -38,9 +38,6 @@ func TestReportPods(t *testing.T) {
 	if r.APIVersion != ReportVersion || r.Kind != "StatusReport" || r.Metadata.Name != "foo" || !r.Metadata.CreationTimestamp.Time.Equal(created) {
 		t.Errorf("report has a wrong version, kind, name, or creation time: %+v", r)
 	}
-	if s.Pods[1].Probed = true; !s.Probed() {
-		t.Error("Probed() = false, but the second pod has a probe")
-	}
 	if r.Conditions == nil {
 		t.Error("Conditions is nil, want an empty list")
 	}

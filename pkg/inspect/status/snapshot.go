@@ -1,7 +1,6 @@
 package status
 
 import (
-	"slices"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -45,9 +44,4 @@ type Snapshot struct {
 	Now time.Time
 	// Commands formats commands for hints.
 	Commands commandline.Context
-}
-
-// Probed reports whether a failed probe might be ending a container of a ready pod. Only events show this.
-func (s Snapshot) Probed() bool {
-	return slices.ContainsFunc(s.Pods, func(pod *problem.Pod) bool { return pod.Probed })
 }

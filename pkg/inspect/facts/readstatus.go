@@ -55,7 +55,7 @@ func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 	n, err := strconv.ParseInt(fmt.Sprint(seen), 10, 64)
 	switch {
 	case err == nil: // a string that is not a number is a hash, which is ignored
-		o.ObservedGeneration = written(n)
+		o.ObservedGeneration = cmp.Or(n, -1)
 	case seen == "": // a controller that writes strings has not seen the object yet
 	case f.Generation == GenerationField, f.Generation == GenerationText:
 		// The controller has not written a generation yet. If it reports Ready without one, it never writes the field.
@@ -71,23 +71,11 @@ func readTracked(o *status.Object, reported map[string]any) {
 	if !o.Untracked && o.ObservedGeneration != 0 {
 		return
 	}
-	found := false
 	for _, c := range fieldpath.Objects(reported["conditions"]) {
 		if seen, is := fieldpath.Integer(c["observedGeneration"]); is {
-			found, o.Untracked, o.ObservedGeneration = true, false, max(o.ObservedGeneration, seen)
+			o.Untracked, o.ObservedGeneration = false, cmp.Or(max(o.ObservedGeneration, seen), -1)
 		}
 	}
-	if found {
-		o.ObservedGeneration = written(o.ObservedGeneration)
-	}
-}
-
-// written replaces generation 0 with -1, because 0 in ObservedGeneration means that no controller has seen the object.
-func written(generation int64) int64 {
-	if generation == 0 {
-		return -1
-	}
-	return generation
 }
 
 // lag returns an unmet expression if the observed generation of a referenced object is outdated, or "". In an Argo

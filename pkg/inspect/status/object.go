@@ -83,6 +83,7 @@ type Counts struct {
 
 // Evidence shows whether the controller has acted on the current version of the object.
 type Evidence struct {
+	// ObservedGeneration is 0 if the status has none. It is -1 if the controller has reported generation 0.
 	Generation, ObservedGeneration int64
 	// Untracked is set if the controller does not report which generation it has observed.
 	Untracked  bool

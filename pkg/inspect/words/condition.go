@@ -46,25 +46,25 @@ func Conditions(list any) []metav1.Condition {
 func Condition(c metav1.Condition) Meaning {
 	words := ofType(c.Type)
 	meaning, is := meaningOf(words), c.Status == metav1.ConditionTrue
-	switch last := words[max(0, len(words)-1):]; {
-	case slices.Contains(last, "warning"):
+	switch last := lastOf(words); {
+	case among(last, "warning"):
 		return Nothing // a ready object can have a warning
 	case len(words) == 1 && (words[0] == "progressing" || words[0] == "running"):
 		return moving(c)
 	case meaning > Done && is:
-		if slices.ContainsFunc(last, lacks) && blames(c) {
-			return Broken
+		if among(last, "ready", "notready", "unready", "available", "unavailable") && blames(c) {
+			return Broken // for example NotReady, which does not name the cause
 		}
 		return meaning
 	case meaning == Nothing, meaning > Done:
 		return Nothing
 	case is && worst(Split(c.Reason)) >= Broken:
 		return Broken // for example Complete, with the reason JobFailed
-	case is && slices.ContainsFunc(last, step):
+	case is && step(last):
 		return Nothing
 	case is:
 		return meaning
-	case slices.Contains(last, "active"):
+	case among(last, "active"):
 		return Nothing // an idle object can be ready
 	case c.Status == metav1.ConditionFalse && Overall(c.Reason) && worst(Split(c.Reason)) == Paused:
 		return Paused
@@ -87,14 +87,10 @@ func Overall(conditionType string) bool {
 // ofType returns the words of a condition type. It ignores a prefix such as "example.com/".
 func ofType(name string) []string { return Split(name[strings.LastIndexAny(name, "/.")+1:]) }
 
-// step reports whether a type that ends with this word, such as PodScheduled, becomes true before the object is ready.
-func step(word string) bool {
-	return slices.Contains([]string{"scheduled", "initialized", "configured", "created", "generated", "validated", "valid", "approved", "admitted", "started", "submitted", "registered"}, word)
-}
-
-// lacks reports whether a negative condition type that ends with this word, such as NotReady, names no cause.
-func lacks(word string) bool {
-	return slices.Contains([]string{"ready", "notready", "unready", "available", "unavailable"}, word)
+// step reports whether a type with this last word, such as PodScheduled, becomes true before the object is ready.
+func step(last []string) bool {
+	return among(last, "scheduled", "initialized", "configured", "created", "generated", "validated", "valid", "approved",
+		"admitted", "started", "submitted", "registered")
 }
 
 // meaningOf returns the meaning of the words of a condition type. A word for a failure decides, except before a step
@@ -102,18 +98,18 @@ func lacks(word string) bool {
 // means Ready if the previous word does, or Working if the type begins with a word such as "replacing".
 func meaningOf(words []string) Meaning {
 	whole := worst(words)
-	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(fillers(), w) })
+	words = without(words, fillers()...)
 	switch {
 	case len(words) == 0, remote(words):
 		return Nothing
 	case slices.Contains(words, "degraded"):
 		return min(whole, Broken) // a degraded object may still have ready pods
-	case step(words[len(words)-1]):
+	case step(lastOf(words)):
 		return Ready
 	case whole >= Broken:
 		return whole
 	}
-	last := cmp.Or(lexicon[strings.Join(words, "")], worst(words[len(words)-1:]))
+	last := cmp.Or(lexicon[strings.Join(words, "")], worst(lastOf(words)))
 	if last == Nothing && len(words) > 1 && lexicon[words[len(words)-2]] == Ready {
 		last = Ready
 	}
@@ -130,7 +126,7 @@ func meaningOf(words []string) Meaning {
 }
 
 func moving(c metav1.Condition) Meaning {
-	reason := worst(slices.DeleteFunc(Split(c.Reason), func(w string) bool { return w == "running" }))
+	reason := worst(without(Split(c.Reason), "running"))
 	switch {
 	case c.Status == metav1.ConditionFalse && reason >= Broken:
 		return Broken
@@ -147,7 +143,7 @@ func moving(c metav1.Condition) Meaning {
 func blames(c metav1.Condition) bool {
 	reason, message := Split(c.Reason), Split(c.Message)
 	faulty := wrong(reason) || wrong(message[:min(1, len(message))]) || worst(reason) != Working && wrong(message)
-	return faulty && (len(message) == 0 || message[len(message)-1] != "yet")
+	return faulty && !among(lastOf(message), "yet")
 }
 
 // wrong reports whether the words of a reason or a message name a fault.
@@ -155,9 +151,6 @@ func wrong(words []string) bool {
 	if len(words) > 1 && negates(words[0]) && words[len(words)-1] == "found" {
 		return true
 	}
-	return worst(words) >= Broken || slices.ContainsFunc(words, func(word string) bool {
-		return slices.Contains([]string{
-			"cannot", "missing", "notfound", "mismatch", "insufficient", "exceeded", "refused", "unsupported", "conflicts", "undefined", "unresolved", "unreachable",
-		}, word)
-	})
+	return worst(words) >= Broken || among(words, "cannot", "missing", "notfound", "mismatch", "insufficient", "exceeded",
+		"refused", "unsupported", "conflicts", "undefined", "unresolved", "unreachable")
 }

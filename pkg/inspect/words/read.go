@@ -73,10 +73,9 @@ func Read(kind string, obj map[string]any) []Claim {
 
 // ends reports whether a kind's objects run to completion, judging by its name. They are not ready while they run.
 func ends(kind string) bool {
-	words := Split(kind)
-	return slices.Contains([]string{"ActionSet", "BackupSession", "RestoreSession"}, kind) || len(words) > 0 && slices.Contains([]string{
-		"run", "job", "workflow", "experiment", "build", "backup", "restore", "task", "test", "migration", "operation", "execution", "import", "export", "upgrade", "request", "promotion",
-	}, words[len(words)-1])
+	return slices.Contains([]string{"ActionSet", "BackupSession", "RestoreSession"}, kind) || among(lastOf(Split(kind)),
+		"run", "job", "workflow", "experiment", "build", "backup", "restore", "task", "test", "migration", "operation",
+		"execution", "import", "export", "upgrade", "request", "promotion")
 }
 
 type reader struct {
@@ -167,8 +166,7 @@ func (r *reader) text(path, name, value string, at place) {
 
 // ratio adds a claim about a field with two counts, such as "2/3".
 func (r *reader) ratio(path, name, value string, at place) {
-	counts := []string{"ready", "available", "replicas", "pods", "instances", "members", "nodes"}
-	if !slices.ContainsFunc(Split(name), func(word string) bool { return slices.Contains(counts, word) }) {
+	if !among(Split(name), "ready", "available", "replicas", "pods", "instances", "members", "nodes") {
 		return
 	}
 	before, after, _ := strings.Cut(value, "/")
@@ -192,7 +190,7 @@ func (r *reader) counts(path string, content map[string]any, at place) {
 		ready, is := fieldpath.Integer(content[name])
 		words := Split(name)
 		of := without(words, "ready", "available", "number")
-		amount := len(of) > 0 && slices.Contains([]string{"bytes", "storage", "capacity", "memory", "space", "ips", "ps"}, of[len(of)-1]) // Split turns IPs into "i" and "ps"
+		amount := among(lastOf(of), "bytes", "storage", "capacity", "memory", "space", "ips", "ps") // Split turns IPs into "i" and "ps"
 		if !is || len(of) == len(words) || amount {
 			continue
 		}
@@ -259,8 +257,8 @@ func (r *reader) add(path, text string, meaning Meaning, at place) {
 
 // isState reports whether a field with this name contains a state.
 func isState(name string) bool {
-	words := Split(name)
-	return len(words) > 0 && slices.Contains([]string{"phase", "state", "status", "health", "compliant", "compliance", "result", "outcome", "stage", "condition", "robustness"}, words[len(words)-1])
+	return among(lastOf(Split(name)), "phase", "state", "status", "health", "compliant", "compliance", "result", "outcome",
+		"stage", "condition", "robustness")
 }
 
 // fault reports whether a field with this name is set only after a fault.
@@ -278,9 +276,6 @@ func said(value any) bool {
 
 // remote reports whether the words of a name refer to a past or desired state.
 func remote(words []string) bool {
-	return slices.ContainsFunc(words, func(word string) bool {
-		return slices.Contains([]string{
-			"history", "transition", "transitions", "last", "previous", "prior", "old", "measurements", "events", "desired", "target", "expected", "wanted", "template", "initial", "spec",
-		}, word)
-	})
+	return among(words, "history", "transition", "transitions", "last", "previous", "prior", "old", "measurements",
+		"events", "desired", "target", "expected", "wanted", "template", "initial", "spec")
 }

@@ -77,6 +77,13 @@ func Split(name string) []string {
 	return strings.Fields(phrases.Replace(" " + strings.Join(candidates.Words(name), " ") + " "))
 }
 
+// among reports whether any of the words is in a list.
+func among(words []string, list ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(list, word) })
+}
+
+func lastOf(words []string) []string { return words[max(0, len(words)-1):] }
+
 // longest is the maximum number of words in a state. In a longer text, only the first word can be a state.
 const longest = 8
 

@@ -190,6 +190,8 @@ func TestFactsFromSchema(t *testing.T) {
 			"none; pod; desired []; current []; ready []; updated [.status.upToDateReplicas]; available []; zero [.status.upToDateReplicas]; beside []; several false; from [schema]"},
 		"shards": {crd(integers("shards replicas"), integers("shards readyReplicas")), ".spec.shards", kinds.Source{StatusServed: true, SpecPath: ".spec.shards", StatusPath: ".status.shards", SelectorPath: ".status.selector"},
 			"none; shard; desired []; current [.status.shards]; ready []; updated []; available []; zero []; beside [.spec.replicas]; several false; from [schema /scale]"},
+		"shards, unit is a space": {crd(integers("shards replicas"), integers("shards")), ".spec.shards", kinds.Source{StatusServed: true, Annotations: map[string]string{annotationUnit: " "}},
+			"none; pod; desired []; current [.status.shards]; ready []; updated []; available []; zero []; beside [.spec.replicas]; several false; from [schema annotation imoocpod.dev/unit]"},
 		"/scale, nested": {crd("{type: object, properties: {gateway: "+integers("replicas")+"}}", "{type: object, properties: {gateway: "+integers("replicas readyReplicas")+", readyReplicas: {type: integer}}}"), ".spec.gateway.replicas",
 			kinds.Source{StatusServed: true, SpecPath: "spec.gateway.replicas", StatusPath: ".status.gateway.replicas"},
 			"none; pod; desired []; current [.status.gateway.replicas]; ready [.status.gateway.readyReplicas]; updated []; available []; zero [.status.gateway.readyReplicas]; beside []; several false; from [schema /scale]"},

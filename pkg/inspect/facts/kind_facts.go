@@ -3,6 +3,7 @@
 package facts
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"slices"
@@ -293,7 +294,7 @@ func (f *Facts) fromAnnotations(said map[string]string) error {
 		}
 	}
 	if word, is := said[annotationUnit]; is {
-		f.Unit = strings.ToLower(strings.TrimSpace(word))
+		f.Unit = cmp.Or(strings.ToLower(strings.TrimSpace(word)), "pod")
 	}
 	if word, is := said[annotationPausedHint]; is {
 		f.PausedHint = word

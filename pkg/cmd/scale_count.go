@@ -14,7 +14,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
@@ -102,16 +101,18 @@ func otherCounts(ctx context.Context, c *changer, t *observe.Target, field disco
 	if err != nil {
 		return ""
 	}
-	read, err := facts.Read(t.Kind, t.Object, known)
-	if err != nil || len(read.OtherCounts) == 0 {
-		return ""
-	}
 	var words []string
-	for _, b := range read.OtherCounts {
-		words = append(words, fmt.Sprintf("%s = %d", b.Path, b.Value))
+	for _, other := range known.OtherCounts {
+		path, _ := fieldpath.ParseSteps(other) // the path of a field in the schema
+		if n, found, err := path.Get(t.Object.Object); found && err == nil {
+			words = append(words, fmt.Sprintf("%s = %d", other, n))
+		}
 	}
-	if read.Unit != "" {
-		return fmt.Sprintf(", counted in %ss, each with %s", read.Unit, strings.Join(words, ", "))
+	switch {
+	case len(words) == 0:
+		return ""
+	case known.Unit != "pod":
+		return fmt.Sprintf(", counted in %ss, each with %s", known.Unit, strings.Join(words, ", "))
 	}
 	return "; other counts: " + strings.Join(words, ", ")
 }

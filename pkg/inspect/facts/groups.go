@@ -120,18 +120,18 @@ func bounds(obj map[string]any, count fieldpath.Path) []status.Bound {
 
 // ofShards returns the number of pods in all desired shards, or nil if the number is implausible. The first replica
 // count in OtherCounts is the number of pods per shard. Without a replica count, each shard has one pod.
-func ofShards(o status.Object) *int32 {
+func (f Facts) ofShards(desired int32, obj map[string]any) *int32 {
 	each := int64(1)
-	for _, b := range o.OtherCounts {
-		if strings.Contains(strings.ToLower(b.Path), "replica") {
-			each = b.Value
+	for _, path := range f.OtherCounts {
+		if n, found := wholeAt(obj, path); found && strings.Contains(strings.ToLower(path), "replica") {
+			each = n
 			break
 		}
 	}
-	if each < 0 || each > 1<<30 || each*int64(o.Desired) > 1<<30 {
+	if each < 0 || each > 1<<30 || each*int64(desired) > 1<<30 {
 		return nil
 	}
-	return new(Pods(each * int64(o.Desired)))
+	return new(Pods(each * int64(desired)))
 }
 
 // parent returns the object that contains the last field of a path, or nil.
@@ -155,7 +155,7 @@ func times(obj map[string]any, n int64, path fieldpath.Path) int64 {
 
 // total returns the number of pods in all groups, or nil if the number is unknown or implausible. The groups
 // are the items of the list that contains the count or, if no list does, the counts with the same field name.
-func total(obj map[string]any, count fieldpath.Path, beside []status.OtherCount) *int32 {
+func total(obj map[string]any, count fieldpath.Path, beside []string) *int32 {
 	groups, inGroup := []map[string]any{obj}, count
 	for i, s := range slices.Backward(count.Steps) {
 		if s.Kind != fieldpath.Field {
@@ -170,9 +170,10 @@ func total(obj map[string]any, count fieldpath.Path, beside []status.OtherCount)
 			sum, found = sum+times(group, n, inGroup), true
 		}
 	}
-	for _, b := range beside {
-		if path, err := fieldpath.ParseSteps(b.Path); err == nil && path.Last().Name == count.Last().Name {
-			sum += times(obj, b.Value, path)
+	for _, other := range beside {
+		if path, err := fieldpath.ParseSteps(other); err == nil && path.Last().Name == count.Last().Name {
+			n, _ := wholeAt(obj, other)
+			sum += times(obj, n, path)
 		}
 	}
 	if !found || sum < 0 || sum > 1<<30 {

@@ -32,11 +32,6 @@ func (f Facts) read(o *status.Object, obj map[string]any) {
 	if len(f.Desired) > 0 {
 		o.Desired = ptr.Deref(number(obj, f.Desired, f.Zero), 0)
 	}
-	for _, path := range f.OtherCounts {
-		if n, found := wholeAt(obj, path); found {
-			o.OtherCounts = append(o.OtherCounts, status.OtherCount{Path: path, Value: n})
-		}
-	}
 	if n, found := wholeAt(obj, f.ScaleCount); found {
 		o.ScaleCount = new(Pods(n))
 	}
@@ -188,9 +183,9 @@ func holdsOf(e fieldpath.Expression, obj map[string]any) bool {
 func (f Facts) Settle(o *status.Object, obj *unstructured.Unstructured, count *fieldpath.Path) {
 	switch {
 	case f.Unit == "shard":
-		o.Total = ofShards(*o)
+		o.Total = f.ofShards(o.Desired, obj.Object)
 	case o.Several && count != nil:
-		o.Total = total(obj.Object, *count, o.OtherCounts)
+		o.Total = total(obj.Object, *count, f.OtherCounts)
 	}
 	if !f.builtIn && (o.Several || o.NoCount) {
 		o.Groups = f.groups(obj.Object)

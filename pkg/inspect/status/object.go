@@ -66,11 +66,10 @@ type Counts struct {
 	ReadyUnknown, NoCount bool
 	// Count is the path of the desired count. Unit is the singular of the counted unit; "" means pods.
 	Count, Unit string
-	// OtherCounts are the other counts in the spec. Several is set if the object has several groups of pods. Total is
-	// the number of pods in all groups or shards, or nil if it is unknown.
-	OtherCounts []OtherCount
-	Several     bool
-	Total       *int32
+	// Several is set if the object has several groups of pods. Total is the number of pods in all groups or shards, or
+	// nil if it is unknown.
+	Several bool
+	Total   *int32
 	// Groups are the groups of pods in the spec, and the pairs of counts in the status, if Several or NoCount is set.
 	Groups []Group
 	// Wanted is the count in the spec. Bounds are the fields that limit this count.
@@ -100,12 +99,6 @@ type Evidence struct {
 	Fields []string
 	// Exists is why an object that no controller reports on, such as a ConfigMap, is ready. It is "" for others.
 	Exists string
-}
-
-// OtherCount is a count in the spec other than the scaled count.
-type OtherCount struct {
-	Path  string `json:"path"`
-	Value int64  `json:"value"`
 }
 
 // Word is a phase and a message that a controller reports.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/logs"
@@ -41,15 +42,15 @@ func (f *targetFlags) describe(ctx context.Context, c *cluster) error {
 			return err
 		}
 		logs.AddLastLine(ctx, c.Core, &seen.Report)
-		d := printer.Description{Report: seen.Report, Object: seen.Object}
+		var template *corev1.PodTemplateSpec
 		if t.Kind.Mapping.Strategy == kinds.StrategyPods {
-			if d.Template, err = kinds.Template(t.Kind, seen.Object); err != nil {
+			if template, err = kinds.Template(t.Kind, seen.Object); err != nil {
 				return err
 			}
 		}
 		if _, err := io.WriteString(c.streams.Out, above); err != nil {
 			return err
 		}
-		return printer.Describe(c.streams.Out, d, time.Now())
+		return printer.Describe(c.streams.Out, seen.Report, seen.Object, template, time.Now())
 	})
 }

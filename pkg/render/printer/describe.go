@@ -18,27 +18,20 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Description contains the information that "describe" shows about an object.
-type Description struct {
-	Report status.Report
-	Object *unstructured.Unstructured
-	// Template is the pod template for the strategy "pods", or nil. It replaces the spec and the status in the output.
-	Template *corev1.PodTemplateSpec
-}
-
-// Describe writes a description in the layout of kubectl describe.
-func Describe(w io.Writer, d Description, now time.Time) error {
+// Describe writes a report and its object in the layout of kubectl describe. template is the pod template for the
+// strategy "pods", or nil. It replaces the spec and the status of the object.
+func Describe(w io.Writer, r status.Report, obj *unstructured.Unstructured, template *corev1.PodTemplateSpec, now time.Time,
+) error {
 	t := &text{w: w}
-	r := d.Report
 	rows := [][]string{
 		{"Name:", r.Metadata.Name},
 		{"Namespace:", r.Metadata.Namespace},
 	}
-	rows = append(rows, pairs("Labels:", d.Object.GetLabels())...)
-	rows = append(rows, pairs("Annotations:", d.Object.GetAnnotations())...)
+	rows = append(rows, pairs("Labels:", obj.GetLabels())...)
+	rows = append(rows, pairs("Annotations:", obj.GetAnnotations())...)
 	rows = append(rows,
-		[]string{"API Version:", d.Object.GetAPIVersion()},
-		[]string{"Kind:", d.Object.GetKind()},
+		[]string{"API Version:", obj.GetAPIVersion()},
+		[]string{"Kind:", obj.GetKind()},
 		[]string{"Created:", r.Metadata.CreationTimestamp.Format(time.RFC1123Z)},
 		[]string{"Generation:", strings.TrimSuffix(fmt.Sprintf("%d (observed %d)", r.Metadata.Generation, r.Metadata.ObservedGeneration), " (observed 0)")},
 		[]string{"Verdict:", fmt.Sprintf("%s: %s", r.Verdict, r.Reason)},
@@ -66,11 +59,11 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 	if len(r.Problems) > 0 {
 		t.section("Problems:", problemRows(r, now))
 	}
-	if d.Template != nil {
-		t.template(d.Template)
+	if template != nil {
+		t.template(template)
 	} else {
-		t.content("Spec", d.Object.Object["spec"], "")
-		obj := d.Object.DeepCopy()
+		t.content("Spec", obj.Object["spec"], "")
+		obj = obj.DeepCopy()
 		unstructured.RemoveNestedField(obj.Object, "status", "conditions") // they have their own section
 		t.content("Status", obj.Object["status"], "")
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
@@ -109,9 +110,10 @@ func TestAllOutputIsEscaped(t *testing.T) {
 	}
 	for i, r := range hostileReports() {
 		prints[fmt.Sprint("report ", i)] = func(w io.Writer) error { return Report(w, r, screenTime()) }
-		for _, d := range []Description{{}, filled[Description]()} { // without and with a template
-			d.Report, d.Object = r, hostileObject()
-			prints[fmt.Sprint("description ", i, d.Template != nil)] = func(w io.Writer) error { return Describe(w, d, screenTime()) }
+		for _, template := range []*corev1.PodTemplateSpec{nil, new(filled[corev1.PodTemplateSpec]())} {
+			prints[fmt.Sprint("description ", i, template != nil)] = func(w io.Writer) error {
+				return Describe(w, r, hostileObject(), template, screenTime())
+			}
 		}
 		prints[fmt.Sprint("failure ", i)] = say(r.Failure(screenTime()))
 		for _, style := range []Style{{}, {ASCII: true}, {Color: true}} {
@@ -180,7 +182,7 @@ func TestLongTextsAreCut(t *testing.T) {
 		"report": func(w io.Writer) error { return Report(w, r, now) },
 		"description": func(w io.Writer) error {
 			object := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"a": r.Reason}}}
-			return Describe(w, Description{Report: r, Object: object}, now)
+			return Describe(w, r, object, nil, now)
 		},
 		"table":  func(w io.Writer) error { return (&Table{Wide: true}).Print(w, []status.Report{r}, now) },
 		"checks": func(w io.Writer) error { return Checks(w, []check.Result{{Name: "a", Message: r.Reason}}, Style{}) },

@@ -41,15 +41,15 @@ func TestDescribeAnyKind(t *testing.T) {
 		},
 		"status": map[string]any{"readyReplicas": int64(1)},
 	}
-	d := Description{Report: ready(), Object: &unstructured.Unstructured{Object: object}}
+	obj := &unstructured.Unstructured{Object: object}
 	var w strings.Builder
-	if err := Describe(&w, d, now); err != nil {
+	if err := Describe(&w, ready(), obj, nil, now); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "describe-any", w.String())
 	object["spec"] = "what"
 	w.Reset()
-	if err := Describe(&w, d, now); err != nil || !strings.Contains(w.String(), "Spec:  what\n") {
+	if err := Describe(&w, ready(), obj, nil, now); err != nil || !strings.Contains(w.String(), "Spec:  what\n") {
 		t.Errorf("a spec that is a string: error %v, output\n%s", err, w.String())
 	}
 }

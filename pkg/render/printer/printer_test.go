@@ -2,6 +2,7 @@ package printer
 
 import (
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -198,16 +199,18 @@ func TestDescribe(t *testing.T) {
 	object := func() *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "batch.tutorial.kubebuilder.io/v1alpha1", "kind": "ImoocPod"}}
 	}
-	full := Description{Report: report, Object: object(), Template: template}
-	full.Object.SetLabels(map[string]string{"team": "blue", "app": "shop"})
-	full.Object.SetAnnotations(map[string]string{"note": "a test", corev1.LastAppliedConfigAnnotation: "{}\n"})
+	full := object()
+	full.SetLabels(map[string]string{"team": "blue", "app": "shop"})
+	full.SetAnnotations(map[string]string{"note": "a test", corev1.LastAppliedConfigAnnotation: "{}\n"})
 	paused := unseen()
 	paused.Pause = &apis.Pause{Forever: true}
 	paused.Tree.Children = []status.Node{pod("own")} // a tree that has only pods is not shown
-	bare := Description{Report: paused, Object: object()}
-	for name, d := range map[string]Description{"describe-full": full, "describe-bare": bare} {
+	for name, describe := range map[string]func(io.Writer) error{
+		"describe-full": func(w io.Writer) error { return Describe(w, report, full, template, now) },
+		"describe-bare": func(w io.Writer) error { return Describe(w, paused, object(), nil, now) },
+	} {
 		var w strings.Builder
-		if err := Describe(&w, d, now); err != nil {
+		if err := describe(&w); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, w.String())

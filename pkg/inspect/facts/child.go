@@ -30,7 +30,6 @@ func Child(obj *unstructured.Unstructured) status.Child {
 	desired, _ := kind.Desired(obj)            // an invalid count becomes zero
 	o := status.Object{Counts: status.Counts{Desired: desired}, Evidence: status.Evidence{Generation: child.Generation, Conditions: child.Conditions}}
 	o.BuiltIn = kind.BuiltIn()
-	facts.Count = ".spec.replicas"
 	facts.read(&o, obj.Object)
 	child.ObservedGeneration, child.Tracked = o.ObservedGeneration, !o.Untracked && o.Generation > 0
 	_, counted := wholeAt(obj.Object, ".spec.replicas")

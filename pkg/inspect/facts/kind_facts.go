@@ -296,9 +296,7 @@ func (f *Facts) fromAnnotations(said map[string]string) error {
 	if word, is := said[annotationUnit]; is {
 		f.Unit = cmp.Or(strings.ToLower(strings.TrimSpace(word)), "pod")
 	}
-	if word, is := said[annotationPausedHint]; is {
-		f.PausedHint = word
-	}
+	f.PausedHint = said[annotationPausedHint]
 	for key, at := range map[string]*[]fieldpath.Expression{
 		annotationReadyWhen: &f.ReadyWhen, annotationFailedWhen: &f.FailedWhen, annotationPausedWhen: &f.PausedWhen,
 	} {

@@ -50,7 +50,7 @@ func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Obj
 			Finalizers: obj.GetFinalizers(),
 			Controller: metav1.GetControllerOfNoCopy(obj),
 			Foreign:    !k.Reconciled(),
-			SetsImage:  setsImage(k),
+			SetsImage:  len(k.Mapping.TemplatePath)+len(k.Mapping.ImagePath) > 0 || k.RollsOut(),
 			Images:     images(k, obj),
 		},
 		Counts:   status.Counts{Desired: desired, NoCount: invalid != nil},
@@ -130,9 +130,4 @@ func images(k kinds.Kind, obj *unstructured.Unstructured) map[string]string {
 		}
 	}
 	return all
-}
-
-// setsImage reports whether the path of the image field is known without a schema.
-func setsImage(k kinds.Kind) bool {
-	return len(k.Mapping.TemplatePath)+len(k.Mapping.ImagePath) > 0 || k.RollsOut()
 }

@@ -298,8 +298,9 @@ func TestSetsImage(t *testing.T) {
 		"custom resource":              {kindNamed("lamps.example.com", "Lamp"), false},
 		"ReplicaSet":                   {kindNamed("replicasets.apps", "ReplicaSet"), false},
 	} {
-		if got := setsImage(test.kind); got != test.want {
-			t.Errorf("%s: setsImage() = %t, want %t", name, got, test.want)
+		o, err := Of(test.kind, &unstructured.Unstructured{Object: map[string]any{}})
+		if err != nil || o.SetsImage != test.want {
+			t.Errorf("%s: SetsImage = %t (error %v), want %t", name, o.SetsImage, err, test.want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -164,19 +165,14 @@ func (c *changer) ask(what string, yes bool) (bool, error) {
 // make makes the changes one by one. If the command waits, make then waits for all changed objects in parallel.
 // A failed change does not stop the other changes. The returned error joins errs and the new errors.
 func (c *changer) make(ctx context.Context, all []planned, errs []error) error {
-	var changes []*change
-	for _, p := range all {
+	changes, errs := each(all, errs, func(p planned) (*change, error) {
 		made, err := p.make()
 		if err == nil && made != nil {
 			err = c.report(made)
 		}
-		switch {
-		case err != nil:
-			errs = append(errs, kube.Explain(p.target.Kind, err))
-		case made != nil:
-			changes = append(changes, made)
-		}
-	}
+		return made, kube.Explain(p.target.Kind, err)
+	})
+	changes = slices.DeleteFunc(changes, func(made *change) bool { return made == nil })
 	return outcome.Join(append(errs, c.follow(ctx, changes)...))
 }
 
@@ -243,13 +239,13 @@ func (c *changer) readBefore(ctx context.Context, t *observe.Target) (status.Rep
 	return before.Report, err
 }
 
-// each calls do for each target, even after an error. It returns the results, and errs with the new errors.
-func each[T any](targets []observe.Target, errs []error, do func(*observe.Target) (T, error)) ([]T, []error) {
+// each calls do for each element, even after an error. It returns the results, and errs with the new errors.
+func each[S, T any](all []S, errs []error, do func(S) (T, error)) ([]T, []error) {
 	var done []T
-	for i := range targets {
-		result, err := do(&targets[i])
+	for _, element := range all {
+		result, err := do(element)
 		if err != nil {
-			errs = append(errs, kube.Explain(targets[i].Kind, err))
+			errs = append(errs, err)
 			continue
 		}
 		done = append(done, result)

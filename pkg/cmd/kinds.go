@@ -112,19 +112,13 @@ func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	if len(o.types) == 0 {
 		return o.cluster.Finder.Kinds()
 	}
-	var list []kinds.Kind
-	var errs []error
-	for _, word := range o.types {
+	list, errs := each(o.types, nil, func(word string) (kinds.Kind, error) {
 		kind, err := o.cluster.KindNamed(ctx, word)
 		if errors.As(err, new(*outcome.UnknownTypeError)) {
 			err = usageErrorf("unknown command %q for %q, and the server has no such resource type%s", word, programName+" kinds", outcome.DidYouMean(o.nearest(word)))
 		}
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		list = append(list, kind)
-	}
+		return kind, err
+	})
 	return list, outcome.Join(errs)
 }
 

@@ -105,7 +105,7 @@ func (o *logsOptions) run(ctx context.Context, c *cluster) error {
 	if o.follow {
 		return outcome.Join(append(errs, o.runFollow(ctx, c, targets)...))
 	}
-	all, errs := each(targets, errs, func(t *observe.Target) ([]logs.Container, error) { return o.containers(ctx, c, *t) })
+	all, errs := each(targets, errs, func(t observe.Target) ([]logs.Container, error) { return o.containers(ctx, c, t) })
 	return outcome.Join(append(errs, o.logs.Once(ctx, slices.Concat(all...))...))
 }
 
@@ -113,7 +113,7 @@ func (o *logsOptions) run(ctx context.Context, c *cluster) error {
 func (o *logsOptions) containers(ctx context.Context, c *cluster, t observe.Target) ([]logs.Container, error) {
 	_, seen, err := observe.Read(ctx, c.Clients, t, observe.Extent{Depth: observe.Below})
 	if err != nil {
-		return nil, err
+		return nil, kube.Explain(t.Kind, err)
 	}
 	if all := logs.Containers(seen.Report, o.wanted); len(all) > 0 {
 		return all, nil

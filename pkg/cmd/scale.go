@@ -14,6 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
@@ -137,7 +138,10 @@ func (o *scaleOptions) run(ctx context.Context, on *cluster) error {
 	case len(targets) > 1 && len(o.count.Remove) > 0:
 		return outcome.Join(append(errs, usageErrorf("--remove can only be used for one object")))
 	}
-	found, errs := each(targets, errs, func(t *observe.Target) (*located, error) { return o.locate(ctx, c, t) })
+	found, errs := each(targets, errs, func(t observe.Target) (*located, error) {
+		l, err := o.locate(ctx, c, &t)
+		return l, kube.Explain(t.Kind, err)
+	})
 	if agreed, err := c.confirm(o.counts(found), o.yes); err != nil || !agreed {
 		return outcome.Join(append(errs, err))
 	}

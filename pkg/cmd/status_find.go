@@ -36,15 +36,12 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 		targets[0].Object = o.word
 	}
 	targets, errs = o.cluster.podOwners(ctx, targets, errs, "showing", commandline.Kubectl("describe", "pod"))
-	var all []observe.Target
-	for _, t := range targets {
+	return each(targets, errs, func(t observe.Target) (observe.Target, error) {
 		if hasStatus(t.Kind) || o.targets.fromFiles() {
-			all = append(all, t)
-		} else {
-			errs = append(errs, noStatus(t.String()))
+			return t, nil
 		}
-	}
-	return all, errs
+		return t, noStatus(t.String())
+	})
 }
 
 // sources returns what to watch: the named objects or whole kinds. It stores the kinds in o.among.

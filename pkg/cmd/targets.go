@@ -184,15 +184,10 @@ func kindNamed(ctx context.Context, c *kube.Clients, word string) (kinds.Kind, e
 
 // name converts the arguments to targets without reading the objects. It returns nothing if flags select the objects.
 func (f *targetFlags) name(ctx context.Context, c *cluster) (found []observe.Target, errs []error) {
-	for _, pair := range f.named() {
+	return each(f.named(), nil, func(pair [2]string) (observe.Target, error) {
 		kind, err := kindNamed(ctx, c.Clients, pair[0])
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		found = append(found, observe.Named(kind, c.namespace, pair[1]))
-	}
-	return found, errs
+		return observe.Named(kind, c.namespace, pair[1]), err
+	})
 }
 
 // find resolves arguments and flags to objects. It returns an error for each argument that it cannot resolve,
@@ -233,16 +228,11 @@ func (f *targetFlags) build(ctx context.Context, c *cluster) (found []observe.Ta
 	if err != nil {
 		errs = f.explainTypes(utilerrors.Flatten(utilerrors.NewAggregate([]error{err})).Errors())
 	}
-	for _, info := range infos {
+	return each(infos, errs, func(info *resource.Info) (observe.Target, error) {
 		kind, err := c.KindOf(ctx, info.Mapping)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
 		obj, _ := info.Object.(*unstructured.Unstructured)
-		found = append(found, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name, Object: obj})
-	}
-	return found, errs
+		return observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name, Object: obj}, err
+	})
 }
 
 // explainTypes adds advice to errors about unknown types, such as what to install and how to name objects.

@@ -37,28 +37,43 @@ ImoocPod or of any other resource that has one, as "kubectl set" does for its ki
 	return cmd
 }
 
-// setFlags are the flags of a subcommand of "set". what is its name, and words holds its settings.
+// setFlags are the flags of a subcommand of "set". what is its name, part is what it sets, and words are its settings.
 type setFlags struct {
 	what   string
+	part   template.Part
 	words  []string
 	change changeFlags
 	// template and image are the paths that flags give, or nil. Only "set image" has a flag for image.
 	template, image *fieldpath.Path
 }
 
-// command adds the flags, makes cmd apply the result of want to each target, and returns cmd. want returns nil
-// if nothing changes.
-func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, want func(*changer, *observe.Target) (template.Wanted, error)) *cobra.Command {
+// setter returns the new value of a field. It may modify the old value.
+type setter func(value any) (any, error)
+
+// command adds the flags, makes cmd set the field of each target that defines the part, and returns cmd. find
+// returns the setter of this field, or nil if nothing changes.
+func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, find func(*changer, *observe.Target, template.Place) (setter, error)) *cobra.Command {
 	f.change.addFlags(cmd)
 	f.change.addManagerFlag(cmd)
 	f.change.addReasonFlag(cmd)
 	cmd.Flags().Var(optional(&f.template, parseSpecField, "path"), "template-path", "JSONPath of the pod template, for types that have several.")
 	return f.change.command(cmd, complete, func(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
-		wanted, err := want(c, t)
-		if err != nil || wanted == nil {
+		place, err := f.place(c, t)
+		if err != nil {
 			return nil, err
 		}
-		return c.changeTemplate(ctx, t, wanted, "")
+		set, err := find(c, t, place)
+		if err != nil || set == nil {
+			return nil, err
+		}
+		return c.changeTemplate(ctx, t, func(obj *unstructured.Unstructured) ([]revision.Field, error) {
+			value, err := place.Path.Value(obj.Object)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", t, err)
+			}
+			value, err = set(runtime.DeepCopyJSONValue(value))
+			return []revision.Field{{Path: place.Path, Value: value}}, err
+		}, "")
 	})
 }
 
@@ -66,21 +81,21 @@ func (f *setFlags) line(t *observe.Target, words ...string) commandline.Command 
 	return commandline.Plugin("set", f.what, argumentOf(t)).With(words...).In(t.Namespace)
 }
 
-// place returns the field that defines a part of the pods, such as the image. The error lists the possible fields.
-func (f *setFlags) place(c *changer, t *observe.Target, part template.Part) (template.Place, error) {
+// place returns the field of a target that defines the part. The error lists the possible fields.
+func (f *setFlags) place(c *changer, t *observe.Target) (template.Place, error) {
 	switch {
 	case f.template != nil:
 		return template.Place{Path: *f.template, InTemplate: true}, nil
 	case f.image != nil:
 		return template.Place{Path: *f.image}, nil
 	}
-	place, err := template.FindPlace(c.Finder, *t, part)
+	place, err := template.FindPlace(c.Finder, *t, f.part)
 	return place, c.choosePlace(err, f.line(t, f.words...))
 }
 
-// inTemplate returns a function that applies change to a copy of the pod template at path.
-func inTemplate(t *observe.Target, path fieldpath.Path, change func(template map[string]any) error) template.Wanted {
-	return inField(t, path, func(value any) (any, error) {
+// inTemplate returns a setter that changes the pod template at path.
+func inTemplate(t *observe.Target, path fieldpath.Path, change func(template map[string]any) error) setter {
+	return func(value any) (any, error) {
 		template, is := value.(map[string]any)
 		if !is {
 			return nil, noTemplate(t, path)
@@ -89,21 +104,9 @@ func inTemplate(t *observe.Target, path fieldpath.Path, change func(template map
 			return nil, fmt.Errorf("%s: %s: %w", t, path, err)
 		}
 		return template, nil
-	})
+	}
 }
 
 func noTemplate(t *observe.Target, path fieldpath.Path) error {
 	return fmt.Errorf("%s has no pod template at %s", t, path)
-}
-
-// inField returns a function that passes a copy of the field at path to change, and sets the field to the result.
-func inField(t *observe.Target, path fieldpath.Path, change func(value any) (any, error)) template.Wanted {
-	return func(obj *unstructured.Unstructured) ([]revision.Field, error) {
-		value, err := path.Value(obj.Object)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", t, err)
-		}
-		value, err = change(runtime.DeepCopyJSONValue(value))
-		return []revision.Field{{Path: path, Value: value}}, err
-	}
 }

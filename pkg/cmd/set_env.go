@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,7 +21,7 @@ type setEnvOptions struct {
 }
 
 func newSetEnvCommand(common commonOptions) *cobra.Command {
-	o := &setEnvOptions{set: setFlags{what: "env", change: newChangeFlags(common, "env updated")}}
+	o := &setEnvOptions{set: setFlags{what: "env", part: template.Env, change: newChangeFlags(common, "env updated")}}
 	cmd := &cobra.Command{
 		Use:   "env (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (KEY=VALUE | KEY- ... | --list) [flags]",
 		Short: "Set or remove environment variables",
@@ -39,7 +38,7 @@ ImoocPod (NAME) or another resource with a pod template (TYPE/NAME).`,
 	}
 	addContainerFlag(cmd, &o.container)
 	cmd.Flags().BoolVar(&o.list, "list", false, "Show the variables, and change nothing.")
-	return o.set.command(cmd, o.complete, o.want)
+	return o.set.command(cmd, o.complete, o.find)
 }
 
 func addContainerFlag(cmd *cobra.Command, container *string) {
@@ -70,21 +69,18 @@ func (o *setEnvOptions) complete(args []string) error {
 	return o.set.change.complete(args[:at])
 }
 
-func (o *setEnvOptions) want(c *changer, t *observe.Target) (template.Wanted, error) {
-	place, err := o.set.place(c, t, template.Env)
+func (o *setEnvOptions) find(c *changer, t *observe.Target, place template.Place) (setter, error) {
 	switch {
-	case err != nil:
-		return nil, err
 	case !place.InTemplate && !slices.Contains([]string{"", podtemplate.AllContainers, kinds.ContainerName}, o.container):
 		return nil, fmt.Errorf("%s has one environment, at %s: do not name a container", t, place.Path)
 	case o.list:
 		return nil, o.show(c, t, place)
 	case place.InTemplate:
 		return inTemplate(t, place.Path, func(template map[string]any) error {
-			return podtemplate.SetEnv(template, cmp.Or(o.container, podtemplate.AllContainers), o.env)
+			return podtemplate.SetEnv(template, o.container, o.env)
 		}), nil
 	}
-	return inField(t, place.Path, func(value any) (any, error) { return podtemplate.Env(value, o.env), nil }), nil
+	return func(value any) (any, error) { return podtemplate.Env(value, o.env), nil }, nil
 }
 
 func (o *setEnvOptions) show(c *changer, t *observe.Target, at template.Place) error {
@@ -95,7 +91,7 @@ func (o *setEnvOptions) show(c *changer, t *observe.Target, at template.Place) e
 	if _, is := value.(map[string]any); at.InTemplate && !is {
 		return noTemplate(t, at.Path)
 	}
-	lines, err := podtemplate.ListEnv(t.String(), value, cmp.Or(o.container, podtemplate.AllContainers))
+	lines, err := podtemplate.ListEnv(t.String(), value, o.container)
 	if err != nil {
 		return fmt.Errorf("%s: %s: %w", t, at.Path, err)
 	}

@@ -20,7 +20,7 @@ type setImageOptions struct {
 }
 
 func newSetImageCommand(common commonOptions) *cobra.Command {
-	o := &setImageOptions{set: setFlags{what: "image", change: newChangeFlags(common, "image updated")}}
+	o := &setImageOptions{set: setFlags{what: "image", part: template.Image, change: newChangeFlags(common, "image updated")}}
 	cmd := &cobra.Command{
 		Use:   "image (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [CONTAINER=]IMAGE ... [flags]",
 		Short: "Set the image of a container",
@@ -37,7 +37,7 @@ nothing and lists them. See docs/undo.md.`,
   kubectl imoocpod set image deployment/web web=nginx:1.30`,
 	}
 	cmd.Flags().Var(optional(&o.set.image, parseSpecField, "path"), "image-path", "JSONPath of the image field, for types that have several.")
-	return o.set.command(cmd, o.complete, o.want)
+	return o.set.command(cmd, o.complete, o.find)
 }
 
 func (o *setImageOptions) complete(args []string) error {
@@ -76,22 +76,19 @@ func (o *setImageOptions) complete(args []string) error {
 	return nil
 }
 
-func (o *setImageOptions) want(c *changer, t *observe.Target) (template.Wanted, error) {
-	place, err := o.set.place(c, t, template.Image)
+func (o *setImageOptions) find(c *changer, t *observe.Target, place template.Place) (setter, error) {
 	switch {
-	case err != nil:
-		return nil, err
 	case place.InTemplate:
 		return inTemplate(t, place.Path, func(template map[string]any) error { return o.setImages(c, t, template) }), nil
 	case len(o.images) > 1 || !slices.Contains([]string{"", podtemplate.AllContainers, kinds.ContainerName}, o.images[0].Container):
 		return nil, fmt.Errorf("%s has one image, at %s: give it without the name of a container", t, place.Path)
 	}
-	return inField(t, place.Path, func(value any) (any, error) {
+	return func(value any) (any, error) {
 		if _, is := value.(string); !is && value != nil {
 			return nil, fmt.Errorf("%s: %s is not the name of an image", t, place.Path)
 		}
 		return o.images[0].Image, nil
-	}), nil
+	}, nil
 }
 
 // setImages sets the images in a pod template. The error for an ambiguous image suggests a command for each container.

@@ -1,8 +1,6 @@
 package cmd
 
 import (
-	"cmp"
-
 	"github.com/spf13/cobra"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
@@ -17,7 +15,7 @@ type setResourcesOptions struct {
 }
 
 func newSetResourcesCommand(common commonOptions) *cobra.Command {
-	o := &setResourcesOptions{set: setFlags{what: "resources", change: newChangeFlags(common, "resource requirements updated")}}
+	o := &setResourcesOptions{set: setFlags{what: "resources", part: template.Resources, change: newChangeFlags(common, "resource requirements updated")}}
 	cmd := &cobra.Command{
 		Use:   "resources (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--requests=REQUESTS] [--limits=LIMITS] [flags]",
 		Short: "Set resource requests and limits",
@@ -33,7 +31,7 @@ as they are.`,
 	addContainerFlag(cmd, &o.container)
 	cmd.Flags().Var(parsed[podtemplate.Quantities]{&o.requests, podtemplate.ParseQuantities, "string"}, "requests", "The resource requests of the containers, for example 'cpu=100m,memory=256Mi'.")
 	cmd.Flags().Var(parsed[podtemplate.Quantities]{&o.limits, podtemplate.ParseQuantities, "string"}, "limits", "The resource limits of the containers, for example 'cpu=200m,memory=512Mi'.")
-	return o.set.command(cmd, o.complete, o.want)
+	return o.set.command(cmd, o.complete, o.find)
 }
 
 func (o *setResourcesOptions) complete(args []string) error {
@@ -45,12 +43,8 @@ func (o *setResourcesOptions) complete(args []string) error {
 	return err
 }
 
-func (o *setResourcesOptions) want(c *changer, t *observe.Target) (template.Wanted, error) {
-	place, err := o.set.place(c, t, template.Resources)
-	if err != nil {
-		return nil, err
-	}
+func (o *setResourcesOptions) find(_ *changer, t *observe.Target, place template.Place) (setter, error) {
 	return inTemplate(t, place.Path, func(template map[string]any) error {
-		return podtemplate.SetResources(template, cmp.Or(o.container, podtemplate.AllContainers), o.requests, o.limits)
+		return podtemplate.SetResources(template, o.container, o.requests, o.limits)
 	}), nil
 }

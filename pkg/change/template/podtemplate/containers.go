@@ -1,6 +1,7 @@
 package podtemplate
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -29,8 +30,10 @@ func list(template map[string]any, field string) []map[string]any {
 	return fieldpath.Objects(fieldpath.Object(template, "spec")[field])
 }
 
-// matching returns the containers that match a pattern such as "web-*", as in "kubectl set". No match is an error.
+// matching returns the containers that match a pattern such as "web-*", as in "kubectl set". "" matches all containers.
+// No match is an error.
 func matching(template map[string]any, pattern string) ([]map[string]any, error) {
+	pattern = cmp.Or(pattern, AllContainers)
 	var found []map[string]any
 	all := append(list(template, "containers"), list(template, "initContainers")...)
 	for _, c := range all {

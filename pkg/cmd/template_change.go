@@ -50,7 +50,7 @@ func (c *changer) changeTemplate(
 	}
 	made.said = done.Change
 	_, changed := done.Changed()
-	for _, warning := range revision.Overwriters(t.Object, revision.Paths(changed)) {
+	for _, warning := range revision.Overwriters(t.Object, changed) {
 		c.printErrf("Warning: %s: %s", t, warning)
 	}
 	if c.flags.dryRun != "none" {

@@ -62,7 +62,7 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 	}
 	shown := ""
 	want := func(obj *unstructured.Unstructured) ([]revision.Field, error) {
-		now, err := revision.FieldsAt(obj.Object, revision.Paths(history.Now))
+		now, err := revision.FieldsAt(obj.Object, history.Now)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 	if i := history.Current(); i >= 0 && (history.Revisions[i].Number == to.Number || revision.Same(to.Fields, history.Now)) {
 		c.printErrf("%s is already at revision %d: nothing to undo", t, to.Number)
 		want = func(obj *unstructured.Unstructured) ([]revision.Field, error) {
-			return revision.FieldsAt(obj.Object, revision.Paths(to.Fields))
+			return revision.FieldsAt(obj.Object, to.Fields)
 		}
 	} else if why := neverReady(ctx, c, t, history, to); why != "" {
 		c.printErrf("Warning: %s: revision %d never became ready%s", t, to.Number, why)

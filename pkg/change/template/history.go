@@ -40,7 +40,7 @@ func History(ctx context.Context, client dynamic.Interface, t observe.Target) (r
 		return revision.History{}, fmt.Errorf("%s has no history: %s", t, whyNone(t))
 	}
 	newest := slices.MaxFunc(all, func(a, b revision.Revision) int { return cmp.Compare(a.Number, b.Number) })
-	now, err := revision.FieldsAt(t.Object.Object, revision.Paths(newest.Fields))
+	now, err := revision.FieldsAt(t.Object.Object, newest.Fields)
 	if err != nil {
 		return revision.History{}, fmt.Errorf("%s: %w", t, err)
 	}
@@ -77,10 +77,10 @@ func resources(kind kinds.Kind) []schema.GroupVersionResource {
 // revisions returns the revisions that a target controls, according to their owner references. Names are
 // not enough, because an object of another kind, or a deleted object, may have the same name.
 func revisions(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target) ([]revision.Revision, error) {
-	var paths []fieldpath.Path
+	var declared []revision.Field
 	if t.Kind.Reconciled() {
 		for _, names := range t.Kind.RevisionPaths() {
-			paths = append(paths, fieldpath.Fields(names...))
+			declared = append(declared, revision.Field{Path: fieldpath.Fields(names...)})
 		}
 	}
 	list, err := follow.List(ctx, objects, metav1.ListOptions{LabelSelector: selector(t)})
@@ -92,7 +92,7 @@ func revisions(ctx context.Context, objects dynamic.ResourceInterface, t observe
 		if !metav1.IsControlledBy(obj, t.Object) {
 			continue
 		}
-		r, err := revision.Read(obj, paths)
+		r, err := revision.Read(obj, declared)
 		if err == nil && !t.Kind.Reconciled() {
 			err = missingFrom(t.Object, r.Fields)
 		}

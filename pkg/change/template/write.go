@@ -42,7 +42,7 @@ func Write(
 		if err != nil {
 			return edit.Plan{}, err
 		}
-		now, err := revision.FieldsAt(obj.Object, revision.Paths(want))
+		now, err := revision.FieldsAt(obj.Object, want)
 		if err != nil {
 			return edit.Plan{}, err
 		}

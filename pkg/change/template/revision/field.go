@@ -19,26 +19,17 @@ type Field struct {
 	Value any
 }
 
-// FieldsAt reads the fields of an object.
-func FieldsAt(obj map[string]any, paths []fieldpath.Path) ([]Field, error) {
+// FieldsAt returns the fields with their values in an object.
+func FieldsAt(obj map[string]any, fields []Field) ([]Field, error) {
 	var all []Field
-	for _, p := range paths {
-		value, err := p.Value(obj)
+	for _, f := range fields {
+		value, err := f.Path.Value(obj)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Field{p, value})
+		all = append(all, Field{f.Path, value})
 	}
 	return all, nil
-}
-
-// Paths returns the paths of the fields.
-func Paths(fields []Field) []fieldpath.Path {
-	var all []fieldpath.Path
-	for _, f := range fields {
-		all = append(all, f.Path)
-	}
-	return all
 }
 
 // Same reports whether a and b have the same paths and result in the same pods. In pod templates, equal

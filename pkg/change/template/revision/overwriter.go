@@ -12,16 +12,18 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Overwriters returns a sentence about each program that may revert a change to the fields at paths: the
+// Overwriters returns a sentence about each program that may revert a change to the fields: the
 // controller that owns the object, a GitOps tool, and other managers that apply the fields.
-func Overwriters(obj *unstructured.Unstructured, paths []fieldpath.Path) []string {
+func Overwriters(obj *unstructured.Unstructured, fields []Field) []string {
 	var all []string
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 		all = append(all, fmt.Sprintf("%s/%s owns it and may undo the change", ref.Kind, ref.Name))
 	}
+	var paths []fieldpath.Path
 	var names []string
-	for _, p := range paths {
-		names = append(names, p.String())
+	for _, f := range fields {
+		paths = append(paths, f.Path)
+		names = append(names, f.Path.String())
 	}
 	var tools []string
 	gitOps := fieldpath.GitOpsOf(obj, paths...)

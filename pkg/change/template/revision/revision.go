@@ -54,12 +54,12 @@ type Revision struct {
 }
 
 // Read reads a revision from a ReplicaSet of a Deployment or an Argo Rollout, or from a
-// ControllerRevision. paths are the fields that the kind declares for its ControllerRevisions.
-func Read(obj *unstructured.Unstructured, paths []fieldpath.Path) (Revision, error) {
+// ControllerRevision. declared are the fields, without values, that the kind declares for its ControllerRevisions.
+func Read(obj *unstructured.Unstructured, declared []Field) (Revision, error) {
 	if obj.GetKind() == "ReplicaSet" {
 		return readReplicaSet(obj)
 	}
-	return readControllerRevision(obj, paths)
+	return readControllerRevision(obj, declared)
 }
 
 func readReplicaSet(obj *unstructured.Unstructured) (Revision, error) {
@@ -87,9 +87,9 @@ func readReplicaSet(obj *unstructured.Unstructured) (Revision, error) {
 	return r, nil
 }
 
-// readControllerRevision reads the fields at paths. Without paths, the data is a patch with directives
+// readControllerRevision reads the declared fields. Without them, the data is a patch with directives
 // that replace fields, and only pod templates are read.
-func readControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Path) (Revision, error) {
+func readControllerRevision(obj *unstructured.Unstructured, declared []Field) (Revision, error) {
 	number, found, err := unstructured.NestedInt64(obj.Object, "revision")
 	if err != nil || !found {
 		return Revision{}, errNoNumber
@@ -102,8 +102,8 @@ func readControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Pa
 	if _, at := fieldpath.Fields("revision").Manager(obj); at.After(r.Created) {
 		r.Created = at // when the revision got its number
 	}
-	if len(paths) > 0 {
-		r.Fields, err = FieldsAt(data, paths)
+	if len(declared) > 0 {
+		r.Fields, err = FieldsAt(data, declared)
 		return r, err
 	}
 	fields := replaced(data, nil)

@@ -31,15 +31,15 @@ func TestRead(t *testing.T) {
 		Error        string
 	}
 	rows.Run(t, "testdata/read.yaml", time.Time{}, func(t *testing.T, row row) {
-		var paths []fieldpath.Path
+		var declared []Field
 		for _, word := range row.Paths {
 			path, err := fieldpath.ParseSteps(word)
 			if err != nil {
 				t.Fatal(err)
 			}
-			paths = append(paths, path)
+			declared = append(declared, Field{Path: path})
 		}
-		r, err := Read(&unstructured.Unstructured{Object: row.Object}, paths)
+		r, err := Read(&unstructured.Unstructured{Object: row.Object}, declared)
 		if row.Error != "" {
 			if err == nil || !strings.Contains(err.Error(), row.Error) {
 				t.Errorf("error %v, want %q", err, row.Error)
@@ -76,9 +76,11 @@ func TestMade(t *testing.T) {
 
 func fieldsOf(t *testing.T, text string) []Field {
 	t.Helper()
-	fields, err := FieldsAt(objects.Parse(t, text), []fieldpath.Path{
-		fieldpath.Fields("template"), fieldpath.Fields("image"), fieldpath.Fields("env"), fieldpath.Fields("command"), fieldpath.Fields("kubectl.kubernetes.io/restartedAt"),
-	})
+	var fields []Field
+	for _, name := range []string{"template", "image", "env", "command", "kubectl.kubernetes.io/restartedAt"} {
+		fields = append(fields, Field{Path: fieldpath.Fields(name)})
+	}
+	fields, err := FieldsAt(objects.Parse(t, text), fields)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +253,7 @@ func TestOverwriters(t *testing.T) {
 	}
 	rows.Run(t, "testdata/overwriters.yaml", time.Time{}, func(t *testing.T, row row) {
 		obj := &unstructured.Unstructured{Object: map[string]any{"metadata": row.Metadata, "spec": map[string]any{"image": "a", "size": "b"}}}
-		if got := strings.Join(Overwriters(obj, []fieldpath.Path{fieldpath.Fields("spec", "image")}), "|"); got != row.Want {
+		if got := strings.Join(Overwriters(obj, []Field{{Path: fieldpath.Fields("spec", "image")}}), "|"); got != row.Want {
 			t.Errorf("overwriters = %q, want %q", got, row.Want)
 		}
 	})
@@ -261,18 +263,18 @@ func TestOverwriters(t *testing.T) {
 func TestUndoRestoresTheRevision(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		paths := []fieldpath.Path{fieldpath.Fields("spec", "template"), fieldpath.Fields("spec", "image"), fieldpath.Fields("metadata", "annotations", "restartedAt")}
+		empty := []Field{{Path: fieldpath.Fields("spec", "template")}, {Path: fieldpath.Fields("spec", "image")}, {Path: fieldpath.Fields("metadata", "annotations", "restartedAt")}}
 		draw := func(name string) (obj map[string]any, fields []Field) {
 			obj = map[string]any{"spec": map[string]any{"replicas": rapid.Int64Range(0, 9).Draw(t, name+" replicas")}}
-			for _, p := range paths {
-				if rapid.Bool().Draw(t, name+" has "+p.String()) {
-					value := objects.Values(3).Filter(func(v any) bool { return v != nil }).Draw(t, name+" "+p.String())
-					if err := p.Set(obj, value); err != nil {
+			for _, f := range empty {
+				if rapid.Bool().Draw(t, name+" has "+f.Path.String()) {
+					value := objects.Values(3).Filter(func(v any) bool { return v != nil }).Draw(t, name+" "+f.Path.String())
+					if err := f.Path.Set(obj, value); err != nil {
 						t.Fatal(err)
 					}
 				}
 			}
-			fields, err := FieldsAt(obj, paths)
+			fields, err := FieldsAt(obj, empty)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,14 +23,14 @@ func (d *Doctor) definitions(ctx context.Context) ([]check.Result, error) {
 		unreadable := apierrors.IsForbidden(err)
 		switch {
 		case apierrors.IsNotFound(err), unreadable && !d.Serves(kind):
-			checks = append(checks, check.MissingCRD(kind, d.commands))
+			checks = append(checks, check.CRD(kind, crd, nil, d.commands))
 			d.served = slices.DeleteFunc(d.served, func(k kinds.Kind) bool { return k.Resource == kind.Resource })
 		case unreadable:
 			checks = append(checks, check.Result{Name: "CRD " + crd.GetName(), State: check.Unknown, Message: "no permission to read"})
 		case err != nil:
 			return nil, err
 		default:
-			checks = append(checks, check.CRD(crd, have, d.commands))
+			checks = append(checks, check.CRD(kind, crd, have, d.commands))
 		}
 	}
 	return checks, nil

@@ -29,7 +29,7 @@ func TestCheckServer(t *testing.T) {
 
 func TestCheckCRD(t *testing.T) {
 	t.Parallel()
-	if r := MissingCRD(kinds.ImoocPod(), nil); r.State != Optional || !strings.Contains(r.Message, "is not installed (needed only for objects of the kind ImoocPod)") || len(r.Fix) != 1 {
+	if r := CRD(kinds.ImoocPod(), &unstructured.Unstructured{}, nil, nil); r.State != Optional || !strings.Contains(r.Message, "is not installed (needed only for objects of the kind ImoocPod)") || len(r.Fix) != 1 {
 		t.Errorf("missing CRD: unexpected result %+v", r)
 	}
 	crd := func(minimum any, established string, metadata map[string]any) map[string]any {
@@ -55,7 +55,7 @@ func TestCheckCRD(t *testing.T) {
 		"another version": {crd(int64(1), "True", nil), Failed, "differs from the definition of this version"},
 		"being deleted":   {crd(int64(0), "True", map[string]any{"deletionTimestamp": "2026-01-02T15:04:05Z"}), Failed, "is being deleted"},
 	} {
-		r := CRD(&unstructured.Unstructured{Object: want}, &unstructured.Unstructured{Object: test.have}, nil)
+		r := CRD(kinds.ImoocPod(), &unstructured.Unstructured{Object: want}, &unstructured.Unstructured{Object: test.have}, nil)
 		if r.State != test.state || !strings.Contains(r.Message, test.words) || (r.State == Failed) != (len(r.Fix) == 1) {
 			t.Errorf("%s: unexpected result %+v", name, r)
 		}

@@ -11,18 +11,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// MissingCRD returns the result for a missing shipped CRD: Optional, because only objects of its kind need the CRD.
-func MissingCRD(kind kinds.Kind, commands commandline.Context) Result {
-	return Result{
-		Name: "CRD " + kind.CRD(), State: Optional, Message: fmt.Sprintf("is not installed (needed only for objects of the kind %s)", kind.Kind),
-		Fix: []string{commands.Line(commandline.Plugin("install"))},
-	}
-}
-
-// CRD compares the CRD on the server (have) with the CRD that this program ships (want).
-func CRD(want, have *unstructured.Unstructured, commands commandline.Context) Result {
+// CRD compares the CRD on the server (have, or nil if it is missing) with the CRD that this program ships (want).
+func CRD(kind kinds.Kind, want, have *unstructured.Unstructured, commands commandline.Context) Result {
 	r := Result{Name: "CRD " + want.GetName(), State: Failed, Fix: []string{commands.Line(commandline.Plugin("install"))}}
 	switch {
+	case have == nil: // only objects of the kind need the CRD
+		r.State, r.Message = Optional, fmt.Sprintf("is not installed (needed only for objects of the kind %s)", kind.Kind)
 	case have.GetDeletionTimestamp() != nil:
 		r.Message = "is being deleted, with all its objects"
 	case !kinds.Established(have):

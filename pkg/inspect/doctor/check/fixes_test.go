@@ -26,7 +26,7 @@ func TestFixesReachTheCluster(t *testing.T) {
 	refused.Problems = []problem.Problem{{Code: problem.CodeAdmissionRefused}}
 	over.Problems = []problem.Problem{{Code: problem.CodeQuotaExceeded}}
 	all := slices.Concat(
-		[]Result{MissingCRD(kinds.ImoocPod(), commands), CRD(&unstructured.Unstructured{}, &unstructured.Unstructured{}, commands), Deployed(Deployment{Namespace: "a", Everywhere: true, Version: "v0", Desired: 1}, "v1", commands), Declaration("a.b", "", errors.New("no"), commands)},
+		[]Result{CRD(kinds.ImoocPod(), &unstructured.Unstructured{}, nil, commands), CRD(kinds.ImoocPod(), &unstructured.Unstructured{}, &unstructured.Unstructured{}, commands), Deployed(Deployment{Namespace: "a", Everywhere: true, Version: "v0", Desired: 1}, "v1", commands), Declaration("a.b", "", errors.New("no"), commands)},
 		Declared(nil, []string{"a.b"}, "a", now, commands), Loops(nil, []string{"a.b"}, "", "v1", now, commands),
 		[]Result{Asker{User: "alice", Commands: commands}.Rights(VerbRights{Verb: "scale", Rights: missing}, map[Right]*bool{missing[0]: new(false)})},
 		HeldUp([]status.Report{refused, over}, commands), Paused([]status.Report{report}, "a", now, commands),

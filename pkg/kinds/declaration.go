@@ -70,13 +70,11 @@ func Declared(crd *unstructured.Unstructured) (Kind, error) {
 	kind.Resource = schema.GroupVersionResource{Group: text("spec", "group"), Resource: text("spec", "names", "plural")}
 	version := CRDVersion(crd, "storage", true) // objects in this version need no conversion
 	kind.Resource.Version, _ = version["name"].(string)
-	annotations := crd.GetAnnotations() // a copy
-	if _, declared := annotations[AnnotationPlan]; !declared {
+	d := declaration{Source: SourceIn(crd, version), version: version}
+	if _, declared := d.Annotations[AnnotationPlan]; !declared {
 		return kind, nil
 	}
-	maps.DeleteFunc(annotations, func(key, _ string) bool { return !strings.HasPrefix(key, declares) })
-	d := declaration{version: version, annotations: annotations}
-	d.schema = fieldpath.Object(version, "schema", "openAPIV3Schema")
+	maps.DeleteFunc(d.Annotations, func(key, _ string) bool { return !strings.HasPrefix(key, declares) })
 	d.read(&kind)
 	if len(d.problems) > 0 {
 		slices.Sort(d.problems)
@@ -108,13 +106,12 @@ func CRDVersion(crd *unstructured.Unstructured, field string, value any) map[str
 	return nil
 }
 
-// declaration is the state of parsing the declaration of a CRD.
+// declaration is the state of parsing the declaration of a CRD. Its annotations are those that have not been read yet.
 type declaration struct {
-	version     map[string]any
-	schema      map[string]any
-	annotations map[string]string // the annotations that have not been read yet
-	taken       [][]string        // the declared status paths, and the paths that d.usual has returned
-	problems    []string
+	Source
+	version  map[string]any
+	taken    [][]string // the declared status paths, and the paths that d.usual has returned
+	problems []string
 }
 
 func (d *declaration) read(kind *Kind) {
@@ -132,17 +129,15 @@ func (d *declaration) read(kind *Kind) {
 	if kind.Clusterwide {
 		d.problem(".spec.scope is Cluster: only objects in a namespace can have pods")
 	}
-	if fieldpath.Object(d.version, "subresources", "status") == nil {
+	if !d.StatusServed {
 		d.problem("version %s has no subresources.status, which the controller needs to write a status", name)
 	}
-	scale := fieldpath.Object(d.version, "subresources", "scale")
-	scaled := func(field string) []string {
-		path, _ := scale[field].(string)
+	scaled := func(path string) []string {
 		names, _ := fieldpath.FieldNames(path) // nil if the path is not valid
 		return names
 	}
 	if rules.counted { // otherwise, the loop below reports the annotation as unknown
-		kind.ReplicasPath = d.path("spec", AnnotationReplicasPath, "integer", scaled("specReplicasPath"), []string{"spec", "replicas"})
+		kind.ReplicasPath = d.path("spec", AnnotationReplicasPath, "integer", scaled(d.SpecPath), []string{"spec", "replicas"})
 		if kind.ReplicasPath == nil && len(d.problems) == 0 {
 			d.problem("%s is missing: it names the field of the replica count", AnnotationReplicasPath)
 		}
@@ -154,17 +149,17 @@ func (d *declaration) read(kind *Kind) {
 	m.HistoryLimit = d.number(annotationHistoryLimit)
 	var counted []string
 	if rules.counted {
-		counted = scaled("statusReplicasPath")
+		counted = scaled(d.StatusPath)
 	}
-	m.Status = d.readStatus(rules.status, scaled("labelSelectorPath"), counted)
-	for _, key := range slices.Sorted(maps.Keys(d.annotations)) {
+	m.Status = d.readStatus(rules.status, scaled(d.SelectorPath), counted)
+	for _, key := range slices.Sorted(maps.Keys(d.Annotations)) {
 		d.problem("%s is not an annotation of the plan %s", key, m.Strategy)
 	}
 }
 
 func (d *declaration) readPods(m *Mapping) {
 	m.NameLabel = d.label(AnnotationNameLabel)
-	if _, templated := d.annotations[annotationTemplatePath]; templated {
+	if _, templated := d.Annotations[annotationTemplatePath]; templated {
 		m.TemplatePath = d.path("spec", annotationTemplatePath, "object")
 		if _, missing := d.at(slices.Concat(m.TemplatePath, []string{"spec", "containers"})); missing != "" && m.TemplatePath != nil {
 			d.problem("%s does not name a pod template: %s is not in the schema of version %s", annotationTemplatePath, missing, d.version["name"])
@@ -185,7 +180,7 @@ func (d *declaration) readPods(m *Mapping) {
 // can be nil), or a common path in the schema, in this order of precedence.
 func (d *declaration) readStatus(usual StatusPaths, selector, count []string) StatusPaths {
 	var at StatusPaths
-	for _, word := range d.annotations {
+	for _, word := range d.Annotations {
 		if names, err := fieldpath.FieldNames(word); err == nil && names[0] == "status" {
 			d.taken = append(d.taken, names)
 		}
@@ -227,7 +222,7 @@ func overlapsAny(path []string, others [][]string) bool {
 // emptyValues returns empty values for required status fields without a path. It reports fields that cannot be empty.
 func (d *declaration) emptyValues(at StatusPaths) map[string]any {
 	empty := map[string]any{}
-	status := fieldpath.Object(d.schema, "properties", "status")
+	status := fieldpath.Object(d.Schema, "properties", "status")
 	paths := at.paths()
 	for _, name := range fieldpath.Strings(status["required"]) {
 		if slices.ContainsFunc(paths, func(path []string) bool { return len(path) > 1 && path[1] == name }) {
@@ -262,7 +257,7 @@ func emptyValue(schema map[string]any) (value any, may bool) {
 
 // checkConditions reports a schema that rejects the conditions of the controller, which follow the API conventions.
 func (d *declaration) checkConditions() {
-	item := fieldpath.Object(d.schema, "properties", "status", "properties", "conditions", "items")
+	item := fieldpath.Object(d.Schema, "properties", "status", "properties", "conditions", "items")
 	if item["x-kubernetes-preserve-unknown-fields"] == true {
 		return
 	}
@@ -282,11 +277,11 @@ func (d *declaration) checkConditions() {
 // path reads an annotation with the path of a field. The field must be in root, which is "spec" or "status". Its type
 // in the schema must be kind or, in an open schema, absent. Without the annotation, path returns a usual path or nil.
 func (d *declaration) path(root, key, kind string, usual ...[]string) []string {
-	word, declared := d.annotations[key]
+	word, declared := d.Annotations[key]
 	if !declared {
 		return d.usual(kind, usual...)
 	}
-	delete(d.annotations, key)
+	delete(d.Annotations, key)
 	names, err := fieldpath.FieldNames(word)
 	if err != nil {
 		d.problem("%s: %v", key, err)
@@ -329,7 +324,7 @@ func typeOf(schema map[string]any) string {
 
 // at returns the schema of a field. missing is the path of the first field that the schema lacks, or "".
 func (d *declaration) at(names []string) (at map[string]any, missing string) {
-	at, taken := fieldpath.Fields(names...).In(d.schema)
+	at, taken := fieldpath.Fields(names...).In(d.Schema)
 	switch {
 	case taken == len(names):
 		return at, ""
@@ -357,11 +352,11 @@ func (d *declaration) label(key string) string {
 
 // number reads a non-negative number from an annotation, or returns nil if there is no valid number.
 func (d *declaration) number(key string) *int32 {
-	word, declared := d.annotations[key]
+	word, declared := d.Annotations[key]
 	if !declared {
 		return nil
 	}
-	delete(d.annotations, key)
+	delete(d.Annotations, key)
 	n, err := strconv.ParseUint(word, 10, 31)
 	if err != nil {
 		d.problem("%s: %q is not a whole number from 0 to %d", key, word, math.MaxInt32)
@@ -371,8 +366,8 @@ func (d *declaration) number(key string) *int32 {
 }
 
 func (d *declaration) take(key string) string {
-	word := d.annotations[key]
-	delete(d.annotations, key)
+	word := d.Annotations[key]
+	delete(d.Annotations, key)
 	return word
 }
 

@@ -157,3 +157,14 @@ type Source struct {
 	SpecPath, StatusPath, SelectorPath string
 	Annotations                        map[string]string
 }
+
+// SourceIn returns the source in a version of a CRD.
+func SourceIn(crd *unstructured.Unstructured, version map[string]any) Source {
+	source := Source{Schema: fieldpath.Object(version, "schema", "openAPIV3Schema"), Annotations: crd.GetAnnotations()}
+	source.StatusServed = fieldpath.Object(version, "subresources", "status") != nil
+	scale := fieldpath.Object(version, "subresources", "scale")
+	source.SpecPath, _ = scale["specReplicasPath"].(string)
+	source.StatusPath, _ = scale["statusReplicasPath"].(string)
+	source.SelectorPath, _ = scale["labelSelectorPath"].(string)
+	return source
+}

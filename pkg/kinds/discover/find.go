@@ -188,7 +188,7 @@ func scalePath(crd *unstructured.Unstructured, kind kinds.Kind) *fieldpath.Path 
 	word := ""
 	switch {
 	case crd != nil:
-		word = sourceIn(crd, kind).SpecPath
+		word = kinds.SourceIn(crd, kinds.CRDVersion(crd, "name", kind.Resource.Version)).SpecPath
 	case kind.BuiltIn():
 		word = ".spec.replicas"
 	}
@@ -230,18 +230,7 @@ func (f *Finder) source(ctx context.Context, kind kinds.Kind) (kinds.Source, err
 		}
 		return kinds.Source{Schema: schema, StatusServed: served}, nil
 	}
-	return sourceIn(crd, kind), nil
-}
-
-func sourceIn(crd *unstructured.Unstructured, kind kinds.Kind) kinds.Source {
-	version := kinds.CRDVersion(crd, "name", kind.Resource.Version)
-	source := kinds.Source{Schema: fieldpath.Object(version, "schema", "openAPIV3Schema"), Annotations: crd.GetAnnotations()}
-	source.StatusServed = fieldpath.Object(version, "subresources", "status") != nil
-	scale := fieldpath.Object(version, "subresources", "scale")
-	source.SpecPath, _ = scale["specReplicasPath"].(string)
-	source.StatusPath, _ = scale["statusReplicasPath"].(string)
-	source.SelectorPath, _ = scale["labelSelectorPath"].(string)
-	return source
+	return kinds.SourceIn(crd, kinds.CRDVersion(crd, "name", kind.Resource.Version)), nil
 }
 
 // Schema returns the OpenAPI v3 schema of a kind. Every authenticated user can read this schema.

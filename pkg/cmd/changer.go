@@ -17,6 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
@@ -133,12 +134,9 @@ func (c *changer) confirm(changes []printer.CountChange, yes bool) (bool, error)
 	if err := printer.CountChanges(c.streams.ErrOut, changes); err != nil {
 		return false, err
 	}
-	zeros := 0
-	for _, change := range changes {
-		if change.After != nil && *change.After == 0 && (change.Before == nil || *change.Before != 0) {
-			zeros++
-		}
-	}
+	zeros := problem.Count(changes, func(change printer.CountChange) bool {
+		return change.After != nil && *change.After == 0 && (change.Before == nil || *change.Before != 0)
+	})
 	return c.ask(fmt.Sprintf("This scales %d objects to zero.", zeros), yes || zeros < 2)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
@@ -65,12 +66,7 @@ func (o *checkOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	failed := 0
-	for _, r := range checks {
-		if r.State == check.Failed {
-			failed++
-		}
-	}
+	failed := problem.Count(checks, func(r check.Result) bool { return r.State == check.Failed })
 	if o.output.format == "" {
 		err = printer.Checks(o.common.streams.Out, checks, terminal.Style(o.common.streams.Out, o.color))
 	} else {

@@ -58,10 +58,7 @@ func (k Kind) GroupVersionKind() schema.GroupVersionKind {
 
 // String returns the type as kubectl prints it: the singular with its group.
 func (k Kind) String() string {
-	if k.Resource.Group == "" {
-		return k.Singular
-	}
-	return k.Singular + "." + k.Resource.Group
+	return schema.GroupResource{Group: k.Resource.Group, Resource: k.Singular}.String()
 }
 
 // Path returns the path of the replica field, or nil if ReplicasPath is empty.

@@ -7,6 +7,7 @@ import (
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -16,11 +17,7 @@ import (
 
 // GetScale reads the /scale subresource of an object.
 func GetScale(ctx context.Context, client dynamic.ResourceInterface, name string) (*autoscalingv1.Scale, error) {
-	obj, err := client.Get(ctx, name, metav1.GetOptions{}, "scale")
-	if err != nil {
-		return nil, err
-	}
-	return toScale(obj.Object)
+	return toScale(client.Get(ctx, name, metav1.GetOptions{}, "scale"))
 }
 
 // SetScale sets the count through /scale. If resourceVersion is set and does not match, the error is a conflict.
@@ -33,17 +30,17 @@ func SetScale(ctx context.Context, client dynamic.ResourceInterface, name string
 	if err != nil {
 		return nil, fmt.Errorf("make the patch: %w", err)
 	}
-	obj, err := client.Patch(ctx, name, types.MergePatchType, patch,
-		metav1.PatchOptions{FieldManager: kinds.FieldManager, DryRun: dryRun}, "scale")
+	options := metav1.PatchOptions{FieldManager: kinds.FieldManager, DryRun: dryRun}
+	return toScale(client.Patch(ctx, name, types.MergePatchType, patch, options, "scale"))
+}
+
+// toScale converts the response to a request for a scale. It returns err if the request failed.
+func toScale(obj *unstructured.Unstructured, err error) (*autoscalingv1.Scale, error) {
 	if err != nil {
 		return nil, err
 	}
-	return toScale(obj.Object)
-}
-
-func toScale(fields map[string]any) (*autoscalingv1.Scale, error) {
 	scale := &autoscalingv1.Scale{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, scale); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, scale); err != nil {
 		return nil, fmt.Errorf("read the scale: %w", err)
 	}
 	return scale, nil

@@ -36,7 +36,7 @@ func TestScale(t *testing.T) {
 			t.Errorf("patch options = %v, want the field manager and a dry run", query)
 		}
 	}
-	if _, err := toScale(parse(t, "spec: {replicas: many}").Object); err == nil {
+	if _, err := toScale(parse(t, "spec: {replicas: many}"), nil); err == nil {
 		t.Error("toScale accepted a count that is a string")
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
@@ -107,7 +106,7 @@ func (f *targetFlags) explain(ctx context.Context, c *cluster, err error) error 
 	if shipped := kinds.ImoocPod(); f.bareName() != "" && apierrors.IsForbidden(err) && !c.Serves(shipped) {
 		err = &outcome.NotServedError{CRD: shipped.CRD(), Shipped: true, Err: err}
 	}
-	if (kube.NotFound(err) || noImoocPod(err)) && missing(err).Resource != "namespaces" {
+	if absent, _ := kube.Missing(err); (kube.NotFound(err) || noImoocPod(err)) && absent.Resource != "namespaces" {
 		if namespace, missing := c.NoNamespace(ctx); missing {
 			return outcome.WithAdvice(err, fmt.Sprintf("there is no namespace %q", namespace))
 		}
@@ -134,16 +133,8 @@ func noImoocPod(err error) bool {
 	if unserved, is := errors.AsType[*outcome.NotServedError](err); is {
 		return unserved.CRD == kinds.ImoocPod().CRD()
 	}
-	return missing(err) == kinds.ImoocPod().Resource.GroupResource()
-}
-
-// missing returns the resource in a NotFound error, or an empty resource for any other error.
-func missing(err error) schema.GroupResource {
-	var answer apierrors.APIStatus
-	if !apierrors.IsNotFound(err) || !errors.As(err, &answer) || answer.Status().Details == nil {
-		return schema.GroupResource{}
-	}
-	return schema.GroupResource{Group: answer.Status().Details.Group, Resource: answer.Status().Details.Kind}
+	absent, _ := kube.Missing(err)
+	return absent == kinds.ImoocPod().Resource.GroupResource()
 }
 
 func noArgs(verb string, args []string) error {

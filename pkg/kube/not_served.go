@@ -7,19 +7,26 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// NotServed reports whether an error means that the server lacks the resource type, and not only the object.
-func NotServed(err error) bool {
+// Missing returns the resource and the name in a NotFound error. Each is empty if the error lacks it, or is another error.
+func Missing(err error) (resource schema.GroupResource, name string) {
 	var status apierrors.APIStatus
-	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
-		return false
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return resource, ""
 	}
 	details := status.Status().Details
-	return details == nil || details.Name == ""
+	return schema.GroupResource{Group: details.Group, Resource: details.Kind}, details.Name
+}
+
+// NotServed reports whether an error means that the server lacks the resource type, and not only the object.
+func NotServed(err error) bool {
+	_, name := Missing(err)
+	return apierrors.IsNotFound(err) && name == ""
 }
 
 // NotFound reports whether an error means that the server has the type but not the object.
@@ -43,12 +50,11 @@ func ExplainType(err error) error {
 		word = strings.NewReplacer(`" in group "`, ".", `"`, "").Replace(word)
 		return missingType(word, &outcome.UnknownTypeError{Type: word})
 	}
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || !apierrors.IsNotFound(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+	if !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return err
 	}
-	details := status.Status().Details
-	return missingType(details.Kind+"."+details.Group, err)
+	resource, _ := Missing(err)
+	return missingType(resource.String(), err)
 }
 
 // missingType returns err, wrapped in a NotServedError if the missing type ships with this program.

@@ -34,7 +34,7 @@ type changeFlags struct {
 	done   string
 	dryRun dryRun
 	wait   changeWaitFlags
-	// manager is the field manager. Only verbs that call addManagerFlag have a flag for it.
+	// manager is the field manager. Only verbs that use changeFlags.command have a flag for it.
 	manager string
 	// reason is why the user makes the change. Only verbs that call addReasonFlag have a flag for it.
 	reason string
@@ -68,10 +68,6 @@ func (f *changeFlags) addReasonFlag(cmd *cobra.Command) {
 	}, "string"}, "reason", "Why you make the change, for those who look at the object or at its history.")
 }
 
-func (f *changeFlags) addManagerFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.manager, "field-manager", f.manager, "Name of the manager used to track field ownership.")
-}
-
 func (f *changeFlags) complete(args []string) error {
 	return cmp.Or(f.targets.complete(args), f.wait.limits.validate(f.wait.waits()), f.print.complete())
 }
@@ -101,8 +97,10 @@ func newChanger(ctx context.Context, on *cluster, flags *changeFlags) *changer {
 	return c
 }
 
-// command makes cmd read each target and change it with do, and returns cmd.
+// command adds the flags, makes cmd read each target and change it with do, and returns cmd.
 func (f *changeFlags) command(cmd *cobra.Command, complete func([]string) error, do func(context.Context, *changer, *observe.Target) (*change, error)) *cobra.Command {
+	f.addFlags(cmd)
+	cmd.Flags().StringVar(&f.manager, "field-manager", f.manager, "Name of the manager used to track field ownership.")
 	return f.targets.command(cmd, f.common, complete, func(ctx context.Context, on *cluster) error {
 		c := newChanger(ctx, on, f)
 		var all []planned

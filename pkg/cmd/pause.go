@@ -49,8 +49,6 @@ an object that has pods. See docs/pause.md.`,
   kubectl imoocpod pause deployment/web --for forever`,
 	}
 	o.change.targets.without = toWrite
-	o.change.addFlags(cmd)
-	o.change.addManagerFlag(cmd)
 	cmd.Flags().Var(parsed[pauseLength]{&o.length, parsePauseLength, "duration"}, "for", `The length of time to pause, such as 30m or 2h, or "forever" to pause until someone resumes the object.`)
 	completeFlag(cmd, "for", "30m", "1h", "8h", apis.PausedForever)
 	o.change.addReasonFlag(cmd)
@@ -132,8 +130,6 @@ then applies the changes that were made during the pause.`,
   kubectl imoocpod resume deployment/web`,
 	}
 	f.targets.without = toWrite
-	f.addFlags(cmd)
-	f.addManagerFlag(cmd)
 	return f.command(cmd, f.complete, resume)
 }
 

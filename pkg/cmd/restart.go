@@ -47,8 +47,6 @@ that.`,
   kubectl imoocpod restart -l tier=front`,
 	}
 	f.targets.without = toWrite
-	f.addFlags(cmd)
-	f.addManagerFlag(cmd)
 	f.addReasonFlag(cmd)
 	return f.command(cmd, f.complete, restart)
 }

@@ -53,8 +53,6 @@ type setter func(value any) (any, error)
 // command adds the flags, makes cmd set the field of each target that defines the part, and returns cmd. find
 // returns the setter of this field, or nil if nothing changes.
 func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, find func(*changer, *observe.Target, template.Place) (setter, error)) *cobra.Command {
-	f.change.addFlags(cmd)
-	f.change.addManagerFlag(cmd)
 	f.change.addReasonFlag(cmd)
 	cmd.Flags().Var(optional(&f.template, parseSpecField, "path"), "template-path", "JSONPath of the pod template, for types that have several.")
 	return f.change.command(cmd, complete, func(ctx context.Context, c *changer, t *observe.Target) (*change, error) {

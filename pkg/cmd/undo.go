@@ -41,8 +41,6 @@ Helm manages the pod template, because its next run restores the value.`,
   # Return to revision 1 and wait until the pods are ready
   kubectl imoocpod undo deployment/web --to-revision 1 --wait --timeout 5m`,
 	}
-	o.change.addFlags(cmd)
-	o.change.addManagerFlag(cmd)
 	o.change.addReasonFlag(cmd)
 	cmd.Flags().Var(numberFlag(&o.revision, 0), "to-revision", "The revision to return to. Default to 0 (the last revision with another pod template).")
 	return o.change.command(cmd, o.change.complete, o.undo)

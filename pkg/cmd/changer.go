@@ -33,7 +33,11 @@ type changeFlags struct {
 	// done, such as "scaled", is printed after the name of a changed object.
 	done   string
 	dryRun dryRun
-	wait   changeWaitFlags
+	limits waitFlags
+	wait   bool
+	// impliesWait means that a flag of the verb, such as --step, implies --wait.
+	impliesWait bool
+	onFailure   onFailure
 	// manager is the field manager. Only verbs that use changeFlags.command have a flag for it.
 	manager string
 	// reason is why the user makes the change. Only verbs that call addReasonFlag have a flag for it.
@@ -53,7 +57,15 @@ func (f *changeFlags) addFlags(cmd *cobra.Command) {
 func (f *changeFlags) addOutputFlags(cmd *cobra.Command) {
 	f.print.addFlags(cmd)
 	f.dryRun.addFlag(cmd)
-	f.wait.addFlags(cmd)
+	f.onFailure = stopOnFailure
+	cmd.Flags().BoolVar(&f.wait, "wait", false, "Wait until the change has its full effect: the objects are ready (after pause or park: paused or parked).")
+	addTimeout(cmd, &f.limits.Timeout)
+	addChoice(cmd, &f.onFailure, "on-failure", "Must be %s. If an object fails, is paused, or is not ready in time, keep the change, or put back what was there before and exit with code 9. Revert implies --wait.", stopOnFailure, revertOnFailure)
+	f.limits.addFlags(cmd)
+}
+
+func (f *changeFlags) waits() bool {
+	return f.wait || f.impliesWait || f.limits.Timeout > 0 || f.onFailure == revertOnFailure
 }
 
 // maxReason is the maximum length in bytes of a reason, which is shown in one line.
@@ -69,7 +81,7 @@ func (f *changeFlags) addReasonFlag(cmd *cobra.Command) {
 }
 
 func (f *changeFlags) complete(args []string) error {
-	return cmp.Or(f.targets.complete(args), f.wait.limits.validate(f.wait.waits()), f.print.complete())
+	return cmp.Or(f.targets.complete(args), f.limits.validate(f.waits()), f.print.complete())
 }
 
 // changer runs a verb that changes objects. It prints each result, waits for objects, and can revert failed changes.
@@ -88,7 +100,7 @@ type changer struct {
 
 func newChanger(ctx context.Context, on *cluster, flags *changeFlags) *changer {
 	c := &changer{
-		cluster: on, flags: flags, waits: flags.wait.waits() && flags.dryRun == "none", reports: flags.print.format(),
+		cluster: on, flags: flags, waits: flags.waits() && flags.dryRun == "none", reports: flags.print.format(),
 		user: sync.OnceValue(func() string { return on.User(ctx) }),
 	}
 	if flags.dryRun == "none" && !c.waits {

@@ -76,14 +76,6 @@ func (f *waitFlags) validate(waits bool) error {
 	return nil
 }
 
-type changeWaitFlags struct {
-	limits    waitFlags
-	wait      bool
-	onFailure onFailure
-	// implied means that a flag of the verb, such as --step, implies the wait.
-	implied bool
-}
-
 // addTimeout adds --timeout to a verb that can wait without a limit.
 func addTimeout(cmd *cobra.Command, timeout *time.Duration) {
 	addDuration(cmd.Flags(), timeout, "timeout", "The length of time to wait before giving up, such as 1m. A value above zero implies --wait. With --wait, zero means no limit.")
@@ -96,15 +88,3 @@ const (
 	stopOnFailure   onFailure = "stop"
 	revertOnFailure onFailure = "revert"
 )
-
-func (f *changeWaitFlags) addFlags(cmd *cobra.Command) {
-	f.onFailure = stopOnFailure
-	cmd.Flags().BoolVar(&f.wait, "wait", false, "Wait until the change has its full effect: the objects are ready (after pause or park: paused or parked).")
-	addTimeout(cmd, &f.limits.Timeout)
-	addChoice(cmd, &f.onFailure, "on-failure", "Must be %s. If an object fails, is paused, or is not ready in time, keep the change, or put back what was there before and exit with code 9. Revert implies --wait.", stopOnFailure, revertOnFailure)
-	f.limits.addFlags(cmd)
-}
-
-func (f *changeWaitFlags) waits() bool {
-	return f.wait || f.implied || f.limits.Timeout > 0 || f.onFailure == revertOnFailure
-}

@@ -46,7 +46,7 @@ func (c *changer) follow(ctx context.Context, all []*change) []error {
 	if !c.waits || len(all) == 0 {
 		return nil
 	}
-	flags := &c.flags.wait
+	flags := c.flags
 	if flags.onFailure == revertOnFailure && flags.limits.Timeout == 0 && flags.limits.FailFast {
 		c.printErrf("waiting without a time limit: the change is reverted if an object fails for %s; with --timeout, also if it is not ready in time", flags.limits.FailAfter)
 	}
@@ -64,7 +64,7 @@ func (c *changer) conclude(ctx context.Context, made *change, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrOverwritten):
 		return c.overwritten(ctx, made.Target, err)
-	case c.flags.wait.onFailure == revertOnFailure && made.revert != nil && notReady(err) && ctx.Err() == nil:
+	case c.flags.onFailure == revertOnFailure && made.revert != nil && notReady(err) && ctx.Err() == nil:
 		return c.reverted(ctx, made, err)
 	case errors.Is(err, outcome.ErrInterrupted), apierrors.IsForbidden(err), apierrors.IsUnauthorized(err), ctx.Err() != nil && notReady(err):
 		return c.changeStays(made, err)
@@ -76,7 +76,7 @@ func (c *changer) conclude(ctx context.Context, made *change, err error) error {
 func (c *changer) changeStays(made *change, err error) error {
 	err = fmt.Errorf("%w\nthe change of %s stays", err, made.Target)
 	if !apierrors.IsForbidden(err) {
-		err = outcome.WithHint(err, "to wait on", commandOn("wait", &made.Target, c.flags.wait.limits.repeated("fail-after", "settle", "timeout")...))
+		err = outcome.WithHint(err, "to wait on", commandOn("wait", &made.Target, c.flags.limits.repeated("fail-after", "settle", "timeout")...))
 	}
 	if made.back != nil {
 		err = outcome.WithHint(err, "to undo the change", *made.back)

@@ -96,7 +96,7 @@ func (o *scaleOptions) complete(args []string) error {
 	case !o.steps.given() && o.given("ignore-budgets"):
 		return usageErrorf("--ignore-budgets needs --step")
 	}
-	o.change.wait.implied = o.steps.given()
+	o.change.impliesWait = o.steps.given()
 	return o.change.complete(args)
 }
 
@@ -128,7 +128,7 @@ func validateRemoved(pods []string) error {
 func (o *scaleOptions) run(ctx context.Context, on *cluster) error {
 	c := newChanger(ctx, on, &o.change)
 	// With -o json, print reports only with --wait, and not if another flag, such as --timeout, implies the wait.
-	if !o.change.wait.wait {
+	if !o.change.wait {
 		c.reports = ""
 	}
 	targets, errs := o.change.targets.find(ctx, on)

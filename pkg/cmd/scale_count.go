@@ -121,7 +121,7 @@ func otherCounts(ctx context.Context, c *changer, t *observe.Target, field disco
 func (o *scaleOptions) request(l *located) (replicas.Request, error) {
 	request := o.count
 	request.DryRun, request.LookOnly = o.change.dryRun.server(), o.change.dryRun.client()
-	request.Exact = o.change.wait.onFailure == revertOnFailure
+	request.Exact = o.change.onFailure == revertOnFailure
 	var err error
 	if request.Undo && l.field.Path != nil {
 		request.Replicas, err = replicas.Undone(*l.target, l.target.Object, *l.field.Path)
@@ -136,7 +136,7 @@ func (o *scaleOptions) scale(ctx context.Context, c *changer, l *located) (*chan
 	}
 	t := l.target
 	c.warnPaused(t)
-	if o.change.wait.waits() || !t.Kind.Shipped() {
+	if o.change.waits() || !t.Kind.Shipped() {
 		c.warnOfCompetitors(ctx, t, func(now int64) (int32, error) { return request.From(*t, now) })
 	}
 	done, err := o.set(ctx, c, l, request)

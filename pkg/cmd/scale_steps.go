@@ -97,7 +97,7 @@ func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) erro
 			return o.stepNotReady(ctx, c, l, done, began, to, err)
 		}
 		at = next
-		c.printErrf("%s: %d ready (%s)", t, at, duration.HumanDuration(max(0, time.Since(start)-o.change.wait.limits.Settle)))
+		c.printErrf("%s: %d ready (%s)", t, at, duration.HumanDuration(max(0, time.Since(start)-o.change.limits.Settle)))
 	}
 	obj, err := o.result(ctx, c, l, done)
 	if err != nil {
@@ -116,7 +116,7 @@ func (o *scaleOptions) printPlan(c *changer, t *observe.Target, from int32, coun
 	if len(counts) > 1 {
 		when = "each when ready"
 	}
-	if settle := o.change.wait.limits.Settle; settle > 0 {
+	if settle := o.change.limits.Settle; settle > 0 {
 		when += " for " + duration.HumanDuration(settle)
 	}
 	c.printErrf("%s: %s, %s", t, o.change.dryRun.mark(way.String()), when)
@@ -163,7 +163,7 @@ func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, do
 	if o.steps.parallel {
 		shown.streams.ErrOut, reports = io.Discard, "" // several displays would draw over each other
 	}
-	return outcome.Join(shown.awaitAll(ctx, reports, o.change.wait.limits, []observe.WaitTarget{w.WaitTarget}, nil))
+	return outcome.Join(shown.awaitAll(ctx, reports, o.change.limits, []observe.WaitTarget{w.WaitTarget}, nil))
 }
 
 // stepNotReady returns the error for a step whose pods did not become ready. With --on-failure=revert, it
@@ -175,7 +175,7 @@ func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located,
 		return c.overwritten(ctx, *l.target, err)
 	case errors.Is(err, outcome.ErrGone):
 		return err // no hint, because the object is gone
-	case !notReady(err) || o.change.wait.onFailure != revertOnFailure || at == began:
+	case !notReady(err) || o.change.onFailure != revertOnFailure || at == began:
 		o.printStopped(c, l, at, to, before)
 		return err
 	}
@@ -198,7 +198,7 @@ func (o *scaleOptions) printStopped(c *changer, l *located, at, to, good int32) 
 		if o.steps.ignoreBudgets {
 			flags = append(flags, "--ignore-budgets")
 		}
-		flags = append(flags, o.change.wait.limits.repeated("fail-after", "on-failure", "settle", "timeout")...)
+		flags = append(flags, o.change.limits.repeated("fail-after", "on-failure", "settle", "timeout")...)
 		c.printErrf("%s: stopped at %d on the way to %d", l.target, at, to)
 		c.printErrf("hint: to continue: %s", c.line(o.command(l, to, flags...)))
 	}

@@ -35,7 +35,7 @@ as they are.`,
 }
 
 func (o *setResourcesOptions) complete(args []string) error {
-	o.set.words = o.set.change.wait.limits.repeated("requests", "limits")
+	o.set.words = o.set.change.limits.repeated("requests", "limits")
 	err := o.set.change.complete(args)
 	if err == nil && len(o.set.words) == 0 {
 		err = usageErrorf("--requests or --limits is required")

@@ -17,7 +17,7 @@ import (
 func (c *changer) changeTemplate(
 	ctx context.Context, t *observe.Target, want template.Wanted, note string,
 ) (*change, error) {
-	if c.flags.wait.waits() && t.Kind.BuiltIn() && !t.Kind.RollsOut() {
+	if c.flags.waits() && t.Kind.BuiltIn() && !t.Kind.RollsOut() {
 		return nil, fmt.Errorf("cannot wait for %s: %w", t, podtemplate.ErrNoRollOut)
 	}
 	c.warnPaused(t)

@@ -30,8 +30,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// chooser returns an edit of an object that makes its controller delete the pods in victims when the count is lowered.
-type chooser func(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error)
+// chooser adds an edit to a plan that makes the controller of an object delete the pods in victims.
+type chooser func(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod, p *edit.Plan) error
 
 // chooserOf returns the chooser for the kind of an object. It is nil if the kind's controller reads the
 // deletion cost of pods. If the pods cannot be chosen, the error contains the reason.
@@ -81,13 +81,12 @@ func Remove(ctx context.Context, client dynamic.Interface, pods corev1client.Pod
 		return removeByCost(ctx, client, pods, t, field, r)
 	}
 	path := cmp.Or(t.Kind.Path(), new(specReplicas()))
-	return setField(ctx, t.Resource(client), t, nil, *path, r, func(obj *unstructured.Unstructured, _ int32) ([]fieldpath.Edit, string, error) {
+	return setField(ctx, t.Resource(client), t, *path, r, func(obj *unstructured.Unstructured, _ int32, p *edit.Plan) (string, error) {
 		victims, err := readVictims(ctx, pods, t, obj, r.Remove)
 		if err != nil {
-			return nil, "", err
+			return "", err
 		}
-		change, err := choose(ctx, pods, t, obj, victims)
-		return []fieldpath.Edit{change}, "removing " + strings.Join(r.Remove, ", "), err
+		return "removing " + strings.Join(r.Remove, ", "), choose(ctx, pods, t, obj, victims, p)
 	})
 }
 
@@ -129,34 +128,35 @@ func notReplaced(ctx context.Context, pods corev1client.PodInterface, obj *unstr
 	return err
 }
 
-// chooseBySlot returns the edit that adds the slots of the pods to the removed slots.
-func chooseBySlot(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error) {
+// chooseBySlot adds the slots of the pods to the removed slots.
+func chooseBySlot(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod, p *edit.Plan) error {
 	removed, n, err := slotsOf(t, obj)
 	if err != nil {
-		return fieldpath.Edit{}, err
+		return err
 	}
 	var given []slots.Slot
 	for _, pod := range victims {
 		slot, _ := slots.OfPod(pod, obj.GetName(), obj.GetUID())
 		if err := notReplaced(ctx, pods.Pods(t.Namespace), obj, pod, slot); err != nil {
-			return fieldpath.Edit{}, err
+			return err
 		}
 		switch {
 		case slot == slots.None:
-			return fieldpath.Edit{}, fmt.Errorf("cannot remove pod %s: its name belongs to no slot of %s, and the controller is about to replace it", pod.Name, t)
+			return fmt.Errorf("cannot remove pod %s: its name belongs to no slot of %s, and the controller is about to replace it", pod.Name, t)
 		case slices.Contains(given, slot):
-			return fieldpath.Edit{}, fmt.Errorf("%w: two of the pods are in slot %s of %s: name one of them", outcome.ErrPrecondition, slot, t)
+			return fmt.Errorf("%w: two of the pods are in slot %s of %s: name one of them", outcome.ErrPrecondition, slot, t)
 		case removed.Has(slot):
-			return fieldpath.Edit{}, fmt.Errorf("%w: pod %s is in slot %s of %s, which is already removed", outcome.ErrPrecondition, pod.Name, slot, t)
+			return fmt.Errorf("%w: pod %s is in slot %s of %s, which is already removed", outcome.ErrPrecondition, pod.Name, slot, t)
 		case !removed.Wants(n, slot):
-			return fieldpath.Edit{}, fmt.Errorf("%w: the controller is about to delete pod %s: %s has %d replicas, and the pod is in slot %s", outcome.ErrPrecondition, pod.Name, t, n, slot)
+			return fmt.Errorf("%w: the controller is about to delete pod %s: %s has %d replicas, and the pod is in slot %s", outcome.ErrPrecondition, pod.Name, t, n, slot)
 		}
 		given = append(given, slot)
 	}
 	if removed, err = removed.With(given...); err != nil {
-		return fieldpath.Edit{}, outcome.WithAdvice(fmt.Errorf("cannot remove more slots of %s: %w", t, err), "scale up with --reuse to fill removed slots")
+		return outcome.WithAdvice(fmt.Errorf("cannot remove more slots of %s: %w", t, err), "scale up with --reuse to fill removed slots")
 	}
-	return fieldpath.Annotate(apis.AnnotationRemovedSlots, removed.String()), nil
+	p.Edits = append(p.Edits, fieldpath.Annotate(apis.AnnotationRemovedSlots, removed.String()))
+	return nil
 }
 
 func slotsOf(t observe.Target, obj *unstructured.Unstructured) (removed slots.Removed, desired int32, err error) {
@@ -168,39 +168,41 @@ func slotsOf(t observe.Target, obj *unstructured.Unstructured) (removed slots.Re
 	return removed, desired, err
 }
 
-// reuseSlots returns a function whose edits let new pods fill the lowest removed slots of an object.
+// reuseSlots returns a function whose edit lets new pods fill the lowest removed slots of an object.
 func reuseSlots(t observe.Target) beside {
-	return func(obj *unstructured.Unstructured, after int32) ([]fieldpath.Edit, string, error) {
+	return func(obj *unstructured.Unstructured, after int32, p *edit.Plan) (string, error) {
 		removed, before, err := slotsOf(t, obj)
 		if err != nil {
-			return nil, "", err
+			return "", err
 		}
 		left, reused := removed.Reuse(before, after)
 		if len(reused) == 0 {
-			return nil, "", nil
+			return "", nil
 		}
 		note := "reusing slot "
 		if len(reused) > 1 {
 			note = "reusing slots "
 		}
-		change := fieldpath.Annotate(apis.AnnotationRemovedSlots, left.String())
-		return []fieldpath.Edit{change}, note + strings.ReplaceAll(reused.String(), ",", ", "), nil
+		p.Edits = append(p.Edits, fieldpath.Annotate(apis.AnnotationRemovedSlots, left.String()))
+		return note + strings.ReplaceAll(reused.String(), ",", ", "), nil
 	}
 }
 
-// chooseByName returns the edit that adds the pods to podsToDelete. A CloneSet that shrinks deletes these pods first.
-func chooseByName(_ context.Context, _ corev1client.PodsGetter, _ observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error) {
+// chooseByName adds the pods to podsToDelete. A CloneSet that shrinks deletes these pods first.
+func chooseByName(_ context.Context, _ corev1client.PodsGetter, _ observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod, p *edit.Plan) error {
 	all, _, err := unstructured.NestedSlice(obj.Object, "spec", "scaleStrategy", "podsToDelete")
 	if err != nil {
-		return fieldpath.Edit{}, fmt.Errorf("read .spec.scaleStrategy.podsToDelete: %w", err)
+		return fmt.Errorf("read .spec.scaleStrategy.podsToDelete: %w", err)
 	}
 	for _, pod := range victims {
 		if slices.Contains(all, any(pod.Name)) {
-			return fieldpath.Edit{}, fmt.Errorf("%w: pod %s is already in .spec.scaleStrategy.podsToDelete", outcome.ErrPrecondition, pod.Name)
+			return fmt.Errorf("%w: pod %s is already in .spec.scaleStrategy.podsToDelete", outcome.ErrPrecondition, pod.Name)
 		}
 		all = append(all, pod.Name)
 	}
-	return fieldpath.Edit{Path: fieldpath.Fields("spec", "scaleStrategy", "podsToDelete"), Value: all}, nil
+	// This is a mark, because OpenKruise removes deleted pods from the list.
+	p.Marks = append(p.Marks, fieldpath.Edit{Path: fieldpath.Fields("spec", "scaleStrategy", "podsToDelete"), Value: all})
+	return nil
 }
 
 // removeByCost sets the lowest deletion cost on the pods, and then lowers the count.

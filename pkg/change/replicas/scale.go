@@ -102,18 +102,14 @@ func Refuse(t observe.Target, obj *unstructured.Unstructured) error {
 
 // Set sets the count of one object, through /scale or in the object. field determines which of these is possible.
 func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, r Request) (Result, error) {
-	seen := t.Object
-	if r.ReadsCount() {
-		seen = nil
-	}
 	switch {
 	case r.Reuse:
-		return setField(ctx, objects, t, nil, *t.Kind.Path(), r, reuseSlots(t))
+		return setField(ctx, objects, t, *t.Kind.Path(), r, reuseSlots(t))
 	case r.Undo && field.Path == nil:
 		return Result{}, nothingToUndo(t, "the field of its count is not known")
 	case r.Undo || t.Kind.Reconciled() && t.Object != nil && field.Path != nil:
 		// Patch the object, so that an annotation can record the count before the change.
-		done, err := setField(ctx, objects, t, seen, *field.Path, r, nil)
+		done, err := setField(ctx, objects, t, *field.Path, r, nil)
 		if r.Undo || !field.Scale || !apierrors.IsForbidden(err) {
 			return done, err
 		}
@@ -140,7 +136,7 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 		}
 		// The CRD was not installed by this program, and has no /scale.
 	}
-	return setField(ctx, objects, t, seen, *field.Path, r, nil)
+	return setField(ctx, objects, t, *field.Path, r, nil)
 }
 
 // Revert undoes a change of the count. If the count has changed since, the error is an outcome.ErrOverwritten, or
@@ -238,11 +234,15 @@ func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 	return countAt(t, obj, *field.Path)
 }
 
-// beside returns additional edits for the patch that sets a count, and a note about them.
-type beside func(obj *unstructured.Unstructured, after int32) (changes []fieldpath.Edit, note string, err error)
+// beside adds edits to the plan that sets a count, and returns a note about them.
+type beside func(obj *unstructured.Unstructured, after int32, p *edit.Plan) (note string, err error)
 
-// setField sets the count in the object. seen is the object from an earlier read, or nil. The function with may be nil.
-func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, seen *unstructured.Unstructured, path fieldpath.Path, r Request, with beside) (Result, error) {
+// setField sets the count in the object. The function with may be nil.
+func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, path fieldpath.Path, r Request, with beside) (Result, error) {
+	seen := t.Object
+	if r.Reuse || r.ReadsCount() {
+		seen = nil
+	}
 	var done Result
 	w, err := edit.Apply(ctx, objects, t.Name, seen, func(obj *unstructured.Unstructured) (p edit.Plan, err error) {
 		if err := r.admits(t, obj); err != nil {
@@ -256,17 +256,9 @@ func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 		p.Edits = []fieldpath.Edit{{Path: path, Value: int64(to.Replicas)}}
 		p.Marks = remember(t, obj, path, to)
 		if with != nil {
-			var more []fieldpath.Edit
-			if more, done.Note, err = with(obj, to.Replicas); err != nil {
-				return p, err
-			}
-			if t.Kind.Reconciled() {
-				p.Edits = append(p.Edits, more...)
-			} else {
-				p.Marks = append(p.Marks, more...) // OpenKruise removes deleted pods from podsToDelete
-			}
+			done.Note, err = with(obj, to.Replicas, &p)
 		}
-		return p, nil
+		return p, err
 	}, edit.Options{FieldManager: kinds.FieldManager, DryRun: r.DryRun, Local: r.LookOnly})
 	if err != nil {
 		return Result{}, err

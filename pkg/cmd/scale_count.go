@@ -165,20 +165,13 @@ func (o *scaleOptions) scale(ctx context.Context, c *changer, l *located) (*chan
 }
 
 func (o *scaleOptions) set(ctx context.Context, c *changer, l *located, request replicas.Request) (replicas.Result, error) {
-	field := l.field
 	if len(request.Remove) > 0 {
-		return replicas.Remove(ctx, c.Dynamic, c.Core, *l.target, field, request)
+		return replicas.Remove(ctx, c.Dynamic, c.Core, *l.target, l.field, request)
 	}
-	if request.LookOnly && !request.Undo {
-		if field.Path == nil {
-			return replicas.Result{Replicas: request.Replicas}, nil // the field that /scale sets is unknown
-		}
-		field.Scale = false
-	}
-	done, err := replicas.Set(ctx, l.target.Resource(c.Dynamic), *l.target, field, request)
-	if unknownField(err) && field.Path != nil {
+	done, err := replicas.Set(ctx, l.target.Resource(c.Dynamic), *l.target, l.field, request)
+	if unknownField(err) && l.field.Path != nil {
 		schema, _ := c.Finder.Schema(l.target.Kind) // only for suggestions
-		err = noField(l.target, *field.Path, schema)
+		err = noField(l.target, *l.field.Path, schema)
 	}
 	return done, err
 }

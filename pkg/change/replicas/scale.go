@@ -51,7 +51,7 @@ type Request struct {
 	// Exact makes the write replace exactly the count in Result.Before, because a revert may restore it.
 	Exact  bool
 	DryRun []string
-	// LookOnly means that nothing is written. Changes through /scale ignore it.
+	// LookOnly means that nothing is written. Only a copy of the object is changed.
 	LookOnly bool
 }
 
@@ -102,11 +102,14 @@ func Refuse(t observe.Target, obj *unstructured.Unstructured) error {
 
 // Set sets the count of one object, through /scale or in the object. field determines which of these is possible.
 func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, r Request) (Result, error) {
+	field.Scale = field.Scale && !r.LookOnly
 	switch {
 	case r.Reuse:
 		return setField(ctx, objects, t, *t.Kind.Path(), r, reuseSlots(t))
 	case r.Undo && field.Path == nil:
 		return Result{}, nothingToUndo(t, "the field of its count is not known")
+	case r.LookOnly && field.Path == nil:
+		return Result{Replicas: r.Replicas}, nil // the field that /scale sets is unknown
 	case r.Undo || t.Kind.Reconciled() && t.Object != nil && field.Path != nil:
 		// Patch the object, so that an annotation can record the count before the change.
 		done, err := setField(ctx, objects, t, *field.Path, r, nil)

@@ -102,14 +102,14 @@ func Refuse(t observe.Target, obj *unstructured.Unstructured) error {
 
 // Set sets the count of one object, through /scale or in the object. field determines which of these is possible.
 func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, r Request) (Result, error) {
-	field.Scale = field.Scale && !r.LookOnly
+	if r.LookOnly && field.Path != nil {
+		field.Scale = false
+	}
 	switch {
 	case r.Reuse:
 		return setField(ctx, objects, t, *t.Kind.Path(), r, reuseSlots(t))
 	case r.Undo && field.Path == nil:
 		return Result{}, nothingToUndo(t, "the field of its count is not known")
-	case r.LookOnly && field.Path == nil:
-		return Result{Replicas: r.Replicas}, nil // the field that /scale sets is unknown
 	case r.Undo || t.Kind.Reconciled() && t.Object != nil && field.Path != nil:
 		// Patch the object, so that an annotation can record the count before the change.
 		done, err := setField(ctx, objects, t, *field.Path, r, nil)
@@ -187,6 +187,9 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 		if before, version = Before(obj, field.Path), obj.GetResourceVersion(); before == nil {
 			return Result{}, r.NotSet(t, field)
 		}
+	}
+	if r.LookOnly {
+		return Result{Before: before, Replicas: r.Replicas}, nil // the field that /scale sets is unknown
 	}
 	scale, err := discover.SetScale(ctx, objects, t.Name, r.Replicas, cmp.Or(r.ResourceVersion, version), r.DryRun)
 	if err != nil {

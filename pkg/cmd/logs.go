@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -132,15 +131,11 @@ func (o *logsOptions) runFollow(ctx context.Context, c *cluster, targets []obser
 	connection := &follow.Connection{Changed: func(lost time.Time) { o.logs.Out.Say("%s", printer.Connection(lost)) }}
 	follower := observe.NewFollower(ctx, c.Clients, connection, observe.Extent{Depth: observe.Below}, len(targets) > 1, true)
 	defer follower.Stop()
-	errs := make([]error, len(targets))
-	var running sync.WaitGroup
-	for i, f := range logs.NewFollowers(len(targets), o.logs, o.wanted, stop) {
-		running.Go(func() {
-			errs[i] = kube.Explain(targets[i].Kind, o.followTarget(ctx, follower, targets[i], f))
-			f.End(ctx)
-		})
-	}
-	running.Wait()
+	followers := logs.NewFollowers(len(targets), o.logs, o.wanted, stop)
+	errs := outcome.InParallel(len(targets), func(i int) error {
+		defer followers[i].End(ctx)
+		return kube.Explain(targets[i].Kind, o.followTarget(ctx, follower, targets[i], followers[i]))
+	})
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return []error{cause} // the cause is the same for all objects
 	}

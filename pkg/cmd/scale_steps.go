@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,22 +40,19 @@ func (f *stepFlags) given() bool { return f.step != nil }
 
 // scaleInSteps changes replica counts in steps. Without --parallel, an error leaves the remaining objects unchanged.
 func (o *scaleOptions) scaleInSteps(ctx context.Context, c *changer, all []*located) []error {
-	errs := make([]error, len(all))
-	var running sync.WaitGroup
+	scale := func(i int) error { return kube.Explain(all[i].target.Kind, o.inSteps(ctx, c, all[i])) }
+	if o.steps.parallel {
+		return outcome.InParallel(len(all), scale)
+	}
 	for i, l := range all {
-		running.Go(func() { errs[i] = kube.Explain(l.target.Kind, o.inSteps(ctx, c, l)) })
-		if o.steps.parallel {
-			continue
-		}
-		if running.Wait(); errs[i] != nil {
+		if err := scale(i); err != nil {
 			for _, rest := range all[i+1:] {
 				c.printErrf("%s: not scaled, because %s has not come to its count", rest.target, l.target)
 			}
-			break
+			return []error{err}
 		}
 	}
-	running.Wait()
-	return errs
+	return nil
 }
 
 // inSteps changes the replica count of one object in steps. Each step begins when the previous step is

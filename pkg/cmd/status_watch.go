@@ -92,13 +92,11 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	}
 	f := observe.NewFollower(ctx, o.cluster.Clients, connection, extent, len(sources) > 1 || o.selects(), onScreen)
 	defer f.Stop()
-	errs := make([]error, len(sources))
-	var running sync.WaitGroup
-	for i, source := range sources {
+	errs := outcome.InParallel(len(sources), func(i int) error {
+		source := sources[i]
 		source.Show, source.Fail = w.show, fail
-		running.Go(func() { errs[i] = kube.Explain(source.Kind, w.follow(ctx, f, source)) })
-	}
-	running.Wait()
+		return kube.Explain(source.Kind, w.follow(ctx, f, source))
+	})
 	if errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil }); o.targets.untyped() {
 		errs = errs[:min(1, len(errs))] // usually, the error is the same for all kinds
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // UsageError means that the command line is invalid. Nothing was changed.
@@ -49,6 +50,17 @@ type Errors []error
 func (e Errors) Error() string { return errors.Join(e...).Error() }
 
 func (e Errors) Unwrap() []error { return e }
+
+// InParallel calls do for each index below n, all at the same time. It returns the errors by index.
+func InParallel(n int, do func(i int) error) []error {
+	errs := make([]error, n)
+	var running sync.WaitGroup
+	for i := range n {
+		running.Go(func() { errs[i] = do(i) })
+	}
+	running.Wait()
+	return errs
+}
 
 // Join returns the errors of several objects as one error, or nil if there are none.
 func Join(errs []error) error {

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,18 +22,13 @@ func (o *Options) runInEach(ctx context.Context, namespaces []string) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	var skipped atomic.Int64
-	results := make([]error, len(namespaces))
-	var running sync.WaitGroup
-	for i, namespace := range namespaces {
-		running.Go(func() {
-			results[i] = o.runBesideOthers(ctx, namespace, &skipped, int64(len(namespaces)))
-			if results[i] != nil && !o.Ends() {
-				end()
-			}
-		})
-	}
-	running.Wait()
-	return outcome.Join(results)
+	return outcome.Join(outcome.InParallel(len(namespaces), func(i int) error {
+		err := o.runBesideOthers(ctx, namespaces[i], &skipped, int64(len(namespaces)))
+		if err != nil && !o.Ends() {
+			end()
+		}
+		return err
+	}))
 }
 
 // runBesideOthers runs the loop of a namespace, and skips it while the loop cannot work. skipped counts the skipped

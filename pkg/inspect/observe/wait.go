@@ -90,20 +90,16 @@ func (w *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
 		ctx, cancel = context.WithTimeoutCause(ctx, w.Limits.Timeout, outcome.ErrTimeout)
 		defer cancel()
 	}
-	errs := make([]error, len(all))
-	var running sync.WaitGroup
-	for i, goal := range all {
-		running.Go(func() {
-			errs[i] = kube.Explain(goal.Target.Kind, w.waitOne(ctx, f, goal))
-			for _, failed := range []func(error) error{w.Failed, goal.Failed} {
-				if errs[i] != nil && failed != nil {
-					errs[i] = failed(errs[i])
-				}
+	return outcome.InParallel(len(all), func(i int) error {
+		goal := all[i]
+		err := kube.Explain(goal.Target.Kind, w.waitOne(ctx, f, goal))
+		for _, failed := range []func(error) error{w.Failed, goal.Failed} {
+			if err != nil && failed != nil {
+				err = failed(err)
 			}
-		})
-	}
-	running.Wait()
-	return errs
+		}
+		return err
+	})
 }
 
 func (w *Waiter) waitOne(ctx context.Context, f *Follower, goal WaitTarget) error {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -162,25 +163,25 @@ func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (
 
 // park makes the planned change of an object. It returns nil if the object stays unchanged, unless the command waits.
 func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, plan func(*unstructured.Unstructured) (replicas.ParkPlan, error), planned replicas.ParkPlan) (*change, error) {
-	c.loops.begin(t)
 	if planned.Kept == "" {
 		c.warnOfCompetitors(ctx, t, func(int64) (int32, error) { return planned.After, nil })
 	}
 	shown := ""
-	now, done, err := replicas.Send(ctx, t.Resource(c.Dynamic), *t, func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {
-		p, err := plan(obj)
-		words := fmt.Sprintf("%d → %d", p.Before, p.After)
-		if o.back && err == nil && p.Kept == "" && words != shown {
+	var now replicas.ParkPlan
+	done, err := c.edit(ctx, t, func(obj *unstructured.Unstructured) (_ edit.Plan, err error) {
+		now, err = plan(obj)
+		words := fmt.Sprintf("%d → %d", now.Before, now.After)
+		if o.back && err == nil && now.Kept == "" && words != shown {
 			shown = words // print it before the write, because anyone may have edited the saved count
 			c.printErrf("%s: %s", t, c.flags.dryRun.mark(words))
-			if p.By != c.user() {
-				c.printErrf("%s: parked by %s, according to its annotation", t, cmp.Or(p.By, "someone"))
+			if now.By != c.user() {
+				c.printErrf("%s: parked by %s, according to its annotation", t, cmp.Or(now.By, "someone"))
 			}
 		}
-		return p, err
-	}, c.edits())
+		return now.Plan, err
+	})
 	if err != nil {
-		return nil, err
+		return nil, now.Refusal(*t, err)
 	}
 	if now.Kept != "" {
 		c.printErrf("%s: %s", t, now.Kept)

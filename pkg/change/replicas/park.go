@@ -1,7 +1,6 @@
 package replicas
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
@@ -27,16 +25,22 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// ParkPlan is the planned effect of park or unpark on one object.
+// ParkPlan is the planned effect of park or unpark on one object. It has no edits if the object does not change.
 type ParkPlan struct {
+	edit.Plan
 	Before, After int32
 	// Kept is the reason why the object does not change, or "" if it changes.
 	Kept string
 	// By is the user who parked the object, or "" if the user is unknown. Only Unpark sets it.
 	By string
 
-	path  fieldpath.Path
-	saved string // new value of the annotation, or "" to remove the annotation
+	path fieldpath.Path
+}
+
+// plan adds the edits to p, and returns it. The new value of the annotation is saved, or "" to remove the annotation.
+func (p ParkPlan) plan(saved string) ParkPlan {
+	p.Edits = []fieldpath.Edit{{Path: p.path, Value: int64(p.After)}, fieldpath.Annotate(apis.AnnotationParked, saved)}
+	return p
 }
 
 // ErrNotPods means that the count of an object is not a number of pods, so zero may mean that the count is not set.
@@ -49,7 +53,7 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 	case err != nil:
 		return ParkPlan{}, err
 	case p != nil && at.String() == path.String():
-		return ParkPlan{Kept: "already parked " + p.Story(now), path: path}, nil
+		return ParkPlan{Kept: "already parked " + p.Story(now)}, nil
 	case p != nil:
 		return ParkPlan{}, fmt.Errorf("%s cannot be parked: it is parked already, by its count %s", t, at)
 	}
@@ -61,11 +65,11 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 		return ParkPlan{}, fmt.Errorf("%s cannot be parked: %s counts %ss, and %w", t, path, unit, ErrNotPods)
 	}
 	if count == 0 {
-		return ParkPlan{Kept: "already scaled to zero", path: path}, nil
+		return ParkPlan{Kept: "already scaled to zero"}, nil
 	}
 	saved := apis.ParkedCount{Replicas: count, Path: path.String(), By: by, At: now.UTC().Truncate(time.Second), Reason: reason}
 	text, _ := json.Marshal(saved) // cannot fail
-	return ParkPlan{Before: count, path: path, saved: string(text)}, nil
+	return ParkPlan{Before: count, path: path}.plan(string(text)), nil
 }
 
 // Unpark plans to restore the recorded count of an object, and to remove the annotation. counts lists the known replica
@@ -79,7 +83,7 @@ func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (
 		err := fmt.Errorf("%w: %s was parked with %s by %s, which is not known to be the field of its count; if it is, pass it with --replicas-path", outcome.ErrRefused, t, problem.Quantity(p.Replicas, "replica"), escape.Cell(path.String()))
 		return ParkPlan{}, outcome.WithHint(err, "to forget it", forget(t))
 	}
-	return ParkPlan{After: p.Replicas, By: p.By, path: *path}, nil
+	return ParkPlan{After: p.Replicas, By: p.By, path: *path}.plan(""), nil
 }
 
 // parked returns the recorded count of an object, and the path of its field. Both are nil if the object is
@@ -129,24 +133,8 @@ func forget(t observe.Target) commandline.Command {
 	return commandline.Kubectl("annotate", t.Kind.CRD()+"/"+t.Name).In(t.Namespace).With(apis.AnnotationParked + "-")
 }
 
-// Send makes the change that plan returns in one write. On a conflict, it reads the object and calls plan again.
-func Send(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, plan func(*unstructured.Unstructured) (ParkPlan, error), o edit.Options) (ParkPlan, edit.Written, error) {
-	var p ParkPlan
-	w, err := edit.Apply(ctx, objects, t.Name, t.Object, func(obj *unstructured.Unstructured) (edit.Plan, error) {
-		var err error
-		if p, err = plan(obj); err != nil || p.Kept != "" {
-			return edit.Plan{}, err
-		}
-		return edit.Plan{Edits: []fieldpath.Edit{
-			{Path: p.path, Value: int64(p.After)},
-			fieldpath.Annotate(apis.AnnotationParked, p.saved),
-		}}, nil
-	}, o)
-	return p, w, refusal(t, p, err)
-}
-
-// refusal explains why the server or a webhook rejected the change to zero. It returns other errors unchanged.
-func refusal(t observe.Target, p ParkPlan, err error) error {
+// Refusal explains why the server or a webhook rejected the change to zero. It returns other errors unchanged.
+func (p ParkPlan) Refusal(t observe.Target, err error) error {
 	var answer apierrors.APIStatus
 	if p.After != 0 || !errors.As(err, &answer) || !apierrors.IsInvalid(err) && !strings.Contains(err.Error(), "denied the request") {
 		return err

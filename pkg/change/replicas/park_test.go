@@ -16,6 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 	"github.com/imoocpod/kubectl-imoocpod/test/objects"
@@ -28,6 +29,17 @@ func parkWeb(obj *unstructured.Unstructured) (ParkPlan, error) {
 
 func unparkWeb(obj *unstructured.Unstructured) (ParkPlan, error) {
 	return Unpark(ofWeb(), obj, []string{".spec.replicas"})
+}
+
+// send makes the change that plan returns, as the commands do.
+func send(t *testing.T, s *shelf, target observe.Target, plan func(*unstructured.Unstructured) (ParkPlan, error), o edit.Options) (ParkPlan, edit.Written, error) {
+	t.Helper()
+	var p ParkPlan
+	w, err := edit.Apply(t.Context(), target.Resource(s.objects), target.Name, target.Object, func(obj *unstructured.Unstructured) (_ edit.Plan, err error) {
+		p, err = plan(obj)
+		return p.Plan, err
+	}, o)
+	return p, w, p.Refusal(target, err)
 }
 
 // Park and Unpark return an error with hints, or a plan. If the object does not change, the plan contains the reason.
@@ -59,21 +71,20 @@ func TestParkRefuses(t *testing.T) {
 	})
 }
 
-// Send does not read the object that its caller has read. The error explains why a write was rejected.
-func TestSend(t *testing.T) {
+// A plan is made for the object that was read before. The error explains why a write was rejected.
+func TestPark(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	target := ofWeb()
 	target.Object = s.put(deployment(3))
-	objects := target.Resource(s.objects)
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "web", nil)
 	s.Fail(apiserver.On("patch", "deployments"), apiserver.Fault{Err: invalid, Times: 1})
-	p, w, err := Send(t.Context(), objects, target, parkWeb, edit.Options{})
+	p, w, err := send(t, s, target, parkWeb, edit.Options{})
 	if err == nil || !strings.Contains(err.Error(), "rejects a change of .spec.replicas to zero") || s.count(target) != 3 {
 		t.Errorf("rejected patch: plan %+v, written %+v, error %v", p, w, err)
 	}
 	s.Forget()
-	p, w, err = Send(t.Context(), objects, target, parkWeb, edit.Options{FieldManager: kinds.FieldManager, DryRun: []string{metav1.DryRunAll}})
+	p, w, err = send(t, s, target, parkWeb, edit.Options{FieldManager: kinds.FieldManager, DryRun: []string{metav1.DryRunAll}})
 	if err != nil || p.Before != 3 || w.Object == nil || s.sent() != "patch" {
 		t.Errorf("dry run with an object that was read before: plan %+v, error %v, requests %q", p, err, s.sent())
 	}
@@ -103,12 +114,12 @@ func TestRefusal(t *testing.T) {
 		{"an invalid count while restoring", 5, invalid, invalid.Error()},
 		{"a missing object", 0, notFound, notFound.Error()},
 	} {
-		err := refusal(ofWeb(), ParkPlan{After: test.after, path: specReplicas()}, test.err)
+		err := ParkPlan{After: test.after, path: specReplicas()}.Refusal(ofWeb(), test.err)
 		if !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "\x1b") && strings.HasPrefix(err.Error(), zero) {
-			t.Errorf("%s: refusal = %v, want prefix %q", test.what, err, test.want)
+			t.Errorf("%s: Refusal = %v, want prefix %q", test.what, err, test.want)
 		}
 	}
-	if err := refusal(ofWeb(), ParkPlan{}, nil); err != nil {
-		t.Errorf("refusal(nil) = %v", err)
+	if err := (ParkPlan{}).Refusal(ofWeb(), nil); err != nil {
+		t.Errorf("Refusal(nil) = %v", err)
 	}
 }

@@ -88,7 +88,7 @@ func TestParkingNeverOverwrites(t *testing.T) {
 			if rapid.Bool().Draw(r, "back") {
 				plan = unparkWeb
 			}
-			_, _, err := Send(t.Context(), ofWeb().Resource(s.objects), ofWeb(), plan, edit.Options{})
+			_, _, err := send(t, s, ofWeb(), plan, edit.Options{})
 			if err != nil && !errors.Is(err, outcome.ErrOverwritten) {
 				r.Fatal(err)
 			}

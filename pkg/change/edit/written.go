@@ -138,7 +138,11 @@ func (f Field) undo(obj *unstructured.Unstructured) (now, undone any, err error)
 	undone, lost := restore(f.Path, before, f.After, now)
 	switch {
 	case lost != nil:
-		lost.By = writer(obj, lost.Path)
+		own := "another run of this program"
+		if by := obj.GetAnnotations()[apis.AnnotationChangedBy]; by != "" {
+			own = by + ", with this program,"
+		}
+		lost.By = Writer(obj, lost.Path, own)
 		return nil, nil, lost
 	case unchanged:
 		return now, now, nil
@@ -243,18 +247,17 @@ func parts(value any) (all map[string]any, keyed, ok bool) {
 // same reports whether two values are equal. A null field equals an absent field, because both are nil.
 func same(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
-// writer describes who last wrote a field. It returns "someone else" if managedFields lack it, as after a removal.
-func writer(obj *unstructured.Unstructured, at fieldpath.Path) string {
-	manager, _ := at.Manager(obj)
-	switch by := obj.GetAnnotations()[apis.AnnotationChangedBy]; {
-	case manager == "":
+// Writer describes who last wrote a field. It returns own for this program, and "someone else" if managedFields lack
+// the field, as after a removal.
+func Writer(obj *unstructured.Unstructured, at fieldpath.Path, own string) string {
+	switch manager, _ := at.Manager(obj); manager {
+	case "":
 		return "someone else"
-	case manager != kinds.FieldManager:
+	case kinds.FieldManager:
+		return own
+	default:
 		return fmt.Sprintf("the field manager %q", manager)
-	case by != "":
-		return fmt.Sprintf("%s, with this program,", by)
 	}
-	return "another run of this program"
 }
 
 // text formats a value for a message: a string unchanged, and any other value as truncated JSON.

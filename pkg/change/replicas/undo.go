@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -83,14 +84,7 @@ func nothingToUndo(t observe.Target, why string) error {
 
 // changedSince returns the error for a count that was set after the recorded change. The hint restores the old count.
 func changedSince(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, last lastScale, now int32) error {
-	by := "someone else"
-	switch manager, _ := path.Manager(obj); manager {
-	case "":
-	case kinds.FieldManager:
-		by = "this program, without recording the count before,"
-	default:
-		by = fmt.Sprintf("the field manager %q", escape.Line(manager))
-	}
+	by := edit.Writer(obj, path, "this program, without recording the count before,")
 	back := scaleTo(t, strconv.Itoa(int(*last.From))).With("--current-replicas", strconv.Itoa(int(now)))
 	if kind := t.Kind.Path(); kind == nil || kind.String() != path.String() {
 		back = back.With("--replicas-path", path.String())

@@ -10,7 +10,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 )
@@ -37,9 +36,9 @@ ImoocPod or of any other resource that has one, as "kubectl set" does for its ki
 	return cmd
 }
 
-// setFlags are the flags of a subcommand of "set". what is its name, part is what it sets, and words are its settings.
+// setFlags are the flags of a subcommand of "set". verb is its name, part is what it sets, and words are its settings.
 type setFlags struct {
-	what   string
+	verb   string
 	part   template.Part
 	words  []string
 	change changeFlags
@@ -75,10 +74,6 @@ func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, fi
 	})
 }
 
-func (f *setFlags) line(t *observe.Target, words ...string) commandline.Command {
-	return commandline.Plugin("set", f.what, argumentOf(t)).With(words...).In(t.Namespace)
-}
-
 // place returns the field of a target that defines the part. The error lists the possible fields.
 func (f *setFlags) place(c *changer, t *observe.Target) (template.Place, error) {
 	switch {
@@ -88,7 +83,7 @@ func (f *setFlags) place(c *changer, t *observe.Target) (template.Place, error) 
 		return template.Place{Path: *f.image}, nil
 	}
 	place, err := template.FindPlace(c.Finder, *t, f.part)
-	return place, c.choosePlace(err, f.line(t, f.words...))
+	return place, c.choosePlace(err, commandOn(f.verb, t, f.words...))
 }
 
 // inTemplate returns a setter that changes the pod template at path.

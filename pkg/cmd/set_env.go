@@ -21,7 +21,7 @@ type setEnvOptions struct {
 }
 
 func newSetEnvCommand(common commonOptions) *cobra.Command {
-	o := &setEnvOptions{set: setFlags{what: "env", part: template.Env, change: newChangeFlags(common, "env updated")}}
+	o := &setEnvOptions{set: setFlags{verb: "set env", part: template.Env, change: newChangeFlags(common, "env updated")}}
 	cmd := &cobra.Command{
 		Use:   "env (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (KEY=VALUE | KEY- ... | --list) [flags]",
 		Short: "Set or remove environment variables",

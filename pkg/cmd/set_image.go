@@ -20,7 +20,7 @@ type setImageOptions struct {
 }
 
 func newSetImageCommand(common commonOptions) *cobra.Command {
-	o := &setImageOptions{set: setFlags{what: "image", part: template.Image, change: newChangeFlags(common, "image updated")}}
+	o := &setImageOptions{set: setFlags{verb: "set image", part: template.Image, change: newChangeFlags(common, "image updated")}}
 	cmd := &cobra.Command{
 		Use:   "image (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [CONTAINER=]IMAGE ... [flags]",
 		Short: "Set the image of a container",
@@ -100,7 +100,7 @@ func (o *setImageOptions) setImages(c *changer, t *observe.Target, template map[
 	}
 	var lines []string
 	for _, name := range several.Names {
-		command := o.set.line(t, name+"="+o.images[0].Image)
+		command := commandOn(o.set.verb, t, name+"="+o.images[0].Image)
 		if o.set.template != nil {
 			command = command.With("--template-path", o.set.template.String())
 		}

@@ -15,7 +15,7 @@ type setResourcesOptions struct {
 }
 
 func newSetResourcesCommand(common commonOptions) *cobra.Command {
-	o := &setResourcesOptions{set: setFlags{what: "resources", part: template.Resources, change: newChangeFlags(common, "resource requirements updated")}}
+	o := &setResourcesOptions{set: setFlags{verb: "set resources", part: template.Resources, change: newChangeFlags(common, "resource requirements updated")}}
 	cmd := &cobra.Command{
 		Use:   "resources (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--requests=REQUESTS] [--limits=LIMITS] [flags]",
 		Short: "Set resource requests and limits",

@@ -61,16 +61,14 @@ func (o *commonOptions) line(cmd commandline.Command) string {
 	return o.factory.CommandContext().Line(cmd)
 }
 
-// commandOn returns the command that runs a verb on a target, to print in a hint. words contains its flags.
+// commandOn returns the command that runs a verb, such as "scale" or "set image", on a target, to print in a hint.
+// words contains its flags.
 func commandOn(verb string, t *observe.Target, words ...string) commandline.Command {
-	return commandline.Plugin(verb, argumentOf(t)).With(words...).In(t.Namespace)
-}
-
-func argumentOf(t *observe.Target) string {
+	argument := t.Kind.CRD() + "/" + t.Name
 	if t.Kind.Shipped() && t.Kind.Singular == "imoocpod" {
-		return t.Name
+		argument = t.Name
 	}
-	return t.Kind.CRD() + "/" + t.Name
+	return commandline.Plugin(strings.Fields(verb)...).With(argument).With(words...).In(t.Namespace)
 }
 
 // command makes cmd run a verb, and returns cmd. complete stores the arguments, sends no requests, and

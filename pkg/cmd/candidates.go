@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
@@ -67,8 +66,8 @@ func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, c
 
 // countPath returns the path of the replica field. If the field is unknown, the error lists the possible
 // fields. If the CRD that names the field cannot be read, the error wraps outcome.ErrForbidden.
-func (c *changer) countPath(ctx context.Context, verb string, t *observe.Target, obj *unstructured.Unstructured, path *fieldpath.Path, count ...string) (*fieldpath.Path, error) {
-	field, err := c.Finder.Find(ctx, t.Kind, obj, path)
+func (c *changer) countPath(ctx context.Context, verb string, t *observe.Target, count ...string) (*fieldpath.Path, error) {
+	field, err := c.Finder.Find(ctx, t.Kind, t.Object, t.Path)
 	if err != nil {
 		return nil, c.chooseField(err, verb, t, count...)
 	}

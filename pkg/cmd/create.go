@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
@@ -118,20 +117,20 @@ func (o *createOptions) run(ctx context.Context) error {
 			return usageErrorf("%w", c.Finder.Undeclared(t.Kind, err))
 		}
 		t.Path = o.path
-		obj, err := o.object(ctx, c, &t)
-		if err != nil {
+		if err := o.describe(ctx, c, &t); err != nil {
 			return err
 		}
-		if c.given || !o.change.dryRun.client() {
-			obj.SetNamespace(t.Namespace)
+		if !c.given && o.change.dryRun.client() {
+			t.Object.SetNamespace("")
 		}
-		all = append(all, planned{&t, func() (*change, error) { return o.create(ctx, c, &t, obj) }})
+		all = append(all, planned{&t, func() (*change, error) { return o.create(ctx, c, &t) }})
 	}
 	return c.make(ctx, all, nil)
 }
 
-// create creates an object and returns the change. A client-side dry run creates nothing.
-func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Target, request *unstructured.Unstructured) (*change, error) {
+// create creates t.Object and returns the change. A client-side dry run creates nothing.
+func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
+	request := t.Object
 	if o.change.reason != "" {
 		for _, mark := range template.Annotations(o.change.reason, c.user()) {
 			if err := mark.Apply(request.Object); err != nil {
@@ -165,11 +164,10 @@ func (o *createOptions) createFiles(ctx context.Context, c *changer) error {
 	}
 	var all []planned
 	for _, t := range found {
-		request := t.Object
-		request.SetResourceVersion("") // like kubectl create
+		t.Object.SetResourceVersion("") // like kubectl create
 		// The file may use a version other than the declared one.
-		t.Kind.Resource.Version, t.Object = request.GroupVersionKind().Version, nil
-		all = append(all, planned{&t, func() (*change, error) { return o.create(ctx, c, &t, request) }})
+		t.Kind.Resource.Version = t.Object.GroupVersionKind().Version
+		all = append(all, planned{&t, func() (*change, error) { return o.create(ctx, c, &t) }})
 	}
 	return c.make(ctx, all, errs)
 }

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -18,25 +16,22 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// object returns the object that the flags describe. The server adds defaults.
-func (o *createOptions) object(ctx context.Context, c *changer, t *observe.Target) (*unstructured.Unstructured, error) {
-	obj := &unstructured.Unstructured{Object: map[string]any{}}
-	obj.SetGroupVersionKind(t.Kind.GroupVersionKind())
-	obj.SetName(t.Name)
-	var err error
+// describe sets t.Object to the object that the flags describe. The server adds defaults.
+func (o *createOptions) describe(ctx context.Context, c *changer, t *observe.Target) (err error) {
+	t.Object = nameOnly(*t)
 	if t.Kind.Reconciled() {
-		err = t.Kind.PutSpec(obj, o.replicas, o.image, o.command)
+		err = t.Kind.PutSpec(t.Object, o.replicas, o.image, o.command)
 	} else if o.given("replicas") {
-		err = o.putCount(ctx, c, t, obj)
+		err = o.putCount(ctx, c, t)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return obj, o.putFields(c.Finder, t.Kind, obj)
+	return o.putFields(c.Finder, t)
 }
 
-func (o *createOptions) putCount(ctx context.Context, c *changer, t *observe.Target, obj *unstructured.Unstructured) error {
-	path, err := c.countPath(ctx, "create", t, obj, o.path, "--replicas", strconv.Itoa(int(o.replicas)))
+func (o *createOptions) putCount(ctx context.Context, c *changer, t *observe.Target) error {
+	path, err := c.countPath(ctx, "create", t, "--replicas", strconv.Itoa(int(o.replicas)))
 	if err != nil {
 		return err
 	}
@@ -47,14 +42,14 @@ func (o *createOptions) putCount(ctx context.Context, c *changer, t *observe.Tar
 				t.Kind.CRD(), path, facts.Unit, strings.Join(facts.OtherCounts, " or "))
 		}
 	}
-	return path.Set(obj.Object, int64(o.replicas))
+	return path.Set(t.Object.Object, int64(o.replicas))
 }
 
-func (o *createOptions) putFields(finder *discover.Finder, kind kinds.Kind, obj *unstructured.Unstructured) error {
+func (o *createOptions) putFields(finder *discover.Finder, t *observe.Target) error {
 	for _, pair := range o.setString {
 		path, word, err := fieldpath.ParseSetting(pair)
 		if err == nil {
-			err = path.Set(obj.Object, word)
+			err = path.Set(t.Object.Object, word)
 		}
 		if err != nil {
 			return usageErrorf("--set-string: %w", err)
@@ -63,7 +58,7 @@ func (o *createOptions) putFields(finder *discover.Finder, kind kinds.Kind, obj 
 	if len(o.set) == 0 {
 		return nil
 	}
-	schema, err := finder.Schema(kind)
+	schema, err := finder.Schema(t.Kind)
 	if err != nil {
 		return err
 	}
@@ -74,7 +69,7 @@ func (o *createOptions) putFields(finder *discover.Finder, kind kinds.Kind, obj 
 			value, err = path.Typed(schema, word)
 		}
 		if err == nil {
-			err = path.Set(obj.Object, value)
+			err = path.Set(t.Object.Object, value)
 		}
 		if err != nil {
 			return usageErrorf("--set: %w", err)

@@ -139,12 +139,12 @@ func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (
 	}
 	t.Path = o.path
 	if o.back {
-		counts, err := c.Finder.ParkedCounts(ctx, t.Kind, t.Object, o.path)
+		counts, err := c.Finder.ParkedCounts(ctx, t.Kind, t.Object, t.Path)
 		return func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {
 			return replicas.Unpark(*t, obj, counts)
 		}, err
 	}
-	path, err := c.countPath(ctx, "park", t, t.Object, o.path)
+	path, err := c.countPath(ctx, "park", t)
 	if err != nil {
 		return nil, err
 	}

@@ -26,10 +26,7 @@ func SetScale(ctx context.Context, client dynamic.ResourceInterface, name string
 	if resourceVersion != "" {
 		change["metadata"] = map[string]any{"resourceVersion": resourceVersion}
 	}
-	patch, err := json.Marshal(change)
-	if err != nil {
-		return nil, fmt.Errorf("make the patch: %w", err)
-	}
+	patch, _ := json.Marshal(change) // cannot fail
 	options := metav1.PatchOptions{FieldManager: kinds.FieldManager, DryRun: dryRun}
 	return toScale(client.Patch(ctx, name, types.MergePatchType, patch, options, "scale"))
 }

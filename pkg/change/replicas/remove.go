@@ -222,17 +222,14 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 	if err != nil {
 		return Result{}, err
 	}
-	now, err := countAt(t, obj, specReplicas())
+	after, err := r.wanted(t, obj, specReplicas())
 	if err != nil {
 		return Result{}, err
 	}
-	after, err := r.From(t, int64(now))
-	if err != nil {
-		return Result{}, err
-	}
+	before := Before(obj, new(specReplicas()))
 	note := fmt.Sprintf("removing %s if possible: the ReplicaSet controller deletes pods that are not ready first", strings.Join(r.Remove, ", "))
 	if r.LookOnly {
-		return Result{Before: &now, Replicas: after, Note: note, Written: edit.Written{Object: obj}}, specReplicas().Set(obj.Object, int64(after))
+		return Result{Before: before, Replicas: after, Note: note, Written: edit.Written{Object: obj}}, specReplicas().Set(obj.Object, int64(after))
 	}
 	cheap := client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(t.Namespace)
 	var marked []string
@@ -245,7 +242,7 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 	var done Result
 	if err == nil {
 		// Any decrease of the count may now delete these pods, so require that the count has not changed.
-		r.Current = now
+		r.Current = *before
 		done, err = Set(ctx, t.Resource(client), t, field, r)
 	}
 	if err != nil && len(marked) > 0 && len(r.DryRun) == 0 {

@@ -98,15 +98,17 @@ func (f *Follower) Follow(ctx context.Context, from Source) error {
 		}
 		return fmt.Errorf("%s was %w", from.Target, outcome.ErrGone)
 	}
-	first := true
 	return follow.Objects(ctx, follow.SourceOf(from.Resource(f.Dynamic)), selected, f.Connection, follow.Handler[*unstructured.Unstructured]{
 		Listed: func(found []*unstructured.Unstructured) (bool, error) {
-			if first {
-				if err := from.listed(len(found)); err != nil {
+			if from.Name != "" && len(found)+len(known) == 0 {
+				return false, apierrors.NewNotFound(from.Kind.Resource.GroupResource(), from.Name)
+			}
+			if listed := from.Listed; listed != nil {
+				from.Listed = nil
+				if err := listed(len(found)); err != nil {
 					return false, err
 				}
 			}
-			first = false
 			missing := maps.Clone(known)
 			for _, obj := range found {
 				delete(missing, obj.GetUID())
@@ -123,17 +125,6 @@ func (f *Follower) Follow(ctx context.Context, from Source) error {
 		},
 		Changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) { return false, change(obj, gone) },
 	})
-}
-
-// listed passes the initial number of objects to Listed. It returns NotFound if a named object does not exist.
-func (from Source) listed(n int) error {
-	if n == 0 && from.Name != "" {
-		return apierrors.NewNotFound(from.Kind.Resource.GroupResource(), from.Name)
-	}
-	if from.Listed == nil {
-		return nil
-	}
-	return from.Listed(n)
 }
 
 func (from Source) of(obj *unstructured.Unstructured) Target {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -298,10 +299,8 @@ func (m *model) confirm(ctx context.Context, c Condition, obj *unstructured.Unst
 
 // watcher collects the changes of one target and its children.
 type watcher struct {
-	changed chan struct{} // receives a value if something has changed since the last observation
-
-	mu  sync.Mutex
-	obj *unstructured.Unstructured // the newest version, or nil if the object does not exist
+	changed chan struct{}                             // receives a value if something has changed since the last observation
+	obj     atomic.Pointer[unstructured.Unstructured] // the newest version, or nil if the object does not exist
 }
 
 func newWatcher() *watcher { return &watcher{changed: make(chan struct{}, 1)} }
@@ -321,15 +320,11 @@ func (w *watcher) next(ctx context.Context, again <-chan time.Time) (*unstructur
 	case <-w.changed:
 	case <-again:
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.obj, nil
+	return w.obj.Load(), nil
 }
 
 func (w *watcher) set(obj *unstructured.Unstructured) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.obj = obj
+	w.obj.Store(obj)
 	w.notify()
 }
 

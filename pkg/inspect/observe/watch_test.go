@@ -216,8 +216,8 @@ func TestWatchObject(t *testing.T) {
 				word := ""
 				select {
 				case <-changes.changed:
-					if word = "none"; changes.obj != nil {
-						word = string(changes.obj.GetUID())
+					if word = "none"; changes.obj.Load() != nil {
+						word = string(changes.obj.Load().GetUID())
 					}
 				default:
 				}

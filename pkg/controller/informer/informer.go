@@ -21,7 +21,7 @@ import (
 
 // Source describes a resource, and how to cache its objects.
 type Source struct {
-	follow.Source
+	*cache.ListWatch
 	// Resource is the name of the resource in the log, such as "pods". Singular is its singular form.
 	Resource, Singular string
 	// Selector selects the objects by their labels; "" selects all.
@@ -41,10 +41,10 @@ type Source struct {
 // SourceOf returns a Source of objects. trim returns the part of an object that is cached, and equal reports whether
 // plans can ignore the difference between two such parts.
 func SourceOf[O, P any](
-	resource string, objects follow.Source, example runtime.Object, trim func(O) any, equal func(before, after P) bool,
+	resource string, objects *cache.ListWatch, example runtime.Object, trim func(O) any, equal func(before, after P) bool,
 ) Source {
 	return Source{
-		Source: objects, Resource: resource, Example: example,
+		ListWatch: objects, Resource: resource, Example: example,
 		Trim: func(obj any) (any, error) {
 			if o, ok := obj.(O); ok {
 				return trim(o), nil
@@ -85,13 +85,13 @@ func (h *Health) New(s Source, changed func(before, after any, initial bool)) *I
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			opts.LabelSelector = s.Selector
-			list, err := s.List(ctx, opts)
+			list, err := s.ListWithContext(ctx, opts)
 			observe(ctx, err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			opts.LabelSelector = s.Selector
-			w, err := s.Watch(ctx, opts)
+			w, err := s.WatchWithContext(ctx, opts)
 			if !ptr.Deref(opts.SendInitialEvents, false) || !apierrors.IsInvalid(err) {
 				observe(ctx, err) // otherwise, the server cannot stream lists, and the informer falls back to a list
 			}
@@ -143,7 +143,7 @@ func (i *Informer) Run(ctx context.Context, tried func(error)) {
 		return
 	}
 	err := wait.PollUntilContextCancel(ctx, follow.Pause, true, func(ctx context.Context) (bool, error) {
-		_, err := i.List(ctx, metav1.ListOptions{LabelSelector: i.Selector, Limit: 1})
+		_, err := i.ListWithContext(ctx, metav1.ListOptions{LabelSelector: i.Selector, Limit: 1})
 		if ctx.Err() == nil {
 			tried(err)
 		}

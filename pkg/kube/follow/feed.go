@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/tools/cache"
 )
 
 // pollInterval is the time between two lists if the user is not allowed to watch the objects.
@@ -94,7 +95,7 @@ func (f *Feed[T, V]) notifyAll(about ...types.UID) {
 }
 
 // List lists the selected objects once, and replaces all values.
-func (f *Feed[T, V]) List(ctx context.Context, from Source, selected metav1.ListOptions) error {
+func (f *Feed[T, V]) List(ctx context.Context, from *cache.ListWatch, selected metav1.ListOptions) error {
 	found, _, err := ListFrom[T](ctx, from, selected)
 	if err == nil {
 		_, err = f.replace(found)
@@ -104,7 +105,7 @@ func (f *Feed[T, V]) List(ctx context.Context, from Source, selected metav1.List
 
 // Run follows the selected objects until the context ends or an error occurs that is not transient.
 // If the user can list the objects but not watch them, it polls.
-func (f *Feed[T, V]) Run(ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection) {
+func (f *Feed[T, V]) Run(ctx context.Context, from *cache.ListWatch, selected metav1.ListOptions, connection *Connection) {
 	for {
 		err := Objects(ctx, from, selected, connection, Handler[T]{Listed: f.replace, Changed: f.Change})
 		if apierrors.IsForbidden(err) && f.listed {
@@ -125,7 +126,7 @@ func (f *Feed[T, V]) Refuse(err error) {
 	f.notifyAll()
 }
 
-func (f *Feed[T, V]) poll(ctx context.Context, from Source, selected metav1.ListOptions) error {
+func (f *Feed[T, V]) poll(ctx context.Context, from *cache.ListWatch, selected metav1.ListOptions) error {
 	f.mu.Lock()
 	f.polled, f.index = true, nil
 	f.mu.Unlock()

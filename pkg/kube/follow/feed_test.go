@@ -17,12 +17,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-func podsOf(t *testing.T, s *apiserver.Server) Source {
+func podsOf(t *testing.T, s *apiserver.Server) *cache.ListWatch {
 	t.Helper()
 	client, err := corev1client.NewForConfig(s.RESTConfig())
 	if err != nil {

@@ -25,22 +25,16 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Source lists and watches objects of a type.
-type Source struct {
-	List  func(context.Context, metav1.ListOptions) (runtime.Object, error)
-	Watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
-}
-
-// SourceOf returns a source that uses a typed or dynamic client.
+// SourceOf returns functions that list and watch objects of a type through a typed or dynamic client.
 func SourceOf[L runtime.Object](objects interface {
 	List(ctx context.Context, opts metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
-}) Source {
-	return Source{
-		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+}) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			return twice(func() (runtime.Object, error) { return objects.List(ctx, opts) })
 		},
-		Watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			return twice(func() (watch.Interface, error) { return objects.Watch(ctx, opts) })
 		},
 	}
@@ -66,7 +60,7 @@ type Handler[T runtime.Object] struct {
 // Objects passes the selected objects and then every change to a handler, until the handler is done, the context
 // ends, or a request fails. It resumes interrupted watches, and retries any list except the first after a transient
 // error. Every list is a consistent read, without a resourceVersion.
-func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection, h Handler[T]) error {
+func Objects[T runtime.Object](ctx context.Context, from *cache.ListWatch, selected metav1.ListOptions, connection *Connection, h Handler[T]) error {
 	for first := true; ; first = false {
 		found, resourceVersion, err := ListFrom[T](ctx, from, selected)
 		if !first || err == nil {
@@ -143,8 +137,8 @@ func List(ctx context.Context, objects dynamic.ResourceInterface, selected metav
 }
 
 // ListFrom is like List, but lists typed objects, too, and also returns the resourceVersion of the list.
-func ListFrom[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions) ([]T, string, error) {
-	all, _, err := pager.New(from.List).List(ctx, selected)
+func ListFrom[T runtime.Object](ctx context.Context, from *cache.ListWatch, selected metav1.ListOptions) ([]T, string, error) {
+	all, _, err := pager.New(from.ListWithContext).List(ctx, selected)
 	if err != nil {
 		return nil, "", err
 	}
@@ -163,7 +157,7 @@ func ListFrom[T runtime.Object](ctx context.Context, from Source, selected metav
 
 func expired(err error) bool { return apierrors.IsGone(err) || apierrors.IsResourceExpired(err) }
 
-func followChanges[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, resourceVersion string, connection *Connection,
+func followChanges[T runtime.Object](ctx context.Context, from *cache.ListWatch, selected metav1.ListOptions, resourceVersion string, connection *Connection,
 	changed func(obj T, gone bool) (done bool, err error)) error {
 	// Discard the logs of the watcher, because the caller reports its errors.
 	ctx, stop := context.WithCancelCause(klog.NewContext(ctx, klog.Logger{}))
@@ -174,7 +168,7 @@ func followChanges[T runtime.Object](ctx context.Context, from Source, selected 
 			if watched {
 				connection.set(true) // the previous watch has ended
 			}
-			w, err := from.Watch(ctx, opts)
+			w, err := from.WatchWithContext(ctx, opts)
 			if watched = err == nil; watched {
 				connection.watched(w)
 				return w, nil

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
@@ -71,8 +72,8 @@ func TestTransientAndPermanentErrors(t *testing.T) {
 
 func TestList(t *testing.T) {
 	t.Parallel()
-	serves := func(obj runtime.Object) Source {
-		return Source{List: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return obj, nil }}
+	serves := func(obj runtime.Object) *cache.ListWatch {
+		return &cache.ListWatch{ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return obj, nil }}
 	}
 	pods := serves(&corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}, Items: []corev1.Pod{*aPod("a", 0), *aPod("b", 0)}})
 	items, version, err := ListFrom[*corev1.Pod](t.Context(), pods, metav1.ListOptions{})
@@ -103,15 +104,15 @@ type watched struct {
 	ends   bool
 }
 
-func (s *script) source() Source {
-	return Source{
-		List: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+func (s *script) source() *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 			if s.listed++; s.listed <= len(s.lists) && s.lists[s.listed-1] != nil {
 				return nil, s.lists[s.listed-1]
 			}
 			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
 		},
-		Watch: func(_ context.Context, _ metav1.ListOptions) (watch.Interface, error) {
+		WatchFuncWithContext: func(_ context.Context, _ metav1.ListOptions) (watch.Interface, error) {
 			var result watched
 			if s.watched++; s.watched <= len(s.watches) {
 				result = s.watches[s.watched-1]

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
@@ -85,11 +86,11 @@ func New(ctx context.Context, c *kube.Clients, connection *follow.Connection, m 
 	}
 }
 
-// source returns the follow.Source of a new feed, or an error that the feed then returns. It is called once per feed.
-type source func() (follow.Source, error)
-
-// feedOf returns the feed of a key. A new feed starts to read the selected objects from its source.
-func feedOf[T follow.Object, V any](all *Feeds, k key[V], objects source, keep func(T) (V, follow.Reference)) *follow.Feed[T, V] {
+// feedOf returns the feed of a key. A new feed calls objects once, and starts to read the selected objects or, if
+// objects returns an error, refuses with this error.
+func feedOf[T follow.Object, V any](
+	all *Feeds, k key[V], objects func() (*cache.ListWatch, error), keep func(T) (V, follow.Reference),
+) *follow.Feed[T, V] {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if f, is := all.of[k].(*follow.Feed[T, V]); is {
@@ -112,9 +113,9 @@ func feedOf[T follow.Object, V any](all *Feeds, k key[V], objects source, keep f
 	return f
 }
 
-// known returns a source that need not look up a resource.
-func known(from follow.Source) source {
-	return func() (follow.Source, error) { return from, nil }
+// known returns a function for feedOf that need not look up a resource.
+func known(from *cache.ListWatch) func() (*cache.ListWatch, error) {
+	return func() (*cache.ListWatch, error) { return from, nil }
 }
 
 // Pods returns the feed of the pods that match a selector.
@@ -156,10 +157,10 @@ func (f *Feeds) Leases(namespace string) *Leases {
 // Children returns the feed of the selected objects of a kind. For objects without a controller, it keeps only the UID.
 func (f *Feeds) Children(gvk schema.GroupVersionKind, namespace, selector string) *Children {
 	k := key[status.Child]{gvk, namespace, metav1.ListOptions{LabelSelector: selector}}
-	objects := func() (follow.Source, error) {
+	objects := func() (*cache.ListWatch, error) {
 		mapping, err := f.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 		if err != nil {
-			return follow.Source{}, err
+			return nil, err
 		}
 		return follow.SourceOf(f.Dynamic.Resource(mapping.Resource).Namespace(namespace)), nil
 	}

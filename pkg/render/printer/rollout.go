@@ -63,14 +63,14 @@ func (r rollout) text(now time.Time) string {
 	case !r.ended.IsZero():
 		return "took " + duration.HumanDuration(r.ended.Sub(r.begun))
 	}
-	return age(r.begun, now) + r.rate(now)
+	return trimmed(age(r.begun, now) + "  " + r.rate(now))
 }
 
 // rate formats the number of pods that became ready per second after the change was first seen. It returns "" in the
 // first second, if no more pods are ready, or if the rollout has ended.
 func (r rollout) rate(now time.Time) string {
 	if gained, watched := r.now-r.ready, now.Sub(r.seen); gained > 0 && watched >= time.Second && r.ended.IsZero() {
-		return fmt.Sprintf("  %.1f/s", float64(gained)/watched.Seconds())
+		return fmt.Sprintf("%.1f/s", float64(gained)/watched.Seconds())
 	}
 	return ""
 }

@@ -170,11 +170,8 @@ func (f frame) object(r status.Report, d detail) []line {
 	if r.Hint != "" && d.hint {
 		all = append(all, f.paragraph(cyan, "hint: "+r.Hint, d.reason)...)
 	}
-	text := f.rollouts[r.Metadata.UID].text(f.now)
-	if text != "" {
-		text = "  " + text
-	}
-	all = append(all, append(plain("  "), podBar(r, text, 40, f.width-2, f.style)...))
+	rollout := f.rollouts[r.Metadata.UID].text(f.now)
+	all = append(all, append(plain("  "), podBar(r, rollout, 40, f.width-2, f.style)...))
 	all = append(all, f.tree(r, d)...)
 	if d.notes {
 		for _, note := range slices.Concat(guards(r), unread(r)) {
@@ -210,7 +207,7 @@ func podBar(r status.Report, rollout string, most, width int, style Style) line 
 	if replicas.Updated != nil && *replicas.Updated != replicas.Desired {
 		text += fmt.Sprintf(", %d updated", *replicas.Updated)
 	}
-	text += rollout
+	text = trimmed(text + "  " + rollout)
 	width = min(most, width-4-plain(text).width())
 	if width < 5 {
 		return plain(text)

@@ -28,11 +28,11 @@ type Screen struct {
 	screen printer.Screen
 	// drawn is the key of the last frame; the zero key forces a redraw.
 	drawn frameKey
-	// begin starts the goroutine in drawing, and closing stop ends it. over means that stop is closed.
+	// begin starts the goroutine in drawing, and end closes ended, which ends the goroutine.
 	begin       sync.Once
 	drawing     sync.WaitGroup
-	stop        chan struct{}
-	over        bool
+	ended       <-chan struct{}
+	end         context.CancelFunc
 	restoreEcho func()
 }
 
@@ -54,12 +54,11 @@ func Of(out io.Writer) *os.File {
 // NewScreen returns a screen for a terminal. The caller must call End. Canceling ctx also ends the
 // screen, because the program does not call End after a second Ctrl-C.
 func NewScreen(ctx context.Context, terminal *os.File, style printer.Style, screen printer.Screen) *Screen {
-	s := &Screen{terminal: terminal, style: style, screen: screen, stop: make(chan struct{})}
-	context.AfterFunc(ctx, s.End)
-	return s
+	ctx, end := context.WithCancel(ctx)
+	return &Screen{terminal: terminal, style: style, screen: screen, ended: ctx.Done(), end: end}
 }
 
-// run draws the screen until stop is closed. It then leaves the last frame on the normal screen.
+// run draws the screen until ended is closed. It then leaves the last frame on the normal screen.
 func (s *Screen) run() {
 	suspended, stopSuspensions := suspensions()
 	defer stopSuspensions()
@@ -75,7 +74,7 @@ func (s *Screen) run() {
 			suspend()
 			s.enter()
 			s.update(func() {})
-		case <-s.stop:
+		case <-s.ended:
 			s.leave()
 			width, _ := Size(s.terminal)
 			s.mu.Lock()
@@ -110,7 +109,7 @@ func (s *Screen) leave() {
 func (s *Screen) Show(r status.Report) {
 	s.update(func() {
 		s.screen.See(r, time.Now())
-		if len(s.screen.Reports) > 0 && !s.over {
+		if len(s.screen.Reports) > 0 {
 			s.begin.Do(func() { s.drawing.Go(s.run) })
 		}
 	})
@@ -153,12 +152,8 @@ func (s *Screen) draw(now time.Time) {
 
 // End restores the terminal, and leaves the last frame on the normal screen.
 func (s *Screen) End() {
-	s.mu.Lock()
-	if !s.over {
-		s.over = true
-		close(s.stop)
-	}
-	s.mu.Unlock()
+	s.begin.Do(func() {}) // so that no later object starts the drawing
+	s.end()
 	s.drawing.Wait()
 }
 

@@ -192,7 +192,7 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target, e
 	all, failed := make([]status.Report, len(targets)), make([]error, len(targets))
 	reader := observe.NewReader(ctx, o.cluster.Clients, len(targets) > maxParallel)
 	defer reader.Stop()
-	extent := o.extent()
+	extent := o.extent(o.one())
 	// ParallelizeUntil skips the remaining items when its context ends, but each target needs a report or an error.
 	workqueue.ParallelizeUntil(context.WithoutCancel(ctx), maxParallel, len(targets), func(i int) {
 		_, seen, err := reader.Read(ctx, targets[i], extent)
@@ -233,8 +233,8 @@ func verdicts(reports []status.Report) []error {
 	return errs
 }
 
-// extent returns how much to read of each object. It omits competitors for tables, name lists, and lists of all types.
-func (o *statusOptions) extent() observe.Extent {
-	row := slices.Contains([]string{"", "wide", "name"}, o.print.format()) && !o.one()
+// extent returns how much to read of each object. Rows of a table, names, and lists of all types need no competitors.
+func (o *statusOptions) extent(inFull bool) observe.Extent {
+	row := slices.Contains([]string{"", "wide", "name"}, o.print.format()) && !inFull
 	return observe.Extent{Depth: observe.Reasons, Competitors: !row && !o.targets.untyped()}
 }

@@ -81,16 +81,13 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	connection := &follow.Connection{Changed: func(lost time.Time) {
 		o.cluster.printErrf("%s", printer.Connection(lost))
 	}}
-	extent, onScreen := o.extent(), false
 	if on := o.terminal(); on != nil {
 		w.screen = o.newScreen(ctx, on)
 		defer w.screen.End()
 		connection.Changed = w.screen.SetLost
-		if onScreen = !o.selects(); onScreen {
-			extent = observe.Extent{Depth: observe.Reasons, Competitors: true}
-		}
 	}
-	f := observe.NewFollower(ctx, o.cluster.Clients, connection, extent, len(sources) > 1 || o.selects(), onScreen)
+	inFull := w.screen != nil && !o.selects()
+	f := observe.NewFollower(ctx, o.cluster.Clients, connection, o.extent(inFull), len(sources) > 1 || o.selects(), inFull)
 	defer f.Stop()
 	errs := outcome.InParallel(len(sources), func(i int) error {
 		source := sources[i]

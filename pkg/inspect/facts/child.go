@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
@@ -18,9 +19,7 @@ func Child(obj *unstructured.Unstructured) status.Child {
 	child := status.Child{
 		APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), Created: obj.GetCreationTimestamp().Time,
 		Managers: obj.GetManagedFields(), Generation: obj.GetGeneration(),
-	}
-	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
-		child.Controller = ref.UID
+		Controller: ptr.Deref(metav1.GetControllerOfNoCopy(obj), metav1.OwnerReference{}).UID,
 	}
 	child.Revision, _ = strconv.ParseInt(obj.GetAnnotations()["deployment.kubernetes.io/revision"], 10, 64)
 	child.Conditions = words.Conditions(fieldpath.Object(obj.Object, "status")["conditions"])

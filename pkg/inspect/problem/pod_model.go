@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 )
 
 // Pod is the model of a pod in a report. It is made once per version of the pod, so updates of many pods are cheap.
@@ -51,10 +52,8 @@ func NewPod(pod *corev1.Pod) *Pod {
 		Containers: len(pod.Spec.Containers) + int(Count(pod.Spec.InitContainers, Sidecar)),
 		Node:       pod.Spec.NodeName,
 		Created:    pod.CreationTimestamp.Time,
+		Owner:      ptr.Deref(metav1.GetControllerOfNoCopy(pod), metav1.OwnerReference{}).UID,
 		Object:     pod,
-	}
-	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
-		p.Owner = owner.UID
 	}
 	if initializing := p.addInit(pod); !initializing || conditionOf(pod, corev1.PodInitialized).Status == corev1.ConditionTrue {
 		p.addMain(pod.Status.ContainerStatuses)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
@@ -174,10 +175,7 @@ func (f *Feeds) Children(gvk schema.GroupVersionKind, namespace, selector string
 }
 
 func controllerOf(obj metav1.Object) follow.Reference {
-	ref := metav1.GetControllerOfNoCopy(obj)
-	if ref == nil {
-		return follow.Reference{}
-	}
+	ref := ptr.Deref(metav1.GetControllerOfNoCopy(obj), metav1.OwnerReference{})
 	return follow.Reference{UID: ref.UID, Kind: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)}
 }
 

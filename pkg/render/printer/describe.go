@@ -20,9 +20,8 @@ import (
 
 // Describe writes a report and its object in the layout of kubectl describe. template is the pod template for the
 // strategy "pods", or nil. It replaces the spec and the status of the object.
-func Describe(w io.Writer, r status.Report, obj *unstructured.Unstructured, template *corev1.PodTemplateSpec, now time.Time,
-) error {
-	t := &text{w: w}
+func Describe(w io.Writer, r status.Report, obj *unstructured.Unstructured, template *corev1.PodTemplateSpec, now time.Time) error {
+	t := newText(w)
 	rows := [][]string{
 		{"Name:", r.Metadata.Name},
 		{"Namespace:", r.Metadata.Namespace},
@@ -74,7 +73,7 @@ func Describe(w io.Writer, r status.Report, obj *unstructured.Unstructured, temp
 	if rows := eventRows(r.Events, true, now); len(rows) > 1 {
 		t.section("Events of pods that are not ready:", rows)
 	}
-	return t.err
+	return t.Flush()
 }
 
 func pauseRow(p apis.Pause, now time.Time) string {

@@ -19,9 +19,9 @@ func DiffYAML(w io.Writer, fromName, toName string, from, to map[string]any) err
 		return err
 	}
 	_, hunks, _ := bytes.Cut(diff.Diff(fromName, was, toName, is), []byte("\n")) // omit the line "diff …"
-	t := &text{w: w}
+	t := newText(w)
 	for line := range bytes.Lines(hunks) {
 		t.line("%s", line)
 	}
-	return t.err
+	return t.Flush()
 }

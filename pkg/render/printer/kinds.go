@@ -62,7 +62,7 @@ func Kinds(w io.Writer, kinds []*Kind, wide bool) error {
 		}
 		rows = append(rows, []string{k.Kind, orNone(k.Group), orNone(field), k.Found, yesNo(k.MayScale), objects, reconciled})
 	}
-	t := &text{w: w}
+	t := newText(w)
 	t.table(rows)
 	for _, k := range kinds {
 		for _, problem := range k.Wrong {
@@ -71,7 +71,7 @@ func Kinds(w io.Writer, kinds []*Kind, wide bool) error {
 			}
 		}
 	}
-	return t.err
+	return t.Flush()
 }
 
 func yesNo(b *bool) string {

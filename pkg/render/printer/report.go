@@ -16,7 +16,7 @@ import (
 
 // Report writes a report on one object: verdict, last log line, hint, notes, counts, problems, pods, and conditions.
 func Report(w io.Writer, r status.Report, now time.Time) error {
-	t := &text{w: w}
+	t := newText(w)
 	t.line("%s: %s: %s", objectName(r), r.Verdict, r.Reason)
 	if said := lastLogLine(r); said != "" {
 		t.line("%s", said)
@@ -38,7 +38,7 @@ func Report(w io.Writer, r status.Report, now time.Time) error {
 			t.table(rows)
 		}
 	}
-	return t.err
+	return t.Flush()
 }
 
 // lastLogLine formats the last log line of a crashing container, or returns "" if no log was read.

@@ -2,6 +2,7 @@
 package printer
 
 import (
+	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -14,23 +15,16 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// text writes lines and stores the first error.
-type text struct {
-	w   io.Writer
-	err error
-}
+// text writes lines. Flush returns the first error.
+type text struct{ *bufio.Writer }
+
+func newText(w io.Writer) *text { return &text{bufio.NewWriter(w)} }
 
 func (t *text) line(format string, args ...any) {
-	if t.err == nil {
-		_, t.err = fmt.Fprintln(t.w, oneLine(fmt.Sprintf(format, args...)))
-	}
+	_, _ = fmt.Fprintln(t, oneLine(fmt.Sprintf(format, args...)))
 }
 
-func (t *text) table(rows [][]string) {
-	if t.err == nil {
-		t.err = new(columns).print(t.w, rows)
-	}
-}
+func (t *text) table(rows [][]string) { _ = new(columns).print(t.Writer, rows) }
 
 // oneLine returns text as one escaped line. Colors must be added after this call.
 func oneLine(s string) string { return escape.Line(trimmed(s)) }
@@ -62,12 +56,12 @@ func (c *columns) print(w io.Writer, rows [][]string) error {
 		_, _ = fmt.Fprintln(c.tabs, strings.Join(cells, "\t")) // a strings.Builder returns no error
 	}
 	_ = c.tabs.Flush()
-	t := &text{w: w}
+	t := newText(w)
 	for line := range strings.Lines(c.aligned.String()) {
 		t.line("%s", line)
 	}
 	c.aligned.Reset()
-	return t.err
+	return t.Flush()
 }
 
 // age formats the time from then to now like kubectl, or returns <unknown> if then is zero.

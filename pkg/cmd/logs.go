@@ -93,7 +93,7 @@ func (o *logsOptions) run(ctx context.Context, c *cluster) error {
 	o.wanted.FullNames = len(targets) > 1
 	o.logs.Open = logs.Server(c.Core)
 	out := o.logs.Out
-	out.Out, out.ErrOut, out.Format = c.streams.Out, c.streams.ErrOut, logs.Format(o.output.format)
+	out.Out, out.ErrOut, out.Format = c.streams.Out, c.streams.ErrOut, o.output.format
 	out.Paint = terminal.Style(c.streams.Out, o.color).Hue
 	if o.since > 0 {
 		o.logs.Since = time.Now().Add(-o.since)

@@ -14,14 +14,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// Format is how lines are written.
-type Format string
-
-// The formats: lines for people, lines as the container wrote them, and a JSON object for each line.
+// The formats of Output: lines for people, lines as the container wrote them, and a JSON object for each line.
 const (
-	ForPeople Format = ""
-	Raw       Format = "raw"
-	JSON      Format = "json"
+	ForPeople = ""
+	Raw       = "raw"
+	JSON      = "json"
 )
 
 // batchBytes is the size at which collected lines are written even if more input is available.
@@ -32,7 +29,7 @@ var errWrite = errors.New("write the lines of a log")
 // Output writes the lines of many containers. It never interleaves parts of lines.
 type Output struct {
 	Out, ErrOut io.Writer
-	Format      Format
+	Format      string
 	// Timestamps adds the time to lines for people and to raw lines.
 	Timestamps bool
 	// Only, if set, is a pattern that a line must match to be written.

@@ -18,29 +18,25 @@ import (
 
 // readObject converts a target's object to the input of a verdict. For kinds that other programs reconcile, it
 // first finds the status fields and, except for DaemonSets, the replica field.
-func readObject(ctx context.Context, c *kube.Clients, t Target) (status.Object, error) {
+func readObject(ctx context.Context, c *kube.Clients, t Target) (o status.Object, err error) {
 	if t.Kind.Reconciled() {
 		return facts.Of(t.Kind, t.Object)
 	}
-	if known, err := StatusFacts(ctx, c.Finder, t.Kind, nil); err == nil && t.Kind.BuiltIn() && len(known.Desired) > 0 {
-		o, err := facts.Read(t.Kind, t.Object, known)
-		known.Settle(&o, t.Object, nil)
-		return o, err
-	}
-	field, err := c.Finder.Find(ctx, t.Kind, t.Object, t.Path)
+	var field discover.Field
 	var unknown *discover.UnknownFieldError
-	if err != nil && !errors.As(err, &unknown) {
-		return status.Object{}, err
+	if t.Kind.CRD() != kinds.DaemonSets {
+		if field, err = c.Finder.Find(ctx, t.Kind, t.Object, t.Path); err != nil && !errors.As(err, &unknown) {
+			return o, err
+		}
 	}
 	if _, path, _ := facts.Parked(t.Object); unknown != nil && path != nil {
 		field, unknown = discover.Field{Path: path}, nil
 	}
 	known, err := StatusFacts(ctx, c.Finder, t.Kind, field.Path)
 	if err != nil {
-		return status.Object{}, err
+		return o, err
 	}
-	o, err := facts.Read(t.Kind, t.Object, known)
-	if err != nil {
+	if o, err = facts.Read(t.Kind, t.Object, known); err != nil {
 		return o, err
 	}
 	switch {

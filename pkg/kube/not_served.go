@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Missing returns the resource and the name in a NotFound error. Each is empty if the error lacks it, or is another error.
+// Missing returns the resource and the name in a NotFound error. For any other error, it returns empty values.
 func Missing(err error) (resource schema.GroupResource, name string) {
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) || status.Status().Details == nil {

@@ -72,8 +72,8 @@ type Informer struct {
 	needed chan struct{}
 }
 
-// New returns an Informer that reports to h. Run or RunWithContext starts it. The Informer calls changed for each event,
-// except for an update that plans can ignore. before is nil if the object was added, and after is nil if it was deleted.
+// New returns an Informer that reports to h. Run or RunWithContext starts it. The Informer calls changed for each event
+// except an update that plans can ignore. before is nil if the object was added, and after is nil if it was deleted.
 // initial means that the object was in the first list.
 func (h *Health) New(s Source, changed func(before, after any, initial bool)) *Informer {
 	observe := func(ctx context.Context, err error) {

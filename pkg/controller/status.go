@@ -32,7 +32,7 @@ func (w *statusWriter) writeUntilApplied(ctx context.Context) error {
 			}
 		}
 		if follow.Sleep(ctx, plan.StatusInterval) != nil {
-			return nil
+			return nil //nolint:nilerr // the plan has been applied
 		}
 		w.makePlan()
 	}

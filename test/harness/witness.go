@@ -33,8 +33,8 @@ type Witness struct {
 	t    *testing.T
 	list func(context.Context) (*corev1.PodList, error)
 
-	// podsAt is the highest resource version of a pod in the events so far.
-	podsAt string
+	// gone holds the UIDs of the pods that were deleted.
+	gone map[types.UID]bool
 	// mostLive is the maximum number of unfinished pods that each owner had at the same time.
 	mostLive map[types.UID]int
 	// wrong lists the violations of I1 (docs/reliability.md).
@@ -51,9 +51,8 @@ func (c *Cluster) WatchPods(t *testing.T, namespace string) *Witness {
 		list: func(ctx context.Context) (*corev1.PodList, error) {
 			return c.Core.Pods(namespace).List(ctx, metav1.ListOptions{})
 		},
-		podsAt: "1",
-		Pods:   map[types.UID]*corev1.Pod{}, Created: map[types.UID]int{},
-		mostLive: map[types.UID]int{},
+		Pods: map[types.UID]*corev1.Pod{}, Created: map[types.UID]int{},
+		gone: map[types.UID]bool{}, mostLive: map[types.UID]int{},
 	}
 	t.Cleanup(func() {
 		for _, wrong := range w.wrong {
@@ -100,9 +99,6 @@ func IsReady(pod *corev1.Pod) bool {
 }
 
 func (w *Witness) sawPod(pod *corev1.Pod, gone bool) {
-	if later(pod.ResourceVersion, w.podsAt) {
-		w.podsAt = pod.ResourceVersion
-	}
 	if ref := metav1.GetControllerOf(pod); ref != nil {
 		if _, known := w.Pods[pod.UID]; !known && !gone {
 			w.Created[ref.UID]++
@@ -110,6 +106,7 @@ func (w *Witness) sawPod(pod *corev1.Pod, gone bool) {
 	}
 	if gone {
 		delete(w.Pods, pod.UID)
+		w.gone[pod.UID] = true
 	} else {
 		w.Pods[pod.UID] = pod
 	}
@@ -175,11 +172,13 @@ func (w *Witness) catchUp() {
 	}
 }
 
-// caughtUp reports whether the witness has seen all changes that a list of pods reflects.
+// caughtUp reports whether the witness has seen all changes that a list of pods reflects. It compares each pod, because
+// after an interrupted watch, an informer lists the pods again, and delivers them in any order.
 func (w *Witness) caughtUp(pods *corev1.PodList) bool {
 	listed := map[types.UID]bool{}
 	for _, pod := range pods.Items {
-		if later(pod.ResourceVersion, w.podsAt) {
+		seen := w.Pods[pod.UID]
+		if seen == nil && !w.gone[pod.UID] || seen != nil && later(pod.ResourceVersion, seen.ResourceVersion) {
 			return false
 		}
 		listed[pod.UID] = true

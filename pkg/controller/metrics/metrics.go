@@ -16,7 +16,6 @@ import (
 // Metrics holds the metrics of all loops in this process. Metrics of client-go have the same names as in Kubernetes.
 type Metrics struct {
 	*prometheus.Registry
-	queues
 
 	// Created and Deleted count pods. Refusals counts refused creates and applies. CacheWaits counts the reconciles
 	// that were postponed because a cache lacked a write. All are labeled by kind, and Refusals also by reason.
@@ -29,14 +28,13 @@ type Metrics struct {
 
 	requests *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
-}
 
-// queues implements workqueue.MetricsProvider. New describes each metric in its help text.
-type queues struct {
 	depth, unfinished, longest *prometheus.GaugeVec
 	adds, retries              *prometheus.CounterVec
 	queued, worked             *prometheus.HistogramVec
 }
+
+var _ workqueue.MetricsProvider = (*Metrics)(nil)
 
 // New returns metrics, including the version and the metrics of the Go runtime and the process.
 func New(version string) *Metrics {
@@ -119,30 +117,37 @@ func (m *Metrics) Count(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-func (q *queues) NewDepthMetric(name string) workqueue.GaugeMetric {
-	return q.depth.WithLabelValues(name)
+// NewDepthMetric returns a gauge of the number of items in a queue.
+func (m *Metrics) NewDepthMetric(name string) workqueue.GaugeMetric {
+	return m.depth.WithLabelValues(name)
 }
 
-func (q *queues) NewAddsMetric(name string) workqueue.CounterMetric {
-	return q.adds.WithLabelValues(name)
+// NewAddsMetric returns a counter of the items that were added to a queue.
+func (m *Metrics) NewAddsMetric(name string) workqueue.CounterMetric {
+	return m.adds.WithLabelValues(name)
 }
 
-func (q *queues) NewLatencyMetric(name string) workqueue.HistogramMetric {
-	return q.queued.WithLabelValues(name)
+// NewLatencyMetric returns a histogram of how long items wait in a queue.
+func (m *Metrics) NewLatencyMetric(name string) workqueue.HistogramMetric {
+	return m.queued.WithLabelValues(name)
 }
 
-func (q *queues) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
-	return q.worked.WithLabelValues(name)
+// NewWorkDurationMetric returns a histogram of how long it takes to process an item.
+func (m *Metrics) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
+	return m.worked.WithLabelValues(name)
 }
 
-func (q *queues) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
-	return q.unfinished.WithLabelValues(name)
+// NewUnfinishedWorkSecondsMetric returns a gauge of the total duration of the work in progress.
+func (m *Metrics) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
+	return m.unfinished.WithLabelValues(name)
 }
 
-func (q *queues) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
-	return q.longest.WithLabelValues(name)
+// NewLongestRunningProcessorSecondsMetric returns a gauge of how long the oldest work has been running.
+func (m *Metrics) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
+	return m.longest.WithLabelValues(name)
 }
 
-func (q *queues) NewRetriesMetric(name string) workqueue.CounterMetric {
-	return q.retries.WithLabelValues(name)
+// NewRetriesMetric returns a counter of the retries.
+func (m *Metrics) NewRetriesMetric(name string) workqueue.CounterMetric {
+	return m.retries.WithLabelValues(name)
 }

@@ -125,7 +125,10 @@ func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, time
 		data = []byte("a web page, " + resp.Status)
 		resp.Header.Set("Content-Type", "text/plain")
 	}
-	if err := cmp.Or(t.addPage(resp.Request, len(data)), checkObject(resp, data)); err != nil {
+	if err := t.addPage(resp.Request, len(data)); err != nil {
+		return err
+	}
+	if err := checkObject(resp, data); err != nil {
 		return err
 	}
 	resp.Body = struct {

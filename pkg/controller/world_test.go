@@ -873,6 +873,18 @@ func (w *world) writesNothing(do func()) {
 	}
 }
 
+// keepsStatus fails the test if the loop writes a status within a minute.
+func (w *world) keepsStatus() {
+	w.Helper()
+	w.Forget()
+	w.passes(time.Minute)
+	for _, r := range w.Requests(apiserver.Writes) {
+		if r.Subresource == "status" {
+			w.Errorf("%s although nothing has changed", r)
+		}
+	}
+}
+
 // pod stores a ready pod that an object owns, with the name and labels for a slot. The functions in
 // change edit the pod before it is stored. If a pod with the name exists, pod returns nil.
 func (w *world) pod(kind kinds.Kind, owner *unstructured.Unstructured, slot slots.Slot, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {

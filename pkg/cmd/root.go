@@ -70,20 +70,14 @@ does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undon
 	addLogFlags(root.PersistentFlags())
 	common := commonOptions{factory: f, streams: streams, version: version}
 
-	root.AddGroup(&cobra.Group{ID: "change", Title: "Change Objects:"},
-		&cobra.Group{ID: "look", Title: "Look at Objects:"},
-		&cobra.Group{ID: "setup", Title: "Set Up:"})
-	add := func(group string, verbs ...*cobra.Command) {
+	add := func(title string, verbs ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: title, Title: title})
 		for _, verb := range verbs {
-			verb.GroupID = group
-			for _, cmd := range append(commandsBelow(verb), verb) {
-				cmd.DisableFlagsInUseLine = true
-				groupFlags(cmd)
-			}
-			root.AddCommand(verb)
+			verb.GroupID = title
 		}
+		root.AddCommand(verbs...)
 	}
-	add("change",
+	add("Change Objects:",
 		newCreateCommand(common),
 		newScaleCommand(common),
 		newParkCommand(common),
@@ -94,23 +88,23 @@ does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undon
 		newSetCommand(common),
 		newUndoCommand(common),
 		newDeleteCommand(common))
-	add("look",
+	add("Look at Objects:",
 		newStatusCommand(common),
 		newDescribeCommand(common),
 		newHistoryCommand(common),
 		newLogsCommand(common),
 		newWaitCommand(common),
 		newKindsCommand(common))
-	add("setup",
+	add("Set Up:",
 		newCheckCommand(common),
 		newInstallCommand(common),
 		newUninstallCommand(common),
 		newRunControllerCommand(common),
 		newCompletionCommand(common))
-	add("", newVersionCommand(common), newOptionsCommand(streams))
-	addHelpCommand(root)
-	addCompletion(root, common)
+	root.AddCommand(newVersionCommand(common), newOptionsCommand(streams))
 	for _, verb := range commandsBelow(root) {
+		verb.DisableFlagsInUseLine = true
+		groupFlags(verb)
 		if verb.Name() != "run-controller" {
 			run := verb.RunE
 			verb.RunE = func(cmd *cobra.Command, args []string) error {
@@ -121,6 +115,8 @@ does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undon
 			}
 		}
 	}
+	addHelpCommand(root)
+	addCompletion(root, common)
 	return root
 }
 

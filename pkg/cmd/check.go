@@ -61,7 +61,7 @@ func (o *checkOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d := &doctor.Doctor{Clients: c.Clients, Namespace: c.scope(o.allNamespaces), Version: o.common.version}
+	d := &doctor.Doctor{Clients: c.Clients, Checker: check.Checker{Namespace: c.scope(o.allNamespaces), Version: o.common.version}}
 	checks, err := d.Run(ctx)
 	if err != nil {
 		return err

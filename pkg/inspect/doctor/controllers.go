@@ -30,7 +30,7 @@ func (d *Doctor) controllers(ctx context.Context) ([]check.Result, error) {
 	}
 	checks := make([]check.Result, 0, len(found))
 	for _, c := range found {
-		checks = append(checks, check.Deployed(c, d.Version, d.commands))
+		checks = append(checks, d.Deployed(c))
 	}
 	return checks, nil
 }
@@ -53,8 +53,7 @@ func (d *Doctor) loops(ctx context.Context) ([]check.Result, error) {
 		return nil, err
 	}
 	now := time.Now()
-	return append(check.Loops(loops, kinds.CRDs(d.served), d.Namespace, d.Version, now, d.commands),
-		check.Declared(loops, kinds.CRDs(d.declared), d.Namespace, now, d.commands)...), nil
+	return append(d.Loops(loops, kinds.CRDs(d.served), now), d.Declared(loops, kinds.CRDs(d.declared), now)...), nil
 }
 
 // Controllers returns the controllers in all namespaces. If the user cannot list them, it returns the

@@ -23,14 +23,14 @@ func (d *Doctor) definitions(ctx context.Context) ([]check.Result, error) {
 		unreadable := apierrors.IsForbidden(err)
 		switch {
 		case apierrors.IsNotFound(err), unreadable && !d.Serves(kind):
-			checks = append(checks, check.CRD(kind, crd, nil, d.commands))
+			checks = append(checks, d.CRD(kind, crd, nil))
 			d.served = slices.DeleteFunc(d.served, func(k kinds.Kind) bool { return k.Resource == kind.Resource })
 		case unreadable:
 			checks = append(checks, check.Result{Name: "CRD " + crd.GetName(), State: check.Unknown, Message: "no permission to read"})
 		case err != nil:
 			return nil, err
 		default:
-			checks = append(checks, check.CRD(kind, crd, have, d.commands))
+			checks = append(checks, d.CRD(kind, crd, have))
 		}
 	}
 	return checks, nil
@@ -53,7 +53,7 @@ func (d *Doctor) declarations(ctx context.Context) ([]check.Result, error) {
 		if err == nil && (!kind.Reconciled() || kind.Shipped()) {
 			continue
 		}
-		checks = append(checks, check.Declaration(crd.GetName(), kind.Mapping.Strategy, err, d.commands))
+		checks = append(checks, d.Declaration(crd.GetName(), kind.Mapping.Strategy, err))
 		if err == nil && d.inUse(ctx, kind) {
 			d.declared = append(d.declared, kind)
 		}

@@ -41,7 +41,7 @@ func TestDeclarations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &Doctor{Clients: &kube.Clients{Dynamic: client}, Namespace: "default"}
+	d := &Doctor{Clients: &kube.Clients{Dynamic: client}, Checker: check.Checker{Namespace: "default"}}
 	checks, err := d.declarations(t.Context())
 	if err != nil {
 		t.Fatal(err)

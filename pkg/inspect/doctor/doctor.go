@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
@@ -15,11 +14,7 @@ import (
 // Doctor checks a cluster.
 type Doctor struct {
 	*kube.Clients
-	Namespace string // the namespace to check; empty for all
-	Version   string // the version of this program
-
-	user     string              // the user name on the server, or the placeholder USER
-	commands commandline.Context // formats the commands that fix problems
+	check.Checker
 
 	served   []kinds.Kind // the shipped kinds that the server serves
 	declared []kinds.Kind // the kinds that CRDs declare and that have objects
@@ -32,11 +27,11 @@ func (d *Doctor) Run(ctx context.Context) ([]check.Result, error) {
 		return nil, err // no other check can run
 	}
 	d.Finder.Invalidate() // the cache might lack new CRDs
-	d.commands = d.ClusterContext()
-	d.user = cmp.Or(d.User(ctx), "USER")
+	d.Commands = d.ClusterContext()
+	d.User = cmp.Or(d.Clients.User(ctx), "USER") // USER is a placeholder
 	checks := []check.Result{check.Server(server.GitVersion, d.Host)}
 	if namespace, missing := d.NoNamespace(ctx); missing && d.Namespace != "" {
-		checks = append(checks, check.MissingNamespace(namespace, d.commands))
+		checks = append(checks, d.MissingNamespace(namespace))
 	}
 	for _, look := range []func(context.Context) ([]check.Result, error){
 		d.definitions, d.declarations, d.rights, d.loops, d.controllers, d.heldUp,

@@ -35,11 +35,11 @@ func (d *Doctor) heldUp(ctx context.Context) ([]check.Result, error) {
 			if err != nil {
 				return nil, err
 			}
-			reports = append(reports, status.NewReport(status.Snapshot{Object: facts, Now: time.Now(), Commands: d.commands}))
+			reports = append(reports, status.NewReport(status.Snapshot{Object: facts, Now: time.Now(), Commands: d.Commands}))
 		}
 	}
 	if len(unknown) < len(all) {
-		unknown = slices.Concat(unknown, check.HeldUp(reports, d.commands), check.Paused(reports, d.Namespace, time.Now(), d.commands))
+		unknown = slices.Concat(unknown, d.HeldUp(reports), d.Paused(reports, time.Now()))
 	}
 	return unknown, nil
 }

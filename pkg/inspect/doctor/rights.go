@@ -30,13 +30,12 @@ func (d *Doctor) rights(ctx context.Context) ([]check.Result, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	asker := check.Asker{User: d.user, Namespace: d.Namespace, Idle: len(d.served) == 0, Commands: d.commands}
 	var checks []check.Result
 	for _, verb := range needed {
-		checks = append(checks, asker.Rights(verb, answers))
+		checks = append(checks, d.Rights(verb, answers))
 	}
 	if slices.ContainsFunc(checks, func(r check.Result) bool { return len(r.Fix) > 0 }) {
-		asker.BindRoles(checks, needed, d.roles(ctx))
+		d.BindRoles(checks, needed, d.roles(ctx))
 	}
 	return checks, nil
 }
@@ -62,7 +61,8 @@ func (d *Doctor) roles(ctx context.Context) sets.Set[string] {
 // "". If no kinds are served, it returns the rights for Deployments. No role in deploy/rbac/people grants these rights.
 func neededRights(namespace string, served []kinds.Kind) []check.VerbRights {
 	editor, viewer, revisions := check.Editor, check.Viewer, "controllerrevisions.apps"
-	if len(served) == 0 {
+	idle := len(served) == 0
+	if idle {
 		deployments := appsv1.SchemeGroupVersion.WithResource("deployments")
 		served = []kinds.Kind{{Resource: deployments, ReplicasPath: []string{"spec", "replicas"}}}
 		editor, viewer, revisions = "", "", "replicasets.apps"
@@ -96,9 +96,9 @@ func neededRights(namespace string, served []kinds.Kind) []check.VerbRights {
 		{Verb: "history", Role: viewer, Rights: slices.Concat(to("get", objects...), history)},
 		{Verb: "logs", Role: viewer, Rights: slices.Concat(read, pods, logs)},
 		{Verb: "wait", Role: viewer, Rights: slices.Concat(to("list watch", objects...), pods)},
-		{Verb: "install", Rights: crds("get create patch watch"), Setup: true},
-		{Verb: "uninstall", Rights: crds("get delete watch"), Setup: true},
-		{Verb: "run-controller", Role: check.Controller, Rights: loopRights(namespace), Setup: true},
+		{Verb: "install", Rights: crds("get create patch watch"), Optional: idle},
+		{Verb: "uninstall", Rights: crds("get delete watch"), Optional: idle},
+		{Verb: "run-controller", Role: check.Controller, Rights: loopRights(namespace), Optional: idle},
 	}
 }
 

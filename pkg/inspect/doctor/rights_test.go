@@ -39,6 +39,9 @@ func TestNeededRights(t *testing.T) {
 			if len(verb.Rights) == 0 {
 				t.Errorf("in namespace %q, %s needs no permission, want at least one", namespace, verb.Verb)
 			}
+			if verb.Optional {
+				t.Errorf("%s is optional, although the shipped kinds need it", verb.Verb)
+			}
 			for _, right := range verb.Rights {
 				if rights, known := roles[verb.Role]; known && !slices.Contains(rights, right) {
 					t.Errorf("%s needs %s, which %s does not have", verb.Verb, right, verb.Role)
@@ -56,14 +59,14 @@ func TestRightsOfDeployments(t *testing.T) {
 	answers := map[check.Right]*bool{}
 	for _, verb := range needed {
 		for _, right := range verb.Rights {
-			if !verb.Setup && !slices.Contains([]string{"", "apps"}, right.Group) {
+			if !verb.Optional && !slices.Contains([]string{"", "apps"}, right.Group) {
 				t.Errorf("%s needs %s, which is neither in the core group nor in apps", verb.Verb, right)
 			}
 			if answers[right] == nil {
-				answers[right] = new(!verb.Setup && right.Verb != "delete")
+				answers[right] = new(!verb.Optional && right.Verb != "delete")
 			}
 		}
-		if !verb.Setup && verb.Role != "" {
+		if !verb.Optional && verb.Role != "" {
 			t.Errorf("%s proposes the role %s, which does not cover Deployments", verb.Verb, verb.Role)
 		}
 	}
@@ -71,12 +74,13 @@ func TestRightsOfDeployments(t *testing.T) {
 		for _, verb := range needed {
 			want := check.Passed
 			switch {
-			case verb.Setup:
+			case verb.Optional:
 				want = setup
 			case verb.Verb == "delete":
 				want = check.Failed
 			}
-			result := check.Asker{User: "jane", Namespace: "ns", Idle: idle}.Rights(verb, answers)
+			verb.Optional = verb.Optional && idle
+			result := check.Checker{User: "jane", Namespace: "ns"}.Rights(verb, answers)
 			if result.State != want || (want == check.Passed) != (len(result.Fix) == 0) {
 				t.Errorf("result = %+v, want %s", result, want)
 			}

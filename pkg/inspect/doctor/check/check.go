@@ -31,6 +31,13 @@ const (
 	Unknown  State = "unknown"  // there is no clear result, usually because a permission is missing
 )
 
+// Checker evaluates the data for a user, in a namespace or, if Namespace is empty, in all namespaces.
+type Checker struct {
+	User, Namespace string
+	Version         string              // the version of this program
+	Commands        commandline.Context // formats the commands that fix problems
+}
+
 // oldestServer is the first version that always enforces the validation rules in the CRDs. Older
 // servers can admit invalid objects.
 const oldestServer = "1.29"
@@ -42,8 +49,8 @@ const (
 )
 
 // MissingNamespace returns the result for a namespace that does not exist.
-func MissingNamespace(name string, commands commandline.Context) Result {
-	return Result{Name: "namespace", State: Failed, Message: name + " does not exist", Fix: []string{commands.Line(commandline.Kubectl("create", "namespace", name))}}
+func (c Checker) MissingNamespace(name string) Result {
+	return Result{Name: "namespace", State: Failed, Message: name + " does not exist", Fix: []string{c.Commands.Line(commandline.Kubectl("create", "namespace", name))}}
 }
 
 // Server checks whether the version of a server is supported and tested.

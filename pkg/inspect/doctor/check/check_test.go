@@ -29,7 +29,7 @@ func TestCheckServer(t *testing.T) {
 
 func TestCheckCRD(t *testing.T) {
 	t.Parallel()
-	if r := CRD(kinds.ImoocPod(), &unstructured.Unstructured{}, nil, nil); r.State != Optional || !strings.Contains(r.Message, "is not installed (needed only for objects of the kind ImoocPod)") || len(r.Fix) != 1 {
+	if r := (Checker{}).CRD(kinds.ImoocPod(), &unstructured.Unstructured{}, nil); r.State != Optional || !strings.Contains(r.Message, "is not installed (needed only for objects of the kind ImoocPod)") || len(r.Fix) != 1 {
 		t.Errorf("missing CRD: unexpected result %+v", r)
 	}
 	crd := func(minimum any, established string, metadata map[string]any) map[string]any {
@@ -55,7 +55,7 @@ func TestCheckCRD(t *testing.T) {
 		"another version": {crd(int64(1), "True", nil), Failed, "differs from the definition of this version"},
 		"being deleted":   {crd(int64(0), "True", map[string]any{"deletionTimestamp": "2026-01-02T15:04:05Z"}), Failed, "is being deleted"},
 	} {
-		r := CRD(kinds.ImoocPod(), &unstructured.Unstructured{Object: want}, &unstructured.Unstructured{Object: test.have}, nil)
+		r := Checker{}.CRD(kinds.ImoocPod(), &unstructured.Unstructured{Object: want}, &unstructured.Unstructured{Object: test.have})
 		if r.State != test.state || !strings.Contains(r.Message, test.words) || (r.State == Failed) != (len(r.Fix) == 1) {
 			t.Errorf("%s: unexpected result %+v", name, r)
 		}
@@ -78,7 +78,7 @@ func TestCheckRights(t *testing.T) {
 		for _, right := range missing {
 			answers[right] = new(false)
 		}
-		return Asker{User: user, Namespace: "a"}.Rights(VerbRights{Verb: verb, Rights: append([]Right{other}, missing...)}, answers)
+		return Checker{User: user, Namespace: "a"}.Rights(VerbRights{Verb: verb, Rights: append([]Right{other}, missing...)}, answers)
 	}
 	scale := Right{Namespace: "a", Verb: "patch", Group: "g", Resource: "things", Subresource: "scale"}
 	for name, test := range map[string]struct {
@@ -88,7 +88,7 @@ func TestCheckRights(t *testing.T) {
 		fix     string
 	}{
 		"none missing":     {rights("scale", nil, true, "alice"), Passed, "ok (alice)", ""},
-		"one not answered": {Asker{User: "alice"}.Rights(VerbRights{Verb: "scale", Rights: []Right{scale, pods("a", "get")}}, map[Right]*bool{scale: new(false)}), Unknown, "not reported", ""},
+		"one not answered": {Checker{User: "alice"}.Rights(VerbRights{Verb: "scale", Rights: []Right{scale, pods("a", "get")}}, map[Right]*bool{scale: new(false)}), Unknown, "not reported", ""},
 		"nothing answered": {rights("scale", nil, false, "alice"), Unknown, "not reported", ""},
 		"in a namespace": {rights("scale", []Right{scale}, true, "alice"), Failed, "alice has no permission to patch things.g/scale",
 			"kubectl create role imoocpod-scale-alice --verb=patch --resource=things.g/scale -n a\n" +
@@ -169,7 +169,7 @@ func TestCheckLoops(t *testing.T) {
 		"for a declared kind": {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a", Kinds: []string{"widgets.example.com"}}, "v1", 0)}, "a",
 			"passed widgets.example.com in namespace a: " + alice + " []\nfailed no controller reconciles imoocpods.batch.tutorial.kubebuilder.io, helloworlds.test.jiaozi.com in namespace a [kubectl imoocpod run-controller -n a]"},
 	} {
-		if got := lines(Loops(test.loops, kinds, test.namespace, "v1", now(), nil)); got != test.want {
+		if got := lines(Checker{Namespace: test.namespace, Version: "v1"}.Loops(test.loops, kinds, now())); got != test.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, test.want)
 		}
 	}
@@ -200,7 +200,7 @@ func TestCheckDeclared(t *testing.T) {
 		"in another namespace":   {one(leaserecord.Scope{Namespace: "b", Kinds: lamps}, 0), lamps, "a", missing},
 		"not in all namespaces":  {one(leaserecord.Scope{Namespace: "b", Kinds: lamps}, 0), lamps, "", "failed no controller reconciles lamps.example.com in all namespaces [kubectl imoocpod run-controller -A --kinds lamps.example.com]"},
 	} {
-		if got := lines(Declared(test.loops, test.kinds, test.namespace, now(), nil)); got != test.want {
+		if got := lines(Checker{Namespace: test.namespace}.Declared(test.loops, test.kinds, now())); got != test.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, test.want)
 		}
 	}
@@ -219,7 +219,7 @@ func TestCheckDeployed(t *testing.T) {
 		"another version": {"v0", 1, 1, Failed}, "an unknown version": {"", 1, 1, Unknown},
 	} {
 		deployment := Deployment{Namespace: "ns", Name: "imoocpod-controller-a", Version: test.has, Desired: test.desired, Available: test.available, Everywhere: name == "another version"}
-		result := Deployed(deployment, "v1", nil)
+		result := Checker{Version: "v1"}.Deployed(deployment)
 		if fix := "kubectl imoocpod install --controller --image=IMAGE -A -n ns"; name == "another version" && !slices.Contains(result.Fix, fix) {
 			t.Errorf("the fixes for a controller of all namespaces are %q, want %q", result.Fix, fix)
 		}
@@ -254,7 +254,7 @@ func TestCheckHeldUp(t *testing.T) {
 		"a create that fails":        {[]status.Report{report(problem.CodeCreateFailed)}, describe},
 		"two problems of one object": {[]status.Report{report(problem.CodeQuotaExceeded, problem.CodeAdmissionRefused)}, quota + "\n" + describe},
 	} {
-		if got := lines(HeldUp(test.reports, nil)); got != test.want {
+		if got := lines(Checker{}.HeldUp(test.reports)); got != test.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, test.want)
 		}
 	}
@@ -280,7 +280,7 @@ func TestCheckPaused(t *testing.T) {
 			"passed 3 objects paused, 2 of them forever or for more than a day: kubectl imoocpod status --only=paused -A" +
 				" [kubectl imoocpod resume thing.g/late -n a; kubectl imoocpod resume thing.g/forever -n a]"},
 	} {
-		if got := lines(Paused(test.reports, test.namespace, now(), nil)); got != test.want {
+		if got := lines(Checker{Namespace: test.namespace}.Paused(test.reports, now())); got != test.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, test.want)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // CRD compares the CRD on the server (have, or nil if it is missing) with the CRD that this program ships (want).
-func CRD(kind kinds.Kind, want, have *unstructured.Unstructured, commands commandline.Context) Result {
-	r := Result{Name: "CRD " + want.GetName(), State: Failed, Fix: []string{commands.Line(commandline.Plugin("install"))}}
+func (c Checker) CRD(kind kinds.Kind, want, have *unstructured.Unstructured) Result {
+	r := Result{Name: "CRD " + want.GetName(), State: Failed, Fix: []string{c.Commands.Line(commandline.Plugin("install"))}}
 	switch {
 	case have == nil: // only objects of the kind need the CRD
 		r.State, r.Message = Optional, fmt.Sprintf("is not installed (needed only for objects of the kind %s)", kind.Kind)
@@ -21,7 +21,7 @@ func CRD(kind kinds.Kind, want, have *unstructured.Unstructured, commands comman
 		r.Message = "is being deleted, with all its objects"
 	case !kinds.Established(have):
 		r.Message = "is installed but not served: see its conditions"
-		r.Fix = []string{commands.Line(commandline.Kubectl("describe", "crd", want.GetName()))}
+		r.Fix = []string{c.Commands.Line(commandline.Kubectl("describe", "crd", want.GetName()))}
 	case !bytes.Equal(versionsOf(want), versionsOf(have)):
 		r.Message = "differs from the definition of this version"
 	default:
@@ -31,9 +31,9 @@ func CRD(kind kinds.Kind, want, have *unstructured.Unstructured, commands comman
 }
 
 // Declaration returns the result for a CRD that declares a kind. err is the error in the declaration, or nil.
-func Declaration(crd string, strategy kinds.Strategy, err error, commands commandline.Context) Result {
+func (c Checker) Declaration(crd string, strategy kinds.Strategy, err error) Result {
 	if err != nil {
-		return Result{Name: "kind " + crd, State: Failed, Message: err.Error(), Fix: []string{commands.Line(commandline.Kubectl("edit", "crd", crd))}}
+		return Result{Name: "kind " + crd, State: Failed, Message: err.Error(), Fix: []string{c.Commands.Line(commandline.Kubectl("edit", "crd", crd))}}
 	}
 	return Result{Name: "kind " + crd, State: Passed, Message: "declared: plan " + string(strategy)}
 }

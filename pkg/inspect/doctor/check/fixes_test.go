@@ -19,17 +19,19 @@ import (
 // Each fix contains the flags that select the checked cluster.
 func TestFixesReachTheCluster(t *testing.T) {
 	t.Parallel()
-	commands, now := commandline.Context{"--context=staging west"}, time.Now()
+	c, now := Checker{User: "alice", Namespace: "a", Version: "v1", Commands: commandline.Context{"--context=staging west"}}, time.Now()
+	everywhere := c
+	everywhere.Namespace = ""
 	missing := []Right{{Verb: "list", Resource: "pods"}}
 	report := status.Report{Metadata: status.Metadata{Type: "imoocpod", Namespace: "a", Name: "foo"}, Pause: &apis.Pause{Forever: true}}
 	refused, over := report, report
 	refused.Problems = []problem.Problem{{Code: problem.CodeAdmissionRefused}}
 	over.Problems = []problem.Problem{{Code: problem.CodeQuotaExceeded}}
 	all := slices.Concat(
-		[]Result{CRD(kinds.ImoocPod(), &unstructured.Unstructured{}, nil, commands), CRD(kinds.ImoocPod(), &unstructured.Unstructured{}, &unstructured.Unstructured{}, commands), Deployed(Deployment{Namespace: "a", Everywhere: true, Version: "v0", Desired: 1}, "v1", commands), Declaration("a.b", "", errors.New("no"), commands)},
-		Declared(nil, []string{"a.b"}, "a", now, commands), Loops(nil, []string{"a.b"}, "", "v1", now, commands),
-		[]Result{Asker{User: "alice", Commands: commands}.Rights(VerbRights{Verb: "scale", Rights: missing}, map[Right]*bool{missing[0]: new(false)})},
-		HeldUp([]status.Report{refused, over}, commands), Paused([]status.Report{report}, "a", now, commands),
+		[]Result{c.CRD(kinds.ImoocPod(), &unstructured.Unstructured{}, nil), c.CRD(kinds.ImoocPod(), &unstructured.Unstructured{}, &unstructured.Unstructured{}), c.Deployed(Deployment{Namespace: "a", Everywhere: true, Version: "v0", Desired: 1}), c.Declaration("a.b", "", errors.New("no"))},
+		c.Declared(nil, []string{"a.b"}, now), everywhere.Loops(nil, []string{"a.b"}, now),
+		[]Result{everywhere.Rights(VerbRights{Verb: "scale", Rights: missing}, map[Right]*bool{missing[0]: new(false)})},
+		c.HeldUp([]status.Report{refused, over}), c.Paused([]status.Report{report}, now),
 	)
 	for _, result := range all {
 		if len(result.Fix) == 0 {

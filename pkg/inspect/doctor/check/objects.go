@@ -11,7 +11,7 @@ import (
 )
 
 // HeldUp returns a failed result for each problem that blocks the creation of pods, or else one passed result.
-func HeldUp(reports []status.Report, commands commandline.Context) []Result {
+func (c Checker) HeldUp(reports []status.Report) []Result {
 	var checks []Result
 	for _, r := range reports {
 		for _, p := range r.Problems {
@@ -23,7 +23,7 @@ func HeldUp(reports []status.Report, commands commandline.Context) []Result {
 			if p.Code == problem.CodeQuotaExceeded {
 				look = commandline.Kubectl("describe", "quota")
 			}
-			result.Fix = []string{commands.Line(look.In(r.Metadata.Namespace))}
+			result.Fix = []string{c.Commands.Line(look.In(r.Metadata.Namespace))}
 			checks = append(checks, result)
 		}
 	}
@@ -37,7 +37,7 @@ func HeldUp(reports []status.Report, commands commandline.Context) []Result {
 const longPause = 24 * time.Hour
 
 // Paused returns a reminder of paused objects, or nil if there are none. It contains commands that end long pauses.
-func Paused(reports []status.Report, namespace string, now time.Time, commands commandline.Context) []Result {
+func (c Checker) Paused(reports []status.Report, now time.Time) []Result {
 	result := Result{Name: "pauses", State: Passed}
 	paused := 0
 	for _, r := range reports {
@@ -46,7 +46,7 @@ func Paused(reports []status.Report, namespace string, now time.Time, commands c
 		}
 		paused++
 		if r.Pause.Forever || r.Pause.Until.Sub(now) > longPause {
-			result.Fix = append(result.Fix, commands.Line(commandline.Plugin("resume", r.Metadata.Type+"/"+r.Metadata.Name).In(r.Metadata.Namespace)))
+			result.Fix = append(result.Fix, c.Commands.Line(commandline.Plugin("resume", r.Metadata.Type+"/"+r.Metadata.Name).In(r.Metadata.Namespace)))
 		}
 	}
 	if paused == 0 {
@@ -56,6 +56,6 @@ func Paused(reports []status.Report, namespace string, now time.Time, commands c
 	if long := len(result.Fix); long > 0 {
 		result.Message += fmt.Sprintf(", %d of them forever or for more than a day", long)
 	}
-	result.Message += ": " + commands.Line(inNamespace(commandline.Plugin("status", "--only="+status.OnlyPaused), namespace))
+	result.Message += ": " + c.Commands.Line(inNamespace(commandline.Plugin("status", "--only="+status.OnlyPaused), c.Namespace))
 	return []Result{result}
 }

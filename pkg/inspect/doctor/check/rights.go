@@ -32,21 +32,13 @@ type VerbRights struct {
 	Verb   string
 	Role   string
 	Rights []Right
-	// Setup means that the verb is needed only for kinds that this program reconciles.
-	Setup bool
-}
-
-// Asker is the user whose rights are checked, in a namespace or, if Namespace is empty, in all namespaces.
-type Asker struct {
-	User, Namespace string
-	// Idle is set if no shipped kind is installed.
-	Idle     bool
-	Commands commandline.Context
+	// Optional means that nothing in the cluster needs the verb.
+	Optional bool
 }
 
 // Rights checks whether the user has the rights that a verb needs. A nil answer means that the server did not answer.
-func (a Asker) Rights(verb VerbRights, answers map[Right]*bool) Result {
-	r := Result{Name: "permission to " + verb.Verb, State: Passed, Message: "ok (" + a.User + ")"}
+func (c Checker) Rights(verb VerbRights, answers map[Right]*bool) Result {
+	r := Result{Name: "permission to " + verb.Verb, State: Passed, Message: "ok (" + c.User + ")"}
 	var missing []Right
 	var words []string
 	for _, right := range verb.Rights {
@@ -67,11 +59,11 @@ func (a Asker) Rights(verb VerbRights, answers map[Right]*bool) Result {
 		words = append(words[:most], fmt.Sprintf("and %d more", more))
 	}
 	r.State = Failed
-	if verb.Setup && a.Idle {
+	if verb.Optional {
 		r.State = Optional
 	}
-	r.Message = a.User + " has no permission to " + strings.Join(words, ", ")
-	r.Fix = a.grant(verb.Verb, missing)
+	r.Message = c.User + " has no permission to " + strings.Join(words, ", ")
+	r.Fix = c.grant(verb.Verb, missing)
 	return r
 }
 
@@ -85,7 +77,7 @@ func subject(user string) string {
 
 // grant returns the commands that grant the missing rights. A role from "kubectl create role" allows each of its verbs
 // on each of its resources, so each combination of namespace, resource name, and verbs needs its own role and binding.
-func (a Asker) grant(what string, missing []Right) []string {
+func (c Checker) grant(what string, missing []Right) []string {
 	verbsOf := map[Right][]string{} // by the right without its verb
 	for _, r := range missing {
 		verb := r.Verb
@@ -107,7 +99,7 @@ func (a Asker) grant(what string, missing []Right) []string {
 		if key.Namespace == "" {
 			role = "clusterrole"
 		}
-		name := nameFor("imoocpod-"+what, a.User)
+		name := nameFor("imoocpod-"+what, c.User)
 		if i > 0 {
 			name += fmt.Sprintf("-%d", i+1)
 		}
@@ -116,8 +108,8 @@ func (a Asker) grant(what string, missing []Right) []string {
 		if key.Name != "" {
 			create = create.With("--resource-name=" + key.Name)
 		}
-		bind := commandline.Kubectl("create", role+"binding", name, "--"+role+"="+name, subject(a.User))
-		commands = append(commands, a.Commands.Line(create.In(key.Namespace)), a.Commands.Line(bind.In(key.Namespace)))
+		bind := commandline.Kubectl("create", role+"binding", name, "--"+role+"="+name, subject(c.User))
+		commands = append(commands, c.Commands.Line(create.In(key.Namespace)), c.Commands.Line(bind.In(key.Namespace)))
 	}
 	return commands
 }

@@ -20,7 +20,7 @@ const (
 // BindRoles replaces the commands that grant single rights with a command that binds a role. If the
 // role is not installed, a command that installs it comes first. If any fix needs the editor role,
 // no fix binds the viewer role, because the editor role includes the rights of the viewer role.
-func (a Asker) BindRoles(checks []Result, needed []VerbRights, installed sets.Set[string]) {
+func (c Checker) BindRoles(checks []Result, needed []VerbRights, installed sets.Set[string]) {
 	edits := false
 	for i, r := range checks {
 		edits = edits || len(r.Fix) > 0 && needed[i].Role == Editor
@@ -30,15 +30,15 @@ func (a Asker) BindRoles(checks []Result, needed []VerbRights, installed sets.Se
 		if role == Viewer && edits {
 			role = Editor
 		}
-		kind := RoleKind(role, a.Namespace)
+		kind := RoleKind(role, c.Namespace)
 		if len(checks[i].Fix) == 0 || kind == "" {
 			continue
 		}
 		checks[i].Fix = nil
 		if !installed.Has(role) {
-			checks[i].Fix = []string{a.Commands.Line(commandline.Plugin("install", "--roles").In(a.Namespace))}
+			checks[i].Fix = []string{c.Commands.Line(commandline.Plugin("install", "--roles").In(c.Namespace))}
 		}
-		checks[i].Fix = append(checks[i].Fix, a.Commands.Line(a.bind(role, kind)))
+		checks[i].Fix = append(checks[i].Fix, c.Commands.Line(c.bind(role, kind)))
 	}
 }
 
@@ -54,12 +54,12 @@ func RoleKind(role, namespace string) string {
 	return ""
 }
 
-func (a Asker) bind(role, kind string) commandline.Command {
+func (c Checker) bind(role, kind string) commandline.Command {
 	binding := "rolebinding"
-	if a.Namespace == metav1.NamespaceAll {
+	if c.Namespace == metav1.NamespaceAll {
 		binding = "clusterrolebinding"
 	}
-	return commandline.Kubectl("create", binding, nameFor(role, a.User), "--"+kind+"="+role, subject(a.User)).In(a.Namespace)
+	return commandline.Kubectl("create", binding, nameFor(role, c.User), "--"+kind+"="+role, subject(c.User)).In(c.Namespace)
 }
 
 // nameFor adds the user to the name of a role, so that the fixes for different users create different objects.

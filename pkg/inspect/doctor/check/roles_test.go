@@ -55,7 +55,7 @@ func TestBindRoles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			Asker{User: "A:b", Namespace: test.namespace}.BindRoles(test.checks, needed, test.installed)
+			Checker{User: "A:b", Namespace: test.namespace}.BindRoles(test.checks, needed, test.installed)
 			for i, r := range test.checks {
 				if got := strings.Join(r.Fix, "\n"); got != test.want[i] {
 					t.Errorf("%s: fix = %q, want %q", needed[i].Verb, got, test.want[i])
@@ -63,7 +63,7 @@ func TestBindRoles(t *testing.T) {
 			}
 		})
 	}
-	bot := Asker{User: "system:serviceaccount:ci:bot", Namespace: "ns"}
+	bot := Checker{User: "system:serviceaccount:ci:bot", Namespace: "ns"}
 	if got := commandline.Context(nil).Line(bot.bind(Viewer, "clusterrole")); !strings.Contains(got, " --serviceaccount=ci:bot ") {
 		t.Errorf("command for a service account = %q, want --serviceaccount=ci:bot", got)
 	}

@@ -46,33 +46,30 @@ func (o *createOptions) putCount(ctx context.Context, c *changer, t *observe.Tar
 }
 
 func (o *createOptions) putFields(finder *discover.Finder, t *observe.Target) error {
-	for _, pair := range o.setString {
-		path, word, err := fieldpath.ParseSetting(pair)
-		if err == nil {
-			err = path.Set(t.Object.Object, word)
-		}
-		if err != nil {
-			return usageErrorf("--set-string: %w", err)
-		}
-	}
-	if len(o.set) == 0 {
-		return nil
+	text := func(_ fieldpath.Path, word string) (any, error) { return word, nil }
+	if err := putAll(t, "--set-string", o.setString, text); err != nil || len(o.set) == 0 {
+		return err
 	}
 	schema, err := finder.Schema(t.Kind)
 	if err != nil {
 		return err
 	}
-	for _, pair := range o.set {
+	return putAll(t, "--set", o.set, func(path fieldpath.Path, word string) (any, error) { return path.Typed(schema, word) })
+}
+
+// putAll sets the fields in the values of a flag, each of which is PATH=VALUE. typed converts a VALUE.
+func putAll(t *observe.Target, flag string, pairs []string, typed func(fieldpath.Path, string) (any, error)) error {
+	for _, pair := range pairs {
 		path, word, err := fieldpath.ParseSetting(pair)
 		var value any
 		if err == nil {
-			value, err = path.Typed(schema, word)
+			value, err = typed(path, word)
 		}
 		if err == nil {
 			err = path.Set(t.Object.Object, value)
 		}
 		if err != nil {
-			return usageErrorf("--set: %w", err)
+			return usageErrorf("%s: %w", flag, err)
 		}
 	}
 	return nil

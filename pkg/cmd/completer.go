@@ -108,10 +108,10 @@ const unquoted = "$`;&|<>!\\"
 
 // harmless returns the completions that begin with the typed word and are safe in a terminal and in a command, with
 // escaped descriptions.
-func harmless(typed string, words []cobra.Completion) []cobra.Completion {
+func harmless[T ~string](typed string, words []T) []cobra.Completion {
 	var all []cobra.Completion
 	for _, w := range words {
-		word, description, _ := strings.Cut(w, "\t")
+		word, description, _ := strings.Cut(string(w), "\t")
 		switch {
 		case !strings.HasPrefix(word, typed), word != escape.Line(word), strings.ContainsAny(word, unquoted):
 		case description == "":
@@ -124,16 +124,12 @@ func harmless(typed string, words []cobra.Completion) []cobra.Completion {
 }
 
 func completeFlag[T ~string](cmd *cobra.Command, flag string, words ...T) {
-	completions := make([]cobra.Completion, 0, len(words))
-	for _, word := range words {
-		completions = append(completions, string(word))
-	}
-	if err := cmd.RegisterFlagCompletionFunc(flag, oneOf(completions...)); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc(flag, oneOf(words...)); err != nil {
 		panic(err) // impossible: the flag exists and is registered once
 	}
 }
 
-func oneOf(words ...cobra.Completion) cobra.CompletionFunc {
+func oneOf[T ~string](words ...T) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return harmless(word, words), cobra.ShellCompDirectiveNoFileComp
 	}

@@ -78,9 +78,7 @@ func neededRights(namespace string, served []kinds.Kind) []check.VerbRights {
 	edit, read := to("get patch", objects...), to("get list watch", objects...)
 	history := to("list", revisions)
 	pods, events, logs := to("list watch", "pods"), to("list", "events"), to("get", "pods/log")
-	crds := func(verbs string) []check.Right {
-		return rightsTo(metav1.NamespaceAll, verbs, kinds.CRDResource().GroupResource().String())
-	}
+	crds := kinds.CRDResource().GroupResource().String()
 	return []check.VerbRights{
 		{Verb: "create", Role: editor, Rights: to("create", objects...)},
 		{Verb: "scale", Role: editor, Rights: append(to("patch", scales...), to("get", objects...)...)},
@@ -96,8 +94,8 @@ func neededRights(namespace string, served []kinds.Kind) []check.VerbRights {
 		{Verb: "history", Role: viewer, Rights: slices.Concat(to("get", objects...), history)},
 		{Verb: "logs", Role: viewer, Rights: slices.Concat(read, pods, logs)},
 		{Verb: "wait", Role: viewer, Rights: slices.Concat(to("list watch", objects...), pods)},
-		{Verb: "install", Rights: crds("get create patch watch"), Optional: idle},
-		{Verb: "uninstall", Rights: crds("get delete watch"), Optional: idle},
+		{Verb: "install", Rights: rightsTo(metav1.NamespaceAll, "get create patch watch", crds), Optional: idle},
+		{Verb: "uninstall", Rights: rightsTo(metav1.NamespaceAll, "get delete watch", crds), Optional: idle},
 		{Verb: "run-controller", Role: check.Controller, Rights: loopRights(namespace), Optional: idle},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
 const (
@@ -79,7 +80,7 @@ func (s Settings) putDeployment(obj *unstructured.Unstructured) {
 	labels := obj.GetLabels()
 	labels[LabelVersion] = s.Version
 	obj.SetLabels(labels)
-	must(unstructured.SetNestedField(obj.Object, int64(s.Replicas), "spec", "replicas"))
+	utilruntime.Must(unstructured.SetNestedField(obj.Object, int64(s.Replicas), "spec", "replicas"))
 	pod := []string{"spec", "template", "spec"}
 	if !s.AllNamespaces {
 		unstructured.RemoveNestedField(obj.Object, append(pod, "priorityClassName")...)
@@ -94,11 +95,11 @@ func (s Settings) putDeployment(obj *unstructured.Unstructured) {
 
 func edit(object map[string]any, change func(map[string]any), fields ...string) {
 	list, _, err := unstructured.NestedSlice(object, fields...)
-	must(err)
+	utilruntime.Must(err)
 	for _, element := range list {
 		if element, ok := element.(map[string]any); ok {
 			change(element)
 		}
 	}
-	must(unstructured.SetNestedSlice(object, list, fields...))
+	utilruntime.Must(unstructured.SetNestedSlice(object, list, fields...))
 }

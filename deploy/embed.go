@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"sigs.k8s.io/yaml"
 )
 
@@ -42,15 +43,9 @@ func resources(dir string) []*unstructured.Unstructured {
 	return all
 }
 
+// unmarshal panics if an embedded manifest cannot be read. The tests read all embedded manifests.
 func unmarshal(name string, into any) {
 	data, err := files.ReadFile(name)
-	must(err)
-	must(yaml.Unmarshal(data, into))
-}
-
-// must panics if an embedded manifest cannot be read or edited. The tests read all embedded manifests.
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
+	utilruntime.Must(err)
+	utilruntime.Must(yaml.Unmarshal(data, into))
 }

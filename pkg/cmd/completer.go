@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -124,9 +125,7 @@ func harmless[T ~string](typed string, words []T) []cobra.Completion {
 }
 
 func completeFlag[T ~string](cmd *cobra.Command, flag string, words ...T) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, oneOf(words...)); err != nil {
-		panic(err) // impossible: the flag exists and is registered once
-	}
+	utilruntime.Must(cmd.RegisterFlagCompletionFunc(flag, oneOf(words...))) // the flag exists and is registered once
 }
 
 func oneOf[T ~string](words ...T) cobra.CompletionFunc {

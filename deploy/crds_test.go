@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -20,6 +21,24 @@ func TestCRDsFitIntoAnAnnotation(t *testing.T) {
 		const others = 4 << 10
 		if len(text) > validation.TotalAnnotationSizeLimitB-others {
 			t.Errorf("%s has %d bytes in JSON, too many for annotations of %d bytes", crd.GetName(), len(text), validation.TotalAnnotationSizeLimitB)
+		}
+	}
+}
+
+// Whole numbers have the type that they have in objects from a server, so that "check" can compare CRDs.
+func TestNumbersAreAsFromAServer(t *testing.T) {
+	t.Parallel()
+	for _, crd := range CRDs() {
+		text, err := crd.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read unstructured.Unstructured
+		if err := read.UnmarshalJSON(text); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(crd, &read) {
+			t.Errorf("%s differs after it was encoded and decoded", crd.GetName())
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestCheckCRD(t *testing.T) {
 	if r := (Checker{}).CRD(kinds.ImoocPod(), &unstructured.Unstructured{}, nil); r.State != Optional || !strings.Contains(r.Message, "is not installed (needed only for objects of the kind ImoocPod)") || len(r.Fix) != 1 {
 		t.Errorf("missing CRD: unexpected result %+v", r)
 	}
-	crd := func(minimum any, established string, metadata map[string]any) map[string]any {
+	crd := func(minimum int64, established string, metadata map[string]any) map[string]any {
 		return map[string]any{
 			"metadata": metadata,
 			"spec": map[string]any{
@@ -44,16 +44,16 @@ func TestCheckCRD(t *testing.T) {
 			}},
 		}
 	}
-	want := crd(float64(0), "", nil)
+	want := crd(0, "", nil)
 	for name, test := range map[string]struct {
 		have  map[string]any
 		state State
 		words string
 	}{
-		"installed":       {crd(int64(0), "True", nil), Passed, "matches this version"},
-		"not served":      {crd(int64(0), "False", nil), Failed, "installed but not served"},
-		"another version": {crd(int64(1), "True", nil), Failed, "differs from the definition of this version"},
-		"being deleted":   {crd(int64(0), "True", map[string]any{"deletionTimestamp": "2026-01-02T15:04:05Z"}), Failed, "is being deleted"},
+		"installed":       {crd(0, "True", nil), Passed, "matches this version"},
+		"not served":      {crd(0, "False", nil), Failed, "installed but not served"},
+		"another version": {crd(1, "True", nil), Failed, "differs from the definition of this version"},
+		"being deleted":   {crd(0, "True", map[string]any{"deletionTimestamp": "2026-01-02T15:04:05Z"}), Failed, "is being deleted"},
 	} {
 		r := Checker{}.CRD(kinds.ImoocPod(), &unstructured.Unstructured{Object: want}, &unstructured.Unstructured{Object: test.have})
 		if r.State != test.state || !strings.Contains(r.Message, test.words) || (r.State == Failed) != (len(r.Fix) == 1) {

@@ -1,13 +1,13 @@
 package check
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -22,7 +22,7 @@ func (c Checker) CRD(kind kinds.Kind, want, have *unstructured.Unstructured) Res
 	case !kinds.Established(have):
 		r.Message = "is installed but not served: see its conditions"
 		r.Fix = []string{c.Commands.Line(commandline.Kubectl("describe", "crd", want.GetName()))}
-	case !bytes.Equal(versionsOf(want), versionsOf(have)):
+	case !equality.Semantic.DeepEqual(fieldpath.Object(want.Object, "spec")["versions"], fieldpath.Object(have.Object, "spec")["versions"]):
 		r.Message = "differs from the definition of this version"
 	default:
 		r.State, r.Message, r.Fix = Passed, "is installed and matches this version", nil
@@ -36,11 +36,4 @@ func (c Checker) Declaration(crd string, strategy kinds.Strategy, err error) Res
 		return Result{Name: "kind " + crd, State: Failed, Message: err.Error(), Fix: []string{c.Commands.Line(commandline.Kubectl("edit", "crd", crd))}}
 	}
 	return Result{Name: "kind " + crd, State: Passed, Message: "declared: plan " + string(strategy)}
-}
-
-// versionsOf returns the versions of a CRD as JSON, because numbers from YAML and from the server have different types.
-func versionsOf(crd *unstructured.Unstructured) []byte {
-	versions, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "versions") // nil if there are none
-	data, _ := json.Marshal(versions)                                                // cannot fail for decoded JSON
-	return data
 }

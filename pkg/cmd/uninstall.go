@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
 
@@ -133,11 +134,8 @@ func (o *uninstallOptions) removeAll(ctx context.Context, client dynamic.Interfa
 func (o *uninstallOptions) remove(ctx context.Context, client dynamic.Interface, obj *unstructured.Unstructured, policy *metav1.DeletionPropagation) (removed bool, err error) {
 	objects, name := objectsLike(client, obj), obj.GetName()
 	present, err := objects.Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
 	if err != nil {
-		return false, err
+		return false, utilerrors.FilterOut(err, apierrors.IsNotFound)
 	}
 	err = objects.Delete(ctx, name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(present.GetUID())), PropagationPolicy: policy})
 	if err == nil || apierrors.IsNotFound(err) {

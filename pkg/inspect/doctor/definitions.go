@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
@@ -40,11 +41,8 @@ func (d *Doctor) definitions(ctx context.Context) ([]check.Result, error) {
 // kinds that are in use to d.declared. If the user cannot list CRDs, there are no results.
 func (d *Doctor) declarations(ctx context.Context) ([]check.Result, error) {
 	crds, err := d.Dynamic.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{})
-	if apierrors.IsForbidden(err) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, err
+		return nil, utilerrors.FilterOut(err, apierrors.IsForbidden)
 	}
 	var checks []check.Result
 	for i := range crds.Items {

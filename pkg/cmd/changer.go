@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -261,15 +262,19 @@ func each[S, T any](all []S, errs []error, do func(S) (T, error)) ([]T, []error)
 	return done, errs
 }
 
-// showEach calls show for each target, even after an error. above is the separator or, until show succeeds, "".
-func showEach(targets []observe.Target, errs []error, separator string, show func(t *observe.Target, above string) error) error {
+// showEach calls show for each target, even after an error, and prints what show writes, with separators in between.
+func (c *cluster) showEach(targets []observe.Target, errs []error, separator string, show func(w io.Writer, t *observe.Target) error) error {
 	above := ""
 	for _, t := range targets {
-		if err := show(&t, above); err != nil {
-			errs = append(errs, kube.Explain(t.Kind, err))
-			continue
+		text := bytes.NewBufferString(above)
+		err := show(text, &t)
+		if err == nil {
+			above = separator
+			_, err = text.WriteTo(c.streams.Out)
 		}
-		above = separator
+		if err != nil {
+			errs = append(errs, kube.Explain(t.Kind, err))
+		}
 	}
 	return outcome.Join(errs)
 }

@@ -36,7 +36,7 @@ too. For a pod, the command shows its owner.`,
 func (f *targetFlags) describe(ctx context.Context, c *cluster) error {
 	targets, errs := f.find(ctx, c)
 	targets, errs = c.podOwners(ctx, targets, errs, "showing", commandline.Kubectl("describe", "pod"))
-	return showEach(targets, errs, "\n\n", func(t *observe.Target, above string) error {
+	return c.showEach(targets, errs, "\n\n", func(w io.Writer, t *observe.Target) error {
 		_, seen, err := observe.Read(ctx, c.Clients, *t, observe.Extent{Depth: observe.Details, Competitors: true})
 		if err != nil {
 			return err
@@ -48,9 +48,6 @@ func (f *targetFlags) describe(ctx context.Context, c *cluster) error {
 				return err
 			}
 		}
-		if _, err := io.WriteString(c.streams.Out, above); err != nil {
-			return err
-		}
-		return printer.Describe(c.streams.Out, seen.Report, seen.Object, template, time.Now())
+		return printer.Describe(w, seen.Report, seen.Object, template, time.Now())
 	})
 }

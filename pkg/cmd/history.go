@@ -78,18 +78,23 @@ func parseDiff(text string) (diff [2]int64, err error) {
 
 func (o *historyOptions) run(ctx context.Context, c *cluster) error {
 	targets, errs := o.targets.find(ctx, c)
-	separator := "\n"
-	if o.output.format == "yaml" {
+	separator, titles := "", false
+	switch {
+	case o.output.format == "yaml":
 		separator = "---\n"
+	case o.output.format == "" && o.diff == nil:
+		separator, titles = "\n", len(targets) > 1
 	}
-	return showEach(targets, errs, separator, func(t *observe.Target, above string) error {
-		return o.show(ctx, c, t, len(targets) > 1, above)
+	return c.showEach(targets, errs, separator, func(w io.Writer, t *observe.Target) error {
+		if titles {
+			_, _ = fmt.Fprintln(w, escape.Line(t.String())) // a buffer returns no error
+		}
+		return o.show(ctx, c, w, t)
 	})
 }
 
-// show shows the revisions of one object. above is the separator from the previous object. It precedes YAML and, if
-// named is set, the name of the object and its table.
-func (o *historyOptions) show(ctx context.Context, c *cluster, t *observe.Target, named bool, above string) error {
+// show writes the revisions of one object.
+func (o *historyOptions) show(ctx context.Context, c *cluster, w io.Writer, t *observe.Target) error {
 	if err := t.Read(ctx, c.Dynamic); err != nil {
 		return err
 	}
@@ -97,32 +102,19 @@ func (o *historyOptions) show(ctx context.Context, c *cluster, t *observe.Target
 	if err != nil {
 		return err
 	}
-	var picked revision.Revision
-	if o.revision != 0 {
-		if picked, err = h.Pick(o.revision); err != nil {
-			return fmt.Errorf("%s: %w", t, err)
-		}
-	}
-	out := c.streams.Out
-	title := ""
-	switch {
-	case named && o.output.format == "" && o.diff == nil:
-		title = above + escape.Line(t.String()) + "\n"
-	case o.output.format == "yaml":
-		title = above
-	}
-	if _, err := io.WriteString(out, title); err != nil {
-		return err
-	}
 	switch rows := historyRows(t, h); {
 	case o.diff != nil:
-		return o.showDiff(out, t, h)
+		return o.showDiff(w, t, h)
 	case o.revision != 0:
-		return o.output.write(out, revision.Object(picked.Fields), "    ")
+		picked, err := h.Pick(o.revision)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t, err)
+		}
+		return o.output.write(w, revision.Object(picked.Fields), "    ")
 	case o.output.format != "":
-		return o.output.write(out, map[string]any{"object": t.String(), "revisions": rows}, "    ")
+		return o.output.write(w, map[string]any{"object": t.String(), "revisions": rows}, "    ")
 	default:
-		return printer.History(out, rows, time.Now())
+		return printer.History(w, rows, time.Now())
 	}
 }
 
@@ -144,12 +136,12 @@ func historyRows(t *observe.Target, h revision.History) []printer.Revision {
 	return rows
 }
 
-func (o *historyOptions) showDiff(out io.Writer, t *observe.Target, h revision.History) error {
+func (o *historyOptions) showDiff(w io.Writer, t *observe.Target, h revision.History) error {
 	from, to := o.diff[0], o.diff[1]
 	was, noFrom := h.Pick(from)
 	is, noTo := h.Pick(to)
 	if err := cmp.Or(noFrom, noTo); err != nil {
 		return fmt.Errorf("%s: %w", t, err)
 	}
-	return printer.DiffYAML(out, fmt.Sprintf("%s revision %d", t, from), fmt.Sprintf("%s revision %d", t, to), revision.Object(was.Fields), revision.Object(is.Fields))
+	return printer.DiffYAML(w, fmt.Sprintf("%s revision %d", t, from), fmt.Sprintf("%s revision %d", t, to), revision.Object(was.Fields), revision.Object(is.Fields))
 }

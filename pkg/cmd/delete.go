@@ -75,7 +75,7 @@ func (o *deleteOptions) run(ctx context.Context, c *cluster) error {
 			going = append(going, observe.WaitTarget{Target: *t, Conditions: []observe.Condition{observe.Gone()}, UID: t.Object.GetUID()})
 		}
 	}
-	for _, err := range c.awaitAll(ctx, "", waitFlags{Limits: observe.Limits{Timeout: o.timeout}}, going, nil) {
+	for _, err := range c.awaitAll(ctx, "", waitFlags{Limits: observe.Limits{Timeout: o.timeout}}, going, nil, nil) {
 		if apierrors.IsForbidden(err) {
 			err = fmt.Errorf("%w; the object is being deleted; to return without waiting, use --wait=false", err)
 		}

@@ -55,7 +55,7 @@ func (c *changer) follow(ctx context.Context, all []*change) []error {
 		waits[i] = made.WaitTarget
 		waits[i].Failed = func(err error) error { return c.conclude(ctx, made, err) }
 	}
-	return c.awaitAll(ctx, c.reports, flags.limits, waits, nil)
+	return c.awaitAll(ctx, c.reports, flags.limits, waits, nil, nil)
 }
 
 // conclude adds hints to the error of an interrupted or forbidden wait, or of an overwritten change. If requested, it
@@ -155,20 +155,26 @@ func (c *changer) stuckPods(ctx context.Context, t observe.Target) *commandline.
 	return new(commandline.Kubectl("delete", "pod").WithSome(names).In(t.Namespace))
 }
 
-// awaitAll waits for several targets and shows the progress as text. If reached is not nil, it prints a target that
-// meets its conditions. With -o json, awaitAll prints a report for every change instead. With --logs, the errors of
-// failed objects include the last log lines.
+// awaitAll waits for several targets. With -o json, it prints a report for every change. Otherwise, it shows the targets
+// on the screen, which it ends, or if screen is nil, the progress as text. If reached is not nil, it then also prints
+// a target that meets its conditions. With --logs, the errors of failed objects include the last log lines.
 func (c *cluster) awaitAll(
-	ctx context.Context, format string, flags waitFlags, all []observe.WaitTarget, reached func(observe.Observation) error,
+	ctx context.Context, format string, flags waitFlags, all []observe.WaitTarget,
+	screen *terminal.Screen, reached func(observe.Observation) error,
 ) []error {
-	if len(all) == 0 {
-		return nil
-	}
 	w := &observe.Waiter{Clients: c.Clients, Limits: flags.Limits}
 	if flags.logs {
 		w.Failed = func(err error) error { return logs.AddLastLines(ctx, c.Core, err) }
 	}
-	if format == "json" {
+	switch {
+	case screen != nil:
+		defer screen.End()
+		w.Closely, w.Connection = true, &follow.Connection{Changed: screen.SetLost}
+		w.Show = func(o observe.Observation) { screen.Show(o.Report) }
+		return w.Wait(ctx, all)
+	case len(all) == 0:
+		return nil
+	case format == "json":
 		encoder := json.NewEncoder(c.streams.Out)
 		var broken error
 		w.Show = func(o observe.Observation) { broken = cmp.Or(broken, encoder.Encode(o.Report)) }

@@ -156,7 +156,7 @@ func (o *installOptions) awaitController(ctx context.Context, c *cluster) error 
 	}
 	t := observe.Target{Kind: kind, Namespace: o.settings.Namespace, Name: deploy.ControllerName}
 	limits := waitFlags{Limits: observe.Limits{Timeout: o.timeout, FailAfter: failAfter, FailFast: true}}
-	return outcome.Join(c.awaitAll(ctx, "", limits, []observe.WaitTarget{{Target: t, Conditions: []observe.Condition{observe.Ready()}}}, nil))
+	return outcome.Join(c.awaitAll(ctx, "", limits, []observe.WaitTarget{{Target: t, Conditions: []observe.Condition{observe.Ready()}}}, nil, nil))
 }
 
 // objects returns the roles and the controller's objects that the flags select, and sets the controller's

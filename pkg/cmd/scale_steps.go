@@ -159,7 +159,7 @@ func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, do
 	if o.steps.parallel {
 		shown.streams.ErrOut, reports = io.Discard, "" // several displays would draw over each other
 	}
-	return outcome.Join(shown.awaitAll(ctx, reports, o.change.limits, []observe.WaitTarget{w.WaitTarget}, nil))
+	return outcome.Join(shown.awaitAll(ctx, reports, o.change.limits, []observe.WaitTarget{w.WaitTarget}, nil, nil))
 }
 
 // stepNotReady returns the error for a step whose pods did not become ready. With --on-failure=revert, it

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/logs"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
@@ -29,39 +28,26 @@ func (o *statusOptions) terminal() *os.File {
 	return terminal.Of(o.cluster.streams.Out)
 }
 
-// newScreen returns a screen on a terminal. The caller must end the screen.
-func (o *statusOptions) newScreen(ctx context.Context, on *os.File) *terminal.Screen {
+// newScreen returns a screen, which the caller must end, or nil if there is no terminal for a screen.
+func (o *statusOptions) newScreen(ctx context.Context) *terminal.Screen {
+	on := o.terminal()
+	if on == nil {
+		return nil
+	}
 	return terminal.NewScreen(ctx, on, terminal.Style(on, o.color), printer.Screen{AllPods: o.pods, Only: o.only})
 }
 
-// runWait waits until the objects are ready. It shows them on a screen or, without a terminal, like awaitAll.
+// runWait waits until the objects are ready. On a terminal, it shows them on a screen.
 func (o *statusOptions) runWait(ctx context.Context) error {
 	targets, errs := o.find(ctx)
-	if len(targets) == 0 {
-		return outcome.Join(errs)
-	}
-	on := o.terminal()
 	var all []observe.WaitTarget
 	for _, t := range targets {
 		all = append(all, observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Ready()}})
 	}
-	if on == nil {
-		reached := func(seen observe.Observation) error {
-			return escape.PrintLine(o.cluster.streams.Out, "%s: %s: %s", seen.Target, seen.Report.Verdict, seen.Report.Reason)
-		}
-		return outcome.Join(append(errs, o.cluster.awaitAll(ctx, o.print.format(), o.limits, all, reached)...))
+	reached := func(seen observe.Observation) error {
+		return escape.PrintLine(o.cluster.streams.Out, "%s: %s: %s", seen.Target, seen.Report.Verdict, seen.Report.Reason)
 	}
-	screen := o.newScreen(ctx, on)
-	defer screen.End()
-	w := &observe.Waiter{
-		Clients: o.cluster.Clients, Limits: o.limits.Limits, Closely: true,
-		Show:       func(seen observe.Observation) { screen.Show(seen.Report) },
-		Connection: &follow.Connection{Changed: screen.SetLost},
-	}
-	if o.limits.logs {
-		w.Failed = func(err error) error { return logs.AddLastLines(ctx, o.cluster.Core, err) }
-	}
-	return outcome.Join(append(errs, w.Wait(ctx, all)...))
+	return outcome.Join(append(errs, o.cluster.awaitAll(ctx, o.print.format(), o.limits, all, o.newScreen(ctx), reached)...))
 }
 
 // runWatch shows the objects and every change, until all named objects are gone or the context ends.
@@ -81,8 +67,7 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	connection := &follow.Connection{Changed: func(lost time.Time) {
 		o.cluster.printErrf("%s", printer.Connection(lost))
 	}}
-	if on := o.terminal(); on != nil {
-		w.screen = o.newScreen(ctx, on)
+	if w.screen = o.newScreen(ctx); w.screen != nil {
 		defer w.screen.End()
 		connection.Changed = w.screen.SetLost
 	}

@@ -115,7 +115,7 @@ func (o *waitOptions) run(ctx context.Context, c *cluster) error {
 		}
 		return printObject(c.streams.Out, o.print.printer, cmp.Or(seen.Object, nameOnly(seen.Target)), met)
 	}
-	return outcome.Join(append(errs, c.awaitAll(ctx, o.print.format(), o.limits, all, reached)...))
+	return outcome.Join(append(errs, c.awaitAll(ctx, o.print.format(), o.limits, all, nil, reached)...))
 }
 
 // find returns the targets. With --for=create or --for=delete, it does not read named objects, because they

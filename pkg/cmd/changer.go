@@ -207,7 +207,7 @@ func (c *changer) print(obj *unstructured.Unstructured, deed string) error {
 	defer c.printing.Unlock()
 	p := c.flags.print.printer
 	if c.waits && c.reports == "json" {
-		p = onOneLine(p)
+		p = c.flags.print.onOneLine()
 	}
 	return printObject(c.streams.Out, p, obj, c.flags.dryRun.mark(deed))
 }

@@ -64,18 +64,12 @@ func printObject(w io.Writer, p printers.ResourcePrinter, obj runtime.Object, de
 }
 
 // onOneLine returns a JSON printer that prints each object on one line, like the reports during a wait.
-func onOneLine(p printers.ResourcePrinter) printers.ResourcePrinter {
-	return printers.ResourcePrinterFunc(func(obj runtime.Object, w io.Writer) error {
-		var text, line bytes.Buffer
-		if err := p.PrintObj(obj, &text); err != nil {
-			return err
-		}
-		if err := json.Compact(&line, text.Bytes()); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintln(w, line.String())
-		return err
-	})
+func (o *objectOutput) onOneLine() printers.ResourcePrinter {
+	p := printers.ResourcePrinterFunc(func(obj runtime.Object, w io.Writer) error { return json.NewEncoder(w).Encode(obj) })
+	if o.flags.JSONYamlPrintFlags.ShowManagedFields {
+		return p
+	}
+	return &printers.OmitManagedFieldsPrinter{Delegate: p}
 }
 
 // takeTemplate makes --template imply -o go-template, and ignores the case of json, yaml, and name, as in kubectl.

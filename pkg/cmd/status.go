@@ -28,16 +28,15 @@ import (
 )
 
 type statusOptions struct {
-	targets   targetFlags
-	print     objectOutput
-	watch     bool
-	only      status.Only
-	exitCode  bool
-	wait      bool
-	limits    waitFlags
-	pods      bool
-	color     string
-	noHeaders bool
+	targets  targetFlags
+	print    objectOutput
+	watch    bool
+	only     status.Only
+	exitCode bool
+	wait     bool
+	limits   waitFlags
+	pods     bool
+	color    string
 
 	// write prints reports in the output format. The table formats use the settings in table.
 	write   func(io.Writer, []status.Report) error
@@ -92,7 +91,7 @@ failed or is paused, and 4 otherwise.`,
 	addAllNamespacesFlag(cmd, &o.targets.allNamespaces)
 	addChoices(cmd, (*[]string)(&o.only), "only", "Show only the objects in these states, with the reasons. Must be %s (neither ready nor parked); commas separate several.", status.States()...)
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "Exit with code 0 if all objects are ready or parked, 3 if one has failed or is paused, and 4 otherwise.")
-	cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "When using the default output format, don't print headers.")
+	cmd.Flags().BoolVar(&o.table.NoHeaders, "no-headers", false, "When using the default output format, don't print headers.")
 	return o.targets.command(cmd, common, o.complete, o.run)
 }
 
@@ -139,7 +138,7 @@ func (o *statusOptions) run(ctx context.Context, c *cluster) error {
 }
 
 func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
-	o.table = printer.Table{Namespaces: o.targets.allNamespaces, NoHeaders: o.noHeaders, Wide: len(o.only) > 0 || o.print.format() == "wide"}
+	o.table.Namespaces, o.table.Wide = o.targets.allNamespaces, len(o.only) > 0 || o.print.format() == "wide"
 	o.table.Types = len(o.targets.args) > 0 && strings.Contains(o.targets.args[0], ",") // as in kubectl
 	if o.targets.untyped() {
 		// A NAME without a type means an ImoocPod, so the other rows show their type.
@@ -148,12 +147,12 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 	name := func(r status.Report) string { return r.Metadata.Type + "/" + r.Metadata.Name }
 	single := func() bool { return o.one() || o.watch }
 	list := map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{}}
-	return listWriter(&o.print, o.noHeaders, o.printText, name, single, list)
+	return listWriter(&o.print, o.table.NoHeaders, o.printText, name, single, list)
 }
 
 // printText prints a table or, for one named object, the whole report. With --no-headers, it always prints a table.
 func (o *statusOptions) printText(w io.Writer, reports []status.Report) error {
-	if !o.one() || o.noHeaders || len(reports) != 1 {
+	if !o.one() || o.table.NoHeaders || len(reports) != 1 {
 		return o.table.Print(w, reports, time.Now())
 	}
 	on := o.terminal()

@@ -17,12 +17,9 @@ import (
 // CustomColumns prints objects in the columns of "kubectl get -o custom-columns". A watch calls
 // PrintObj repeatedly. The headers appear only once, and the columns keep their widths.
 type CustomColumns struct {
-	// NoHeaders omits the header row.
-	NoHeaders bool
-
+	columns
 	headers []string
 	paths   []*jsonpath.JSONPath
-	columns columns
 }
 
 // ParseCustomColumns parses HEADER:PATH,HEADER:PATH,…
@@ -56,10 +53,7 @@ func (c *CustomColumns) PrintObj(obj runtime.Object, w io.Writer) error {
 	default:
 		return fmt.Errorf("custom columns of a %T cannot be printed", obj)
 	}
-	var rows [][]string
-	if !c.NoHeaders && c.columns.tabs == nil {
-		rows = append(rows, c.headers)
-	}
+	rows := [][]string{c.headers}
 	for _, obj := range objects {
 		var row []string
 		for i, path := range c.paths {
@@ -75,5 +69,5 @@ func (c *CustomColumns) PrintObj(obj runtime.Object, w io.Writer) error {
 		}
 		rows = append(rows, row)
 	}
-	return c.columns.print(w, rows)
+	return c.print(w, rows)
 }

@@ -26,7 +26,7 @@ func TestCustomColumns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.NoHeaders, c.columns = true, columns{}
+	c.columns = columns{NoHeaders: true}
 	if err := c.PrintObj(&foo, &b); err != nil {
 		t.Fatal(err)
 	}

@@ -136,7 +136,7 @@ func TestTable(t *testing.T) {
 		"table":            {},
 		"table-wide":       {Wide: true},
 		"table-namespaces": {Namespaces: true},
-		"table-no-headers": {NoHeaders: true},
+		"table-no-headers": {columns: columns{NoHeaders: true}},
 	} {
 		var w strings.Builder
 		if err := table.Print(&w, []status.Report{failed(), ready(), unseen()}, now); err != nil {

@@ -15,14 +15,12 @@ type Table struct {
 	Namespaces bool
 	// Wide adds the column REASON.
 	Wide bool
-	// NoHeaders omits the header row.
-	NoHeaders bool
 	// Types adds the type to each name. Print sets Types as soon as an object has a type other than Type.
 	Types bool
 	// Type is the type that the names omit if Types is false. The default is the type of the first object.
 	Type string
 
-	columns columns
+	columns
 }
 
 // Print writes a row for each object. The most urgent objects come first.
@@ -37,9 +35,7 @@ func (t *Table) Print(w io.Writer, reports []status.Report, now time.Time) error
 		}
 		rows = append(rows, cells)
 	}
-	if !t.NoHeaders && t.columns.tabs == nil {
-		add("NAMESPACE", "NAME", "DESIRED", "CURRENT", "READY", "VERDICT", "AGE", "REASON")
-	}
+	add("NAMESPACE", "NAME", "DESIRED", "CURRENT", "READY", "VERDICT", "AGE", "REASON")
 	reports = byUrgency(reports)
 	for _, r := range reports {
 		t.Type = cmp.Or(t.Type, r.Metadata.Type)
@@ -53,5 +49,5 @@ func (t *Table) Print(w io.Writer, reports []status.Report, now time.Time) error
 		add(r.Metadata.Namespace, name, desired(r.Replicas), fmt.Sprint(r.Replicas.Current), fmt.Sprint(r.Replicas.Ready),
 			string(r.Verdict), age(r.Metadata.CreationTimestamp.Time, now), r.Reason)
 	}
-	return t.columns.print(w, rows)
+	return t.print(w, rows)
 }

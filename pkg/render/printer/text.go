@@ -33,6 +33,9 @@ func trimmed(s string) string { return strings.TrimRight(s, " \t\r\n") }
 
 // columns aligns rows. It keeps the widths of the columns between calls of print.
 type columns struct {
+	// NoHeaders omits the header row.
+	NoHeaders bool
+
 	// tabs is nil until the first call of print.
 	tabs interface {
 		io.Writer
@@ -41,8 +44,11 @@ type columns struct {
 	aligned strings.Builder
 }
 
-// print writes rows like kubectl, without trailing spaces.
+// print writes rows like kubectl, without trailing spaces. Only the first call writes the header, which is rows[0].
 func (c *columns) print(w io.Writer, rows [][]string) error {
+	if c.NoHeaders || c.tabs != nil {
+		rows = rows[1:]
+	}
 	if c.tabs == nil {
 		c.tabs = printers.GetNewTabWriter(&c.aligned)
 	}

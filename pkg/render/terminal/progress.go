@@ -38,57 +38,58 @@ func NewProgress(w io.Writer, style printer.Style, goal string) *Progress {
 
 // Show updates the state of an object and shows the progress.
 func (p *Progress) Show(o observe.Observation) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.seen = true
-	p.state.See(o.Report, o.Met, o.GivesUp, o.At)
-	p.update()
+	p.update(func() {
+		p.seen = true
+		p.state.See(o.Report, o.Met, o.GivesUp, o.At)
+	})
 }
 
 // SetLost records and shows a lost connection. A zero time means that the connection is back.
 func (p *Progress) SetLost(since time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.terminal == nil && p.seen && !p.over && p.state.Lost.IsZero() != since.IsZero() {
-		p.write(printer.Connection(since) + "\n")
-	}
-	p.state.Lost = since
-	p.update()
+	p.update(func() {
+		if p.terminal == nil && p.seen && !p.over && p.state.Lost.IsZero() != since.IsZero() {
+			p.write(printer.Connection(since) + "\n")
+		}
+		p.state.Lost = since
+	})
 }
 
 // Print erases the progress, calls write, and redraws the progress below the new output.
-func (p *Progress) Print(write func() error) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.clear()
-	err := write()
-	p.update()
+func (p *Progress) Print(write func() error) (err error) {
+	p.update(func() {
+		p.draw(nil)
+		err = write()
+	})
 	return err
 }
 
 // End erases the progress. If a wait for ready or gone objects is complete, it prints a summary.
 func (p *Progress) End() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.over = true
-	if p.timer != nil {
-		p.timer.Stop()
-	}
-	p.clear()
-	if summary := p.state.Summary(time.Now()); summary != "" {
-		p.write(summary + "\n")
-	}
+	p.update(func() {
+		p.over = true
+		if p.timer != nil {
+			p.timer.Stop()
+		}
+		p.draw(nil)
+		if summary := p.state.Summary(time.Now()); summary != "" {
+			p.write(summary + "\n")
+		}
+	})
 }
 
-// update draws the progress. On a terminal, it schedules the next call, which updates the clock.
+// update calls change, and shows the progress. On a terminal, it schedules the next call, which updates the clock.
 // Otherwise, it schedules a call only if a line is pending.
-func (p *Progress) update() {
+func (p *Progress) update(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
 	if p.over || !p.seen {
 		return
 	}
 	again := time.Second
 	if p.terminal != nil {
-		p.draw()
+		width, _ := Size(p.terminal)
+		p.draw(p.state.Frame(width, p.style, time.Now()))
 	} else {
 		var line string
 		if line, again = p.state.Line(time.Now()); line != "" {
@@ -98,38 +99,21 @@ func (p *Progress) update() {
 	if again == 0 || p.timer != nil {
 		return
 	}
-	p.timer = time.AfterFunc(min(again, framePause), func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.timer = nil
-		p.update()
-	})
+	p.timer = time.AfterFunc(min(again, framePause), func() { p.update(func() { p.timer = nil }) })
 }
 
-func (p *Progress) draw() {
-	width, _ := Size(p.terminal)
-	lines := p.state.Frame(width, p.style, time.Now())
-	if !slices.Equal(lines, p.drawn) {
-		p.write(p.erase() + strings.Join(lines, "\r\n"))
-		p.drawn = lines
+// draw replaces the drawn lines, which it clears from the first one to the bottom of the terminal. If the terminal has
+// become narrower, parts of wrapped lines may remain, but no earlier output is erased.
+func (p *Progress) draw(lines []string) {
+	if slices.Equal(lines, p.drawn) {
+		return
 	}
-}
-
-func (p *Progress) clear() {
-	if len(p.drawn) > 0 {
-		p.write(p.erase())
-		p.drawn = nil
-	}
-}
-
-// erase returns the escape sequence that clears the terminal from the first drawn line to the bottom. If the
-// terminal has become narrower, parts of wrapped lines may remain, but no earlier output is erased.
-func (p *Progress) erase() string {
-	text := "\r"
+	start := "\r"
 	if len(p.drawn) > 1 {
-		text += ansi.CursorUp(len(p.drawn) - 1)
+		start += ansi.CursorUp(len(p.drawn) - 1)
 	}
-	return text + ansi.EraseScreenBelow
+	p.write(start + ansi.EraseScreenBelow + strings.Join(lines, "\r\n"))
+	p.drawn = lines
 }
 
 // write ignores errors, because the wait does not depend on its display.

@@ -13,11 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Field is a field that defines the pods. Value is nil if the object does not have the field.
-type Field struct {
-	Path  fieldpath.Path
-	Value any
-}
+// Field is a field that defines the pods, as the edit that writes its value. Value is nil if the object lacks the field.
+type Field = fieldpath.Edit
 
 // FieldsAt returns the fields with their values in an object.
 func FieldsAt(obj map[string]any, fields []Field) ([]Field, error) {
@@ -27,7 +24,7 @@ func FieldsAt(obj map[string]any, fields []Field) ([]Field, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Field{f.Path, value})
+		all = append(all, Field{Path: f.Path, Value: value})
 	}
 	return all, nil
 }
@@ -86,7 +83,7 @@ func Edits(now, want []Field) []fieldpath.Edit {
 	var edits []fieldpath.Edit
 	for i, f := range want {
 		if !reflect.DeepEqual(now[i].Value, f.Value) {
-			edits = append(edits, fieldpath.Edit{Path: f.Path, Value: f.Value})
+			edits = append(edits, f)
 		}
 	}
 	return edits
@@ -96,9 +93,7 @@ func Edits(now, want []Field) []fieldpath.Edit {
 func Object(fields []Field) map[string]any {
 	obj := map[string]any{}
 	for _, f := range fields {
-		if f.Value != nil {
-			_ = f.Path.Set(obj, f.Value) // a path that was read can be set
-		}
+		_ = f.Apply(obj) // a path that was read can be set
 	}
 	return obj
 }

@@ -83,7 +83,7 @@ func readReplicaSet(obj *unstructured.Unstructured) (Revision, error) {
 	r := newRevision(obj, number)
 	_, r.numbered = fieldpath.Annotation(annotation).Manager(obj)
 	r.earlier = strings.Split(obj.GetAnnotations()[annotation+"-history"], ",")
-	r.Fields = []Field{{fieldpath.Fields("spec", "template"), template}}
+	r.Fields = []Field{{Path: fieldpath.Fields("spec", "template"), Value: template}}
 	return r, nil
 }
 
@@ -113,7 +113,7 @@ func readControllerRevision(obj *unstructured.Unstructured, declared []Field) (R
 			continue // the client that wrote the revision can choose any field
 		}
 		dropEncoded(value)
-		r.Fields = append(r.Fields, Field{fieldpath.Fields(names...), value})
+		r.Fields = append(r.Fields, Field{Path: fieldpath.Fields(names...), Value: value})
 	}
 	if len(r.Fields) == 0 {
 		return Revision{}, errNoTemplate

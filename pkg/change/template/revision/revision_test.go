@@ -137,7 +137,7 @@ func TestChange(t *testing.T) {
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	image := func(number int64, image, by, cause string) Revision {
-		return Revision{Number: number, By: by, Cause: cause, Fields: []Field{{fieldpath.Fields("spec", "image"), image}}}
+		return Revision{Number: number, By: by, Cause: cause, Fields: []Field{{Path: fieldpath.Fields("spec", "image"), Value: image}}}
 	}
 	made := func(r Revision, second int64, earlier ...string) Revision {
 		r.first, r.earlier = time.Unix(second, 0), earlier
@@ -204,7 +204,7 @@ func TestHistory(t *testing.T) {
 // Find compares only the given fields. Without fields, it finds no revision.
 func TestFind(t *testing.T) {
 	t.Parallel()
-	field := func(path string, value any) Field { return Field{fieldpath.Fields("spec", path), value} }
+	field := func(path string, value any) Field { return Field{Path: fieldpath.Fields("spec", path), Value: value} }
 	h := NewHistory([]Revision{
 		{Number: 1, Fields: []Field{field("image", "a"), field("env", "x")}},
 		{Number: 2, Fields: []Field{field("image", "b"), field("env", "x")}},
@@ -291,11 +291,7 @@ func TestUndoRestoresTheRevision(t *testing.T) {
 		}
 		_, was := draw("before")
 		obj, now := draw("after")
-		var all []fieldpath.Edit
-		for _, f := range was {
-			all = append(all, fieldpath.Edit{Path: f.Path, Value: f.Value})
-		}
-		if undone, want := apply(obj, Edits(now, was)), apply(obj, all); !reflect.DeepEqual(undone, want) {
+		if undone, want := apply(obj, Edits(now, was)), apply(obj, was); !reflect.DeepEqual(undone, want) {
 			t.Fatalf("object after the undo = %v, want %v", undone, want)
 		}
 	})

@@ -57,15 +57,9 @@ func (l line) render(width int, style Style) string {
 		if i == len(l)-1 {
 			text = strings.TrimRight(text, " ")
 		}
-		left := width
-		width -= ansi.StringWidth(text)
-		if width < 0 || width == 0 && i < len(l)-1 {
-			b.WriteString(style.paint(p.color, ansi.Truncate(text+" ", left, style.sign("…", "~"))))
-			break
-		}
 		b.WriteString(style.paint(p.color, text))
 	}
-	return b.String()
+	return ansi.Truncate(b.String(), width, style.sign("…", "~"))
 }
 
 // wrapped wraps text between words, or within a word that is longer than a line. It does not break words at hyphens,

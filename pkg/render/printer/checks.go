@@ -1,10 +1,10 @@
 package printer
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
@@ -17,25 +17,21 @@ func Checks(w io.Writer, checks []check.Result, style Style) error {
 	for _, r := range checks {
 		width = max(width, len(escape.Cell(r.Name)))
 	}
-	var b strings.Builder
+	signs := map[check.State]string{
+		check.Passed:   style.paint(green, style.sign("✔", "ok  ")),
+		check.Failed:   style.paint(red, style.sign("✖", "FAIL")),
+		check.Optional: style.paint(dim, style.sign("○", "-   ")),
+		check.Unknown:  style.paint(yellow, style.sign("?", "?   ")),
+	}
+	b := bufio.NewWriter(w)
 	for i, r := range checks {
-		sign := style.paint(green, style.sign("✔", "ok  "))
-		switch r.State {
-		case check.Failed:
-			sign = style.paint(red, style.sign("✖", "FAIL"))
-		case check.Optional:
-			sign = style.paint(dim, style.sign("○", "-   "))
-		case check.Unknown:
-			sign = style.paint(yellow, style.sign("?", "?   "))
-		}
-		fmt.Fprintf(&b, "%s %-*s  %s\n", sign, width, escape.Cell(r.Name), oneLine(r.Message))
+		_, _ = fmt.Fprintf(b, "%s %-*s  %s\n", signs[r.State], width, escape.Cell(r.Name), oneLine(r.Message))
 		if slices.ContainsFunc(checks[i+1:], func(later check.Result) bool { return slices.Equal(later.Fix, r.Fix) }) {
 			continue
 		}
 		for _, command := range r.Fix {
-			fmt.Fprintf(&b, "    %s\n", style.paint(cyan, oneLine(command)))
+			_, _ = fmt.Fprintf(b, "    %s\n", style.paint(cyan, oneLine(command)))
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.Flush()
 }

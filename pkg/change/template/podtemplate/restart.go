@@ -34,8 +34,10 @@ var (
 // known for the kind. If own is "", the field is an annotation whose change causes the controller to replace
 // the pods. An unknown kind must have a template at .spec.template, and its schema must allow annotations.
 func RestartField(kind kinds.Kind, obj *unstructured.Unstructured, schema map[string]any, own string) ([]string, error) {
-	template := []string{"spec", "template"}
-	var err error
+	template, spec := []string{"spec", "template"}, fieldpath.Object(obj.Object, "spec")
+	containers, _ := fieldpath.Object(spec, "template", "spec")["containers"].([]any)
+	annotations := fieldpath.Fields("spec", "template", "metadata", "annotations")
+	declared, taken := annotations.In(schema)
 	switch {
 	case own != "":
 		return fieldpath.FieldNames(own)
@@ -44,13 +46,15 @@ func RestartField(kind kinds.Kind, obj *unstructured.Unstructured, schema map[st
 	case kind.Reconciled():
 		// If the kind has no template, the pods get the annotation from the object.
 		template = kind.Mapping.TemplatePath
-	case kind.BuiltIn():
-		err = mayRollOut(kind, obj)
-	default:
-		err = hasTemplate(obj, schema)
-	}
-	if err != nil {
-		return nil, err
+	case kind.RollsOut() && spec["paused"] == true:
+		return nil, ErrPaused
+	case kind.RollsOut(): // the API allows annotations in its template
+	case kind.BuiltIn() && spec["template"] != nil:
+		return nil, ErrNoRollOut
+	case len(containers) == 0:
+		return nil, errNoTemplate
+	case taken < len(annotations.Steps) && !fieldpath.Open(declared):
+		return nil, errAnnotations
 	}
 	return slices.Concat(template, []string{"metadata", "annotations", apis.AnnotationRestartedAt}), nil
 }
@@ -65,33 +69,6 @@ func InPlace(obj *unstructured.Unstructured) bool {
 		}
 	}
 	return false
-}
-
-// mayRollOut returns an error if an object of a built-in kind cannot be restarted.
-func mayRollOut(kind kinds.Kind, obj *unstructured.Unstructured) error {
-	if !kind.RollsOut() {
-		if _, has, err := unstructured.NestedMap(obj.Object, "spec", "template"); err == nil && !has {
-			return errNoTemplate
-		}
-		return ErrNoRollOut
-	}
-	if paused, _, _ := unstructured.NestedBool(obj.Object, "spec", "paused"); paused {
-		return ErrPaused
-	}
-	return nil
-}
-
-// hasTemplate returns an error if there is no pod template, or if the schema allows no annotations in the template.
-func hasTemplate(obj *unstructured.Unstructured, schema map[string]any) error {
-	containers, _, err := unstructured.NestedSlice(obj.Object, "spec", "template", "spec", "containers")
-	if err != nil || len(containers) == 0 {
-		return errNoTemplate
-	}
-	path := fieldpath.Fields("spec", "template", "metadata", "annotations")
-	if at, taken := path.In(schema); taken < len(path.Steps) && !fieldpath.Open(at) {
-		return errAnnotations
-	}
-	return nil
 }
 
 // KeptBack reports whether the partition of a StatefulSet keeps a pod from being replaced.

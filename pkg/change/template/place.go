@@ -45,11 +45,17 @@ func (e *UnknownPlaceError) Error() string {
 // FindPlace returns the known field for the kind of a target. For an unknown kind, it returns the
 // unambiguous candidate in the schema and the object, or else an UnknownPlaceError. t.Object must be set.
 func FindPlace(f *discover.Finder, t observe.Target, part Part) (Place, error) {
+	m := t.Kind.Mapping
+	own := map[Part][]string{Image: m.ImagePath, Env: m.EnvPath}[part] // of a kind without a pod template
 	switch template := t.Kind.TemplatePath(); {
 	case len(template) > 0:
 		return Place{fieldpath.Fields(template...), true}, nil
+	case len(own) > 0:
+		return Place{Path: fieldpath.Fields(own...)}, nil
+	case t.Kind.Reconciled() && part == Image:
+		return Place{}, fmt.Errorf("%s has no field for an image: its pods run %s", t, m.Image)
 	case t.Kind.Reconciled():
-		return ownField(t, part)
+		return Place{}, fmt.Errorf("%s has no field for %s", t, part)
 	case t.Kind.BuiltIn():
 		return Place{}, fmt.Errorf("%s has no pod template", t)
 	}
@@ -71,17 +77,4 @@ func FindPlace(f *discover.Finder, t observe.Target, part Part) (Place, error) {
 		return Place{}, f.Undeclared(t.Kind, &UnknownPlaceError{t, what, all})
 	}
 	return Place{chosen.Path, chosen.Form == podtemplate.Template}, nil
-}
-
-// ownField returns the field that a kind without a pod template has for a part.
-func ownField(t observe.Target, part Part) (Place, error) {
-	m := t.Kind.Mapping
-	path := map[Part][]string{Image: m.ImagePath, Env: m.EnvPath}[part]
-	switch {
-	case len(path) > 0:
-		return Place{Path: fieldpath.Fields(path...)}, nil
-	case part == Image:
-		return Place{}, fmt.Errorf("%s has no field for an image: its pods run %s", t, m.Image)
-	}
-	return Place{}, fmt.Errorf("%s has no field for %s", t, part)
 }

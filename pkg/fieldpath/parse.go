@@ -241,10 +241,10 @@ func (r *reader) comparison() (c Comparison, err error) {
 		if s.Kind != Field {
 			return c, errFilter
 		}
-		c.Key = append(c.Key, s.Name)
+		c.Key = c.Key.With(s)
 	}
 	r.spaces()
-	if len(c.Key) == 0 || !r.take("==") {
+	if len(c.Key.Steps) == 0 || !r.take("==") {
 		return c, errFilter
 	}
 	r.spaces()

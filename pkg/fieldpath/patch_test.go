@@ -183,7 +183,7 @@ func descend(t *rapid.T, value any, steps []Step) []Step {
 		if rapid.Bool().Draw(t, "by key") {
 			key := objects.Names().Draw(t, "key")
 			fields[key] = fmt.Sprintf("unique %s %d", rapid.String().Draw(t, "value"), i)
-			next = Step{Kind: Selection, Where: []Comparison{{[]string{key}, fields[key]}}}
+			next = Step{Kind: Selection, Where: []Comparison{{Fields(key), fields[key]}}}
 		}
 		return descend(t, fields, append(steps, next))
 	}

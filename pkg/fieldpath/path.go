@@ -36,9 +36,9 @@ type Step struct {
 	Where []Comparison // of a Selection; all must match
 }
 
-// Comparison requires that a key of an element has a given value. Value is a string, int64, or bool.
+// Comparison requires that an element has a value at a path of fields, its key. Value is a string, int64, or bool.
 type Comparison struct {
-	Key   []string
+	Key   Path
 	Value any
 }
 
@@ -83,7 +83,7 @@ func (c Comparison) String() string {
 	if text, is := c.Value.(string); is {
 		value = quote(text)
 	}
-	return "@" + Fields(c.Key...).String() + "==" + value
+	return "@" + c.Key.String() + "==" + value
 }
 
 func writeName(b *strings.Builder, name string) {
@@ -149,12 +149,9 @@ func (s Step) find(value any, at Path) (found []spot, err error) {
 }
 
 func (s Step) selects(e any) bool {
+	fields, _ := e.(map[string]any)
 	for _, c := range s.Where {
-		value := e
-		for _, name := range c.Key {
-			fields, _ := value.(map[string]any)
-			value = fields[name]
-		}
+		value, _ := c.Key.Value(fields)
 		if n, is := Integer(value); is {
 			value = n
 		}

@@ -64,7 +64,7 @@ func (s Step) place(list []any) (int, []any, error) {
 	}
 	made := map[string]any{}
 	for _, c := range s.Where {
-		if _, err := set(made, Fields(c.Key...).Steps, c.Value); err != nil {
+		if _, err := set(made, c.Key.Steps, c.Value); err != nil {
 			return 0, nil, err
 		}
 	}

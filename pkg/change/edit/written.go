@@ -175,7 +175,7 @@ func restore(at fieldpath.Path, before, after, now any) (any, *OverwrittenError)
 		}
 		step := fieldpath.Step{Kind: fieldpath.Field, Name: name}
 		if keyed {
-			step = fieldpath.Step{Kind: fieldpath.Selection, Where: []fieldpath.Comparison{{Key: []string{"name"}, Value: name}}}
+			step = fieldpath.Step{Kind: fieldpath.Selection, Where: []fieldpath.Comparison{{Key: fieldpath.Fields("name"), Value: name}}}
 		}
 		value, lost := restore(at.With(step), b[name], a[name], n[name])
 		if lost != nil {

@@ -114,7 +114,7 @@ func (n Node) elements(list []any, yield func(Node) bool) {
 	pattern := fieldpath.Step{Kind: fieldpath.Element}
 	for _, key := range keys {
 		pattern.Kind = fieldpath.Selection
-		pattern.Where = append(pattern.Where, fieldpath.Comparison{Key: []string{key}, Value: Unknown})
+		pattern.Where = append(pattern.Where, fieldpath.Comparison{Key: fieldpath.Fields(key), Value: Unknown})
 	}
 	yield(n.child(pattern, items, nil))
 }
@@ -173,7 +173,7 @@ func keysOf(value any, keys []string) []fieldpath.Comparison {
 	for _, key := range keys {
 		switch v := fields[key].(type) {
 		case string, int64, bool:
-			where = append(where, fieldpath.Comparison{Key: []string{key}, Value: v})
+			where = append(where, fieldpath.Comparison{Key: fieldpath.Fields(key), Value: v})
 		default:
 			return nil
 		}

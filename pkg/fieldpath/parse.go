@@ -178,11 +178,8 @@ func (r *reader) name() (string, error) {
 		b.WriteRune(c)
 		r.rest = r.rest[size:]
 	}
-	if b.Len() == 0 {
+	if b.Len() == 0 || strings.HasPrefix(r.rest, "(") {
 		return "", r.unexpected("the name of a field")
-	}
-	if strings.HasPrefix(r.rest, "(") {
-		return "", errFunction
 	}
 	return b.String(), nil
 }
@@ -193,16 +190,14 @@ func (r *reader) quoted() (string, error) {
 	escaped := false
 	for i, c := range r.rest[1:] {
 		switch {
-		case escaped:
-			b.WriteRune(c)
-			escaped = false
-		case c == '\\':
-			escaped = true
-		case c == mark:
+		case c == mark && !escaped:
 			r.rest = r.rest[1+i+1:]
 			return b.String(), nil
+		case c == '\\' && !escaped:
+			escaped = true
 		default:
 			b.WriteRune(c)
+			escaped = false
 		}
 	}
 	return "", fmt.Errorf("the quote of %s is not closed", r.rest)

@@ -72,9 +72,8 @@ var (
 // reader parses a path. rest is the part that has not been parsed yet.
 type reader struct{ rest string }
 
-func (r *reader) take(prefix string) bool {
-	rest, had := strings.CutPrefix(r.rest, prefix)
-	r.rest = rest
+func (r *reader) take(prefix string) (had bool) {
+	r.rest, had = strings.CutPrefix(r.rest, prefix)
 	return had
 }
 
@@ -154,13 +153,9 @@ func (r *reader) inBracket() (Step, error) {
 
 // while removes and returns the leading runes for which ok returns true.
 func (r *reader) while(ok func(rune) bool) string {
-	end := strings.IndexFunc(r.rest, func(c rune) bool { return !ok(c) })
-	if end < 0 {
-		end = len(r.rest)
-	}
-	taken := r.rest[:end]
-	r.rest = r.rest[end:]
-	return taken
+	all := r.rest
+	r.rest = strings.TrimLeftFunc(all, ok)
+	return strings.TrimSuffix(all, r.rest)
 }
 
 // name parses an unquoted name as kubectl's JSONPath does: up to the first special character without a backslash.

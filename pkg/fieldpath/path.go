@@ -87,7 +87,7 @@ func (c Comparison) String() string {
 }
 
 func writeName(b *strings.Builder, name string) {
-	if name != "" && strings.IndexFunc(name, func(r rune) bool { return !plain(r) }) < 0 {
+	if name != "" && strings.TrimLeftFunc(name, plain) == "" {
 		b.WriteString("." + name)
 		return
 	}

@@ -71,12 +71,13 @@ func (p Pause) Condition(active bool) metav1.Condition {
 }
 
 // String describes the pause: its end in UTC, the user, and the reason.
-func (p Pause) String() string { return p.text(p.Until.Format(time.RFC3339)) }
+func (p Pause) String() string { return p.Describe(p.Until.Format(time.RFC3339)) }
 
 // Text is like String, but formats the end with Clock, as in "paused until 14:05 by alice: INC-7".
-func (p Pause) Text(now time.Time) string { return p.text(Clock(p.Until, now)) }
+func (p Pause) Text(now time.Time) string { return p.Describe(Clock(p.Until, now)) }
 
-func (p Pause) text(until string) string {
+// Describe is like String, but with another text for the end. It ignores this text if the pause is forever.
+func (p Pause) Describe(until string) string {
 	text := "paused forever"
 	if !p.Forever {
 		text = "paused until " + until

@@ -251,10 +251,6 @@ func (l pauseLength) String() string {
 
 // until describes the end, the length, and the reason of a pause. It does not name the user, who ran this command.
 func (l pauseLength) until(p apis.Pause, now time.Time) string {
-	text := "paused forever"
-	if !l.Forever {
-		text = fmt.Sprintf("paused until %s (%s)", apis.Clock(p.Until, now), l)
-	}
 	p.By = ""
-	return text + p.Note()
+	return p.Describe(fmt.Sprintf("%s (%s)", apis.Clock(p.Until, now), l))
 }

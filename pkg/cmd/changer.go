@@ -116,24 +116,14 @@ func (f *changeFlags) command(cmd *cobra.Command, complete func([]string) error,
 	cmd.Flags().StringVar(&f.manager, "field-manager", f.manager, "Name of the manager used to track field ownership.")
 	return f.targets.command(cmd, f.common, complete, func(ctx context.Context, on *cluster) error {
 		c := newChanger(ctx, on, f)
-		var all []planned
 		found, errs := f.targets.find(ctx, on)
-		for _, t := range found {
-			all = append(all, planned{&t, func() (*change, error) {
-				if err := t.Read(ctx, c.Dynamic); err != nil {
-					return nil, err
-				}
-				return do(ctx, c, &t)
-			}})
-		}
-		return c.make(ctx, all, errs)
+		return makeAll(ctx, c, found, errs, func(t observe.Target) (made *change, err error) {
+			if err = t.Read(ctx, c.Dynamic); err == nil {
+				made, err = do(ctx, c, &t)
+			}
+			return made, kube.Explain(t.Kind, err)
+		})
 	})
-}
-
-// planned is a pending change of one object. make returns a nil change if there is nothing to report.
-type planned struct {
-	target *observe.Target
-	make   func() (*change, error)
 }
 
 // confirm reports whether to change the replica counts. If there are several changes, it prints them. If
@@ -171,15 +161,16 @@ func (c *changer) ask(what string, yes bool) (bool, error) {
 	return false, nil
 }
 
-// make makes the changes one by one. If the command waits, make then waits for all changed objects in parallel.
-// A failed change does not stop the other changes. The returned error joins errs and the new errors.
-func (c *changer) make(ctx context.Context, all []planned, errs []error) error {
-	changes, errs := each(all, errs, func(p planned) (*change, error) {
-		made, err := p.make()
+// makeAll calls do for each element, which makes a change or, if there is nothing to report, returns nil. If the command
+// waits, makeAll then waits for all changed objects in parallel. A failed change does not stop the other changes. The
+// returned error joins errs and the new errors.
+func makeAll[T any](ctx context.Context, c *changer, all []T, errs []error, do func(T) (*change, error)) error {
+	changes, errs := each(all, errs, func(element T) (*change, error) {
+		made, err := do(element)
 		if err == nil && made != nil {
 			err = c.report(made)
 		}
-		return made, kube.Explain(p.target.Kind, err)
+		return made, err
 	})
 	changes = slices.DeleteFunc(changes, func(made *change) bool { return made == nil })
 	return outcome.Join(append(errs, c.follow(ctx, changes)...))

@@ -13,6 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -111,25 +112,24 @@ func (o *createOptions) run(ctx context.Context) error {
 	if len(errs) > 0 {
 		return outcome.Join(o.change.targets.explainTypes(errs))
 	}
-	var all []planned
-	for _, t := range targets {
-		if err := o.check(t); err != nil {
+	for i := range targets {
+		t := &targets[i]
+		if err := o.check(*t); err != nil {
 			return usageErrorf("%w", c.Finder.Undeclared(t.Kind, err))
 		}
 		t.Path = o.path
-		if err := o.describe(ctx, c, &t); err != nil {
+		if err := o.describe(ctx, c, t); err != nil {
 			return err
 		}
 		if !c.given && o.change.dryRun.client() {
 			t.Object.SetNamespace("")
 		}
-		all = append(all, planned{&t, func() (*change, error) { return o.create(ctx, c, &t) }})
 	}
-	return c.make(ctx, all, nil)
+	return makeAll(ctx, c, targets, nil, func(t observe.Target) (*change, error) { return o.create(ctx, c, t) })
 }
 
 // create creates t.Object and returns the change. A client-side dry run creates nothing.
-func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
+func (o *createOptions) create(ctx context.Context, c *changer, t observe.Target) (*change, error) {
 	request := t.Object
 	if o.change.reason != "" {
 		for _, mark := range template.Annotations(o.change.reason, c.user()) {
@@ -139,21 +139,21 @@ func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Targe
 		}
 	}
 	if o.change.dryRun.client() {
-		return &change{WaitTarget: observe.WaitTarget{Target: *t}, object: request}, nil
+		return &change{WaitTarget: observe.WaitTarget{Target: t}, object: request}, nil
 	}
-	c.loops.begin(t)
+	c.loops.begin(&t)
 	objects := t.Resource(c.Dynamic)
 	obj, err := objects.Create(ctx, request, metav1.CreateOptions{
 		FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.change.dryRun.server(),
 	})
 	if err != nil {
-		return nil, err
+		return nil, kube.Explain(t.Kind, err)
 	}
 	t.Name, t.Object = obj.GetName(), obj // the server may have generated the name
 	done := edit.Created(request, obj)
-	made := c.edited(t, done, observe.Ready(), "", nil)
+	made := c.edited(&t, done, observe.Ready(), "", nil)
 	made.revert = func(ctx context.Context) (string, error) { return "deleted", edit.Delete(ctx, objects, done) }
-	made.back = new(commandOn("delete", t))
+	made.back = new(commandOn("delete", &t))
 	return made, nil
 }
 
@@ -162,12 +162,11 @@ func (o *createOptions) createFiles(ctx context.Context, c *changer) error {
 	if len(found)+len(errs) == 0 {
 		return errors.New("no objects passed to create")
 	}
-	var all []planned
-	for _, t := range found {
+	for i := range found {
+		t := &found[i]
 		t.Object.SetResourceVersion("") // like kubectl create
 		// The file may use a version other than the declared one.
 		t.Kind.Resource.Version = t.Object.GroupVersionKind().Version
-		all = append(all, planned{&t, func() (*change, error) { return o.create(ctx, c, &t) }})
 	}
-	return c.make(ctx, all, errs)
+	return makeAll(ctx, c, found, errs, func(t observe.Target) (*change, error) { return o.create(ctx, c, t) })
 }

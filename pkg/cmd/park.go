@@ -93,7 +93,7 @@ func (o *parkOptions) run(ctx context.Context, on *cluster) error {
 	if len(targets)+len(errs) == 0 {
 		return errNothingFound
 	}
-	var all []planned
+	var all []func() (*change, error)
 	var counts []printer.CountChange
 	for i := range targets {
 		t := &targets[i]
@@ -113,13 +113,13 @@ func (o *parkOptions) run(ctx context.Context, on *cluster) error {
 			if now.Kept == "" {
 				counts = append(counts, printer.CountChange{Namespace: t.Namespace, Name: t.String(), Before: &now.Before, After: &now.After})
 			}
-			all = append(all, planned{t, func() (*change, error) { return o.park(ctx, c, t, plan, now) }})
+			all = append(all, func() (*change, error) { return o.park(ctx, c, t, plan, now) })
 		}
 	}
 	if agreed, err := c.confirm(counts, o.yes); err != nil || !agreed {
 		return outcome.Join(append(errs, err))
 	}
-	return c.make(ctx, all, errs)
+	return makeAll(ctx, c, all, errs, func(park func() (*change, error)) (*change, error) { return park() })
 }
 
 // skips reports whether a command without types leaves out an object. park skips kinds that have no replica count, and
@@ -181,7 +181,7 @@ func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, p
 		return now.Plan, err
 	})
 	if err != nil {
-		return nil, now.Refusal(*t, err)
+		return nil, kube.Explain(t.Kind, now.Refusal(*t, err))
 	}
 	if now.Kept != "" {
 		c.printErrf("%s: %s", t, now.Kept)

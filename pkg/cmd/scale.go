@@ -151,11 +151,10 @@ func (o *scaleOptions) run(ctx context.Context, on *cluster) error {
 	if o.steps.given() && o.change.dryRun == "none" {
 		return outcome.Join(append(errs, o.scaleInSteps(ctx, c, found)...))
 	}
-	all := make([]planned, len(found))
-	for i, l := range found {
-		all[i] = planned{l.target, func() (*change, error) { return o.scale(ctx, c, l) }}
-	}
-	return c.make(ctx, all, errs)
+	return makeAll(ctx, c, found, errs, func(l *located) (*change, error) {
+		made, err := o.scale(ctx, c, l)
+		return made, kube.Explain(l.target.Kind, err)
+	})
 }
 
 // counts returns the replica counts of objects before and after the change, if they are known.

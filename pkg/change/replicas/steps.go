@@ -36,10 +36,7 @@ const maxSteps = 1000
 // ready. More than maxSteps steps are an error, because anyone with access to /scale can set a huge count.
 func Steps(from, to int32, step intstr.IntOrString) ([]int32, error) {
 	distance := max(int64(to)-int64(from), int64(from)-int64(to))
-	scaled, err := intstr.GetScaledValueFromIntOrPercent(&step, int(distance), true)
-	if err != nil {
-		return nil, err
-	}
+	scaled, _ := intstr.GetScaledValueFromIntOrPercent(&step, int(distance), true) // ParseStep returns no invalid step
 	size := max(1, int64(scaled))
 	if n := (distance + size - 1) / size; n > maxSteps {
 		return nil, fmt.Errorf("%w: from %d to %d takes %d steps: use a larger --step", outcome.ErrRefused, from, to, n)

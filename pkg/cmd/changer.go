@@ -38,7 +38,8 @@ type changeFlags struct {
 	wait   bool
 	// impliesWait means that a flag of the verb, such as --step, implies --wait.
 	impliesWait bool
-	onFailure   onFailure
+	// onFailure is what happens to the change if the wait fails or times out: "stop" or "revert".
+	onFailure string
 	// manager is the field manager. Only verbs that use changeFlags.command have a flag for it.
 	manager string
 	// reason is why the user makes the change. Only verbs that call addReasonFlag have a flag for it.
@@ -58,16 +59,18 @@ func (f *changeFlags) addFlags(cmd *cobra.Command) {
 func (f *changeFlags) addOutputFlags(cmd *cobra.Command) {
 	f.print.addFlags(cmd)
 	f.dryRun.addFlag(cmd)
-	f.onFailure = stopOnFailure
+	f.onFailure = "stop"
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "Wait until the change has its full effect: the objects are ready (after pause or park: paused or parked).")
 	addTimeout(cmd, &f.limits.Timeout)
-	addChoice(cmd, &f.onFailure, "on-failure", "Must be %s. If an object fails, is paused, or is not ready in time, keep the change, or put back what was there before and exit with code 9. Revert implies --wait.", stopOnFailure, revertOnFailure)
+	addChoice(cmd, &f.onFailure, "on-failure", "Must be %s. If an object fails, is paused, or is not ready in time, keep the change, or put back what was there before and exit with code 9. Revert implies --wait.", "stop", "revert")
 	f.limits.addFlags(cmd)
 }
 
 func (f *changeFlags) waits() bool {
-	return f.wait || f.impliesWait || f.limits.Timeout > 0 || f.onFailure == revertOnFailure
+	return f.wait || f.impliesWait || f.limits.Timeout > 0 || f.reverts()
 }
+
+func (f *changeFlags) reverts() bool { return f.onFailure == "revert" }
 
 // maxReason is the maximum length in bytes of a reason, which is shown in one line.
 const maxReason = 1024

@@ -80,11 +80,3 @@ func (f *waitFlags) validate(waits bool) error {
 func addTimeout(cmd *cobra.Command, timeout *time.Duration) {
 	addDuration(cmd.Flags(), timeout, "timeout", "The length of time to wait before giving up, such as 1m. A value above zero implies --wait. With --wait, zero means no limit.")
 }
-
-// onFailure is the value of --on-failure: what happens to a change if the wait fails or times out.
-type onFailure string
-
-const (
-	stopOnFailure   onFailure = "stop"
-	revertOnFailure onFailure = "revert"
-)

@@ -47,7 +47,7 @@ func (c *changer) follow(ctx context.Context, all []*change) []error {
 		return nil
 	}
 	flags := c.flags
-	if flags.onFailure == revertOnFailure && flags.limits.Timeout == 0 && flags.limits.FailFast {
+	if flags.reverts() && flags.limits.Timeout == 0 && flags.limits.FailFast {
 		c.printErrf("waiting without a time limit: the change is reverted if an object fails for %s; with --timeout, also if it is not ready in time", flags.limits.FailAfter)
 	}
 	waits := make([]observe.WaitTarget, len(all))
@@ -64,7 +64,7 @@ func (c *changer) conclude(ctx context.Context, made *change, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrOverwritten):
 		return c.overwritten(ctx, made.Target, err)
-	case c.flags.onFailure == revertOnFailure && made.revert != nil && notReady(err) && ctx.Err() == nil:
+	case c.flags.reverts() && made.revert != nil && notReady(err) && ctx.Err() == nil:
 		return c.reverted(ctx, made, err)
 	case errors.Is(err, outcome.ErrInterrupted), apierrors.IsForbidden(err), apierrors.IsUnauthorized(err), ctx.Err() != nil && notReady(err):
 		return c.changeStays(made, err)

@@ -121,7 +121,7 @@ func otherCounts(ctx context.Context, c *changer, t *observe.Target, field disco
 func (o *scaleOptions) request(l *located) (replicas.Request, error) {
 	request := o.count
 	request.DryRun, request.LookOnly = o.change.dryRun.server(), o.change.dryRun.client()
-	request.Exact = o.change.onFailure == revertOnFailure
+	request.Exact = o.change.reverts()
 	var err error
 	if request.Undo && l.field.Path != nil {
 		request.Replicas, err = replicas.Undone(*l.target, l.target.Object, *l.field.Path)

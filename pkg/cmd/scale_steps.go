@@ -171,7 +171,7 @@ func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located,
 		return c.overwritten(ctx, *l.target, err)
 	case errors.Is(err, outcome.ErrGone):
 		return err // no hint, because the object is gone
-	case !notReady(err) || o.change.onFailure != revertOnFailure || at == began:
+	case !notReady(err) || !o.change.reverts() || at == began:
 		o.printStopped(c, l, at, to, before)
 		return err
 	}

@@ -64,7 +64,7 @@ func (c *changer) conclude(ctx context.Context, made *change, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrOverwritten):
 		return c.overwritten(ctx, made.Target, err)
-	case c.flags.reverts() && made.revert != nil && notReady(err) && ctx.Err() == nil:
+	case c.flags.reverts() && made.revert != nil && !made.unchanged && notReady(err) && ctx.Err() == nil:
 		return c.reverted(ctx, made, err)
 	case errors.Is(err, outcome.ErrInterrupted), apierrors.IsForbidden(err), apierrors.IsUnauthorized(err), ctx.Err() != nil && notReady(err):
 		return c.changeStays(made, err)

@@ -196,7 +196,7 @@ func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, p
 	}
 	made := c.edited(t, done, until, fmt.Sprintf("%d → %d", now.After, now.Before), nil)
 	if now.Kept != "" {
-		made.unchanged, made.revert = true, nil
+		made.unchanged = true
 		return made, nil
 	}
 	command := commandOn(back, t)

@@ -44,7 +44,6 @@ func (c *changer) changeTemplate(
 		return append(template.Annotations(revision.Change(done.After, done.Before)+" (undo)", c.user()), template.MarkFailed(ctx, c.Dynamic, *t, done)...)
 	})
 	if done.Change == "" {
-		made.revert = nil
 		made.unchanged = true
 		return made, nil
 	}

@@ -120,7 +120,6 @@ func otherCounts(ctx context.Context, c *changer, t *observe.Target, field disco
 // request returns the requested change of one object. With --undo, the request has the previous count.
 func (o *scaleOptions) request(l *located) (replicas.Request, error) {
 	request := o.count
-	request.DryRun, request.LookOnly = o.change.dryRun.server(), o.change.dryRun.client()
 	request.Exact = o.change.reverts()
 	var err error
 	if request.Undo && l.field.Path != nil {
@@ -165,6 +164,7 @@ func (o *scaleOptions) scale(ctx context.Context, c *changer, l *located) (*chan
 }
 
 func (o *scaleOptions) set(ctx context.Context, c *changer, l *located, request replicas.Request) (replicas.Result, error) {
+	request.Options = c.edits()
 	if len(request.Remove) > 0 {
 		return replicas.Remove(ctx, c.Dynamic, c.Core, *l.target, l.field, request)
 	}

@@ -228,13 +228,13 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 	}
 	before := Before(obj, new(specReplicas()))
 	note := fmt.Sprintf("removing %s if possible: the ReplicaSet controller deletes pods that are not ready first", strings.Join(r.Remove, ", "))
-	if r.LookOnly {
+	if r.Local {
 		return Result{Before: before, Replicas: after, Note: note, Written: edit.Written{Object: obj}}, specReplicas().Set(obj.Object, int64(after))
 	}
 	cheap := client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(t.Namespace)
 	var marked []string
 	for _, pod := range victims {
-		if err = setCost(ctx, cheap, pod, r.DryRun); err != nil {
+		if err = setCost(ctx, cheap, pod, r.Options); err != nil {
 			break
 		}
 		marked = append(marked, pod.Name)
@@ -281,14 +281,14 @@ func replicaSetOf(ctx context.Context, client dynamic.Interface, t observe.Targe
 }
 
 // setCost sets the lowest deletion cost on a pod. It returns an error if another pod has its name now.
-func setCost(ctx context.Context, pods dynamic.ResourceInterface, pod *corev1.Pod, dryRun []string) error {
+func setCost(ctx context.Context, pods dynamic.ResourceInterface, pod *corev1.Pod, o edit.Options) error {
 	_, err := edit.Apply(ctx, pods, pod.Name, nil, func(obj *unstructured.Unstructured) (edit.Plan, error) {
 		if obj.GetUID() != pod.UID {
 			return edit.Plan{}, fmt.Errorf("%w: another pod has the name %s now", outcome.ErrPrecondition, pod.Name)
 		}
 		cost := fieldpath.Annotate(corev1.PodDeletionCost, strconv.Itoa(math.MinInt32))
 		return edit.Plan{Edits: []fieldpath.Edit{cost}}, nil
-	}, edit.Options{FieldManager: kinds.FieldManager, DryRun: dryRun})
+	}, o)
 	return err
 }
 

@@ -271,7 +271,7 @@ func (row requestRow) check(t *testing.T, s *shelf, dryRun []string) {
 	if err == nil {
 		row.checkEffect(t, s, done, dryRun)
 	}
-	if changes := err == nil && !row.LookOnly && dryRun == nil; !changes && len(s.writes) != row.Writes {
+	if changes := err == nil && !row.Local && dryRun == nil; !changes && len(s.writes) != row.Writes {
 		t.Errorf("dry run %q, error %v: %d changes, want %d", dryRun, err, len(s.writes), row.Writes)
 	}
 }
@@ -279,7 +279,7 @@ func (row requestRow) check(t *testing.T, s *shelf, dryRun []string) {
 func (row requestRow) send(t *testing.T, s *shelf, dryRun []string) (Result, error) {
 	t.Helper()
 	target, request := row.target(), row.Request
-	request.DryRun = dryRun
+	request.FieldManager, request.DryRun = kinds.FieldManager, dryRun
 	if request.Current == 0 {
 		request.Current = AnyCount
 	}
@@ -300,11 +300,11 @@ func (row requestRow) checkEffect(t *testing.T, s *shelf, done Result, dryRun []
 	t.Helper()
 	target := row.target()
 	obj := s.stored(target)
-	if !row.LookOnly && done.UID != obj.GetUID() {
+	if !row.Local && done.UID != obj.GetUID() {
 		t.Errorf("the UID is %s, want %s", done.UID, obj.GetUID())
 	}
 	row.checkPatches(t, s.Requests(apiserver.On("patch", "*")), dryRun)
-	if row.LookOnly || dryRun != nil {
+	if row.Local || dryRun != nil {
 		obj = done.Object
 	}
 	if obj == nil {

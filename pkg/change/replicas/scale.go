@@ -21,7 +21,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -49,10 +48,8 @@ type Request struct {
 	// UID, if set, is the required UID of the object.
 	UID types.UID
 	// Exact makes the write replace exactly the count in Result.Before, because a revert may restore it.
-	Exact  bool
-	DryRun []string
-	// LookOnly means that nothing is written. Only a copy of the object is changed.
-	LookOnly bool
+	Exact bool
+	edit.Options
 }
 
 // Result describes a change of the count of one object.
@@ -102,7 +99,7 @@ func Refuse(t observe.Target, obj *unstructured.Unstructured) error {
 
 // Set sets the count of one object, through /scale or in the object. field determines which of these is possible.
 func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, r Request) (Result, error) {
-	if r.LookOnly && field.Path != nil {
+	if r.Local && field.Path != nil {
 		field.Scale = false
 	}
 	switch {
@@ -153,7 +150,7 @@ func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 		_, err := edit.Revert(ctx, objects, done.Written, forget, o)
 		return err
 	}
-	_, err := Set(ctx, objects, t, field, Request{Replicas: *done.Before, Current: done.Replicas, UID: done.UID})
+	_, err := Set(ctx, objects, t, field, Request{Replicas: *done.Before, Current: done.Replicas, UID: done.UID, Options: o})
 	if errors.Is(err, outcome.ErrPrecondition) {
 		if obj, readErr := objects.Get(ctx, t.Name, metav1.GetOptions{}); readErr == nil {
 			return cmp.Or(done.Check(obj), err)
@@ -188,7 +185,7 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 			return Result{}, r.NotSet(t, field)
 		}
 	}
-	if r.LookOnly {
+	if r.Local {
 		return Result{Before: before, Replicas: r.Replicas}, nil // the field that /scale sets is unknown
 	}
 	scale, err := discover.SetScale(ctx, objects, t.Name, r.Replicas, cmp.Or(r.ResourceVersion, version), r.DryRun)
@@ -265,7 +262,7 @@ func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 			done.Note, err = with(obj, to.Replicas, &p)
 		}
 		return p, err
-	}, edit.Options{FieldManager: kinds.FieldManager, DryRun: r.DryRun, Local: r.LookOnly})
+	}, r.Options)
 	if err != nil {
 		return Result{}, err
 	}

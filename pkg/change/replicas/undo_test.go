@@ -13,6 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/test/rows"
@@ -67,6 +68,7 @@ func TestUndoRaces(t *testing.T) {
 		r.Current = AnyCount
 		to := ofFoo()
 		to.Object = s.stored(to)
+		r.FieldManager = kinds.FieldManager
 		return Set(t.Context(), to.Resource(s.objects), to, discover.Field{Scale: true, Path: new(specReplicas())}, r)
 	}
 	if _, err := set(Request{Replicas: 5}); err != nil {

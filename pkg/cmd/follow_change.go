@@ -28,7 +28,7 @@ import (
 // change is a completed change of an object, with the conditions to wait for.
 type change struct {
 	observe.WaitTarget
-	// object is printed. unchanged means that the object already had the wanted state.
+	// object is printed. unchanged means that the object already had the wanted state, so nothing can be undone.
 	object    *unstructured.Unstructured
 	unchanged bool
 	// said is a description of the change. The lines in notes are printed after it.
@@ -74,11 +74,13 @@ func (c *changer) conclude(ctx context.Context, made *change, err error) error {
 
 // changeStays adds hints to the error of a wait: how to continue an interrupted wait, and how to undo the change.
 func (c *changer) changeStays(made *change, err error) error {
-	err = fmt.Errorf("%w\nthe change of %s stays", err, made.Target)
+	if !made.unchanged {
+		err = fmt.Errorf("%w\nthe change of %s stays", err, made.Target)
+	}
 	if !apierrors.IsForbidden(err) {
 		err = outcome.WithHint(err, "to wait on", commandOn("wait", &made.Target, c.flags.limits.repeated("fail-after", "settle", "timeout")...))
 	}
-	if made.back != nil {
+	if made.back != nil && !made.unchanged {
 		err = outcome.WithHint(err, "to undo the change", *made.back)
 	}
 	return err

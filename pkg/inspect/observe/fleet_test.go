@@ -210,7 +210,7 @@ func TestFleetForgetsDeletedObjects(t *testing.T) {
 func TestFleetLooksAgain(t *testing.T) {
 	t.Parallel()
 	obj := deployment(t, 1, 1)
-	f := &Follower{members: map[types.UID]*watcher{obj.GetUID(): {}}}
+	f := &Follower{members: map[types.UID]*model{obj.GetUID(): {}}}
 	shown := 0
 	show := func(Observation) error { shown++; return nil }
 	see := f.see(obj.GetUID(), show)

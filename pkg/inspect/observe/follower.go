@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
@@ -52,14 +50,14 @@ type Follower struct {
 
 	// mu guards members, and is held while an object is shown.
 	mu      sync.Mutex
-	members map[types.UID]*watcher
+	members map[types.UID]*model
 }
 
 // NewFollower returns a follower, which must be stopped. several means that several objects can share the
 // feeds of a namespace. every means that an observation is shown even if nothing has changed.
 func NewFollower(ctx context.Context, c *kube.Clients, connection *follow.Connection, e Extent, several, every bool) *Follower {
 	from := feeds.New(ctx, c, connection, feeds.Mode{Shared: several})
-	return &Follower{Feeds: from, extent: e, every: every, members: map[types.UID]*watcher{}}
+	return &Follower{Feeds: from, extent: e, every: every, members: map[types.UID]*model{}}
 }
 
 // Source selects the object Name or, if Name is empty, all objects of a kind. An empty Namespace means all namespaces.
@@ -134,22 +132,22 @@ func (from Source) of(obj *unstructured.Unstructured) Target {
 	return t
 }
 
-// put starts to follow a new object, or passes the new version of a known object to its watcher.
+// put starts to follow a new object, or passes the new version of a known object to its model.
 func (f *Follower) put(ctx context.Context, running *sync.WaitGroup, from Source, obj *unstructured.Unstructured) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	uid := obj.GetUID()
-	changes := f.members[uid]
-	if changes == nil {
-		changes = newWatcher()
-		f.members[uid] = changes
+	m := f.members[uid]
+	if m == nil {
+		m = newModel(f.Feeds, from.of(obj), f.extent)
+		f.members[uid] = m
 		running.Go(func() {
-			if err := f.lookOn(ctx, from.of(obj), Condition{Tree: true}, true, changes, f.see(uid, from.Show)); err != nil && ctx.Err() == nil {
+			if err := f.lookOn(ctx, m, Condition{Tree: true}, true, f.see(uid, from.Show)); err != nil && ctx.Err() == nil {
 				from.Fail(kube.Explain(from.Kind, err))
 			}
 		})
 	}
-	changes.set(obj)
+	m.set(obj)
 }
 
 // remove stops following an object, and shows that the object is gone.
@@ -160,12 +158,12 @@ func (f *Follower) remove(from Source, obj *unstructured.Unstructured) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	changes := f.members[obj.GetUID()]
-	if changes == nil {
+	m := f.members[obj.GetUID()]
+	if m == nil {
 		return nil // another source has shown the deletion
 	}
 	delete(f.members, obj.GetUID())
-	changes.set(nil)
+	m.set(nil)
 	return from.Show(Observation{Target: from.of(obj), Report: status.NewReport(status.Snapshot{Object: facts}).Gone(), At: time.Now()})
 }
 
@@ -194,23 +192,22 @@ func (f *Follower) see(uid types.UID, show func(Observation) error) func(Observa
 // after the delay that see returns, until see returns true or an error, ctx ends, or the server rejects a request.
 func (f *Follower) watch(ctx context.Context, goal WaitTarget, c Condition, see func(Observation) (done bool, again time.Duration, err error)) error {
 	ctx, stop := context.WithCancelCause(ctx)
-	changes := newWatcher()
+	m := newModel(f.Feeds, goal.Target, f.extent)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop(nil)
-	running.Go(func() { stop(changes.watchObject(ctx, goal.Target.Resource(f.Dynamic), goal, f.Connection)) })
-	return f.lookOn(ctx, goal.Target, c, false, changes, see)
+	running.Go(func() { stop(m.watchObject(ctx, goal.UID)) })
+	return f.lookOn(ctx, m, c, false, see)
 }
 
-// lookOn is like watch, but the caller passes new versions of the target to changes. If watched is true,
+// lookOn is like watch, but the caller passes new versions of the target to the model. If watched is true,
 // observations are less frequent, and even the first observation is retried after a transient error.
-func (f *Follower) lookOn(ctx context.Context, t Target, c Condition, watched bool, changes *watcher, see func(Observation) (done bool, again time.Duration, err error)) error {
+func (f *Follower) lookOn(ctx context.Context, m *model, c Condition, watched bool, see func(Observation) (done bool, again time.Duration, err error)) error {
 	var again <-chan time.Time
 	looked, rest := watched, leastRest
 	if watched {
 		rest = glance
 	}
-	m := newModel(f.Feeds, t, f.extent, changes.notify)
 	m.patient, m.history.counted = f.patient, c.CountOnly
 	defer func() {
 		for from := range m.subscribed {
@@ -218,7 +215,7 @@ func (f *Follower) lookOn(ctx context.Context, t Target, c Condition, watched bo
 		}
 	}()
 	for {
-		obj, err := changes.next(ctx, again)
+		obj, err := m.next(ctx, again)
 		if err != nil {
 			return err
 		}
@@ -234,7 +231,7 @@ func (f *Follower) lookOn(ctx context.Context, t Target, c Condition, watched bo
 			return causeOf(ctx, err)
 		}
 		again = time.After(min(cmp.Or(next, backstop), backstop))
-		_ = follow.Sleep(ctx, restAfter(time.Since(m.begun), rest)) // changes.next reports the end of the context
+		_ = follow.Sleep(ctx, restAfter(time.Since(m.begun), rest)) // next reports the end of the context
 	}
 }
 
@@ -297,48 +294,41 @@ func (m *model) confirm(ctx context.Context, c Condition, obj *unstructured.Unst
 	return r, seen.Object, nil
 }
 
-// watcher collects the changes of one target and its children.
-type watcher struct {
-	changed chan struct{}                             // receives a value if something has changed since the last observation
-	obj     atomic.Pointer[unstructured.Unstructured] // the newest version, or nil if the object does not exist
-}
-
-func newWatcher() *watcher { return &watcher{changed: make(chan struct{}, 1)} }
-
-func (w *watcher) notify() {
+// notify causes another observation, after a relevant change of the target or of an object in a subscribed feed.
+func (m *model) notify() {
 	select {
-	case w.changed <- struct{}{}:
+	case m.changed <- struct{}{}:
 	default: // an observation is already due
 	}
 }
 
 // next waits for a change, a value from again, or the end of ctx. It returns the object, or nil if it does not exist.
-func (w *watcher) next(ctx context.Context, again <-chan time.Time) (*unstructured.Unstructured, error) {
+func (m *model) next(ctx context.Context, again <-chan time.Time) (*unstructured.Unstructured, error) {
 	select {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
-	case <-w.changed:
+	case <-m.changed:
 	case <-again:
 	}
-	return w.obj.Load(), nil
+	return m.newest.Load(), nil
 }
 
-func (w *watcher) set(obj *unstructured.Unstructured) {
-	w.obj.Store(obj)
-	w.notify()
+func (m *model) set(obj *unstructured.Unstructured) {
+	m.newest.Store(obj)
+	m.notify()
 }
 
-// watchObject calls set with each version of the object, or with nil if it does not exist or has another UID.
-func (w *watcher) watchObject(ctx context.Context, objects dynamic.ResourceInterface, goal WaitTarget, connection *follow.Connection) error {
-	uid := goal.UID
-	return follow.One(ctx, objects, goal.Target.Name, connection, func(obj *unstructured.Unstructured) (bool, error) {
-		if obj != nil && uid == "" {
-			uid = obj.GetUID()
+// watchObject calls set with each version of the target, or with nil if it does not exist or has another UID. If uid is
+// empty, the first version determines the UID.
+func (m *model) watchObject(ctx context.Context, uid types.UID) error {
+	return follow.One(ctx, m.target.Resource(m.Dynamic), m.target.Name, m.Connection, func(obj *unstructured.Unstructured) (bool, error) {
+		if obj != nil {
+			uid = cmp.Or(uid, obj.GetUID())
 		}
 		if obj != nil && obj.GetUID() != uid {
 			obj = nil
 		}
-		w.set(obj)
+		m.set(obj)
 		return false, nil
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -32,11 +33,13 @@ type model struct {
 	*feeds.Feeds
 	target Target
 	extent Extent
-	// notify is called after a relevant change of an object in a subscribed feed.
-	notify     func()
+	// changed receives a value if something has changed since the last observation.
+	changed    chan struct{}
 	subscribed sets.Set[subscribable]
 
-	// object is the last observed version of the target. facts describe this version.
+	// newest is the newest version of the target, or nil if the target does not exist. object is the last
+	// observed version. facts describe this version.
+	newest  atomic.Pointer[unstructured.Unstructured]
 	object  *unstructured.Unstructured
 	facts   status.Object
 	history history
@@ -59,8 +62,8 @@ type model struct {
 	begun time.Time
 }
 
-func newModel(from *feeds.Feeds, t Target, e Extent, notify func()) *model {
-	return &model{Feeds: from, target: t, extent: e, notify: notify, subscribed: sets.New[subscribable]()}
+func newModel(from *feeds.Feeds, t Target, e Extent) *model {
+	return &model{Feeds: from, target: t, extent: e, changed: make(chan struct{}, 1), subscribed: sets.New[subscribable]()}
 }
 
 // look returns a snapshot of the target and a report. It reads only the objects that the report needs.

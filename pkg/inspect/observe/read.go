@@ -47,7 +47,7 @@ func NewReader(ctx context.Context, c *kube.Clients, several bool) *Reader {
 // Read returns a snapshot of a target, and the observation with the report on the snapshot. If t.Object is nil, Read
 // reads the object first.
 func (r *Reader) Read(ctx context.Context, t Target, e Extent) (status.Snapshot, Observation, error) {
-	m := newModel(r.Feeds, t, e, func() {})
+	m := newModel(r.Feeds, t, e)
 	m.patient = true
 	if err := t.Read(ctx, r.Dynamic); err != nil {
 		return status.Snapshot{}, Observation{Target: t}, err

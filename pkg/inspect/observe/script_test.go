@@ -67,7 +67,7 @@ func (s script) run(t *testing.T) {
 		w := newWorld(t, s)
 		from := feeds.New(t.Context(), w.clients(), nil, feeds.Mode{})
 		defer from.Stop()
-		m := newModel(from, w.target, Extent{Depth: Below}, func() {})
+		m := newModel(from, w.target, Extent{Depth: Below})
 		begun := time.Now()
 		for _, step := range s.Steps {
 			pass(time.Until(begun.Add(step.At.Duration)))

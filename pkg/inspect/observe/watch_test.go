@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -209,15 +210,15 @@ func TestWatchObject(t *testing.T) {
 			s := serveWeb(t, 2)
 			test.target.Target = web()
 			ctx, stop := context.WithCancel(t.Context())
-			changes := newWatcher()
-			w := begin(func() error { return changes.watchObject(ctx, s.deployments(t), test.target, nil) })
+			m := newModel(feeds.New(ctx, s.clients(), nil, feeds.Mode{}), test.target.Target, Extent{})
+			w := begin(func() error { return m.watchObject(ctx, test.target.UID) })
 			var seen []string
 			see := func() {
 				word := ""
 				select {
-				case <-changes.changed:
-					if word = "none"; changes.obj.Load() != nil {
-						word = string(changes.obj.Load().GetUID())
+				case <-m.changed:
+					if word = "none"; m.newest.Load() != nil {
+						word = string(m.newest.Load().GetUID())
 					}
 				default:
 				}
@@ -246,21 +247,21 @@ func TestWatchObject(t *testing.T) {
 func TestNextChange(t *testing.T) {
 	t.Parallel()
 	obj := deployment(t, 1, 1)
-	w := newWatcher()
-	w.set(obj)
-	w.notify()
-	if got, err := w.next(t.Context(), nil); got != obj || err != nil {
+	m := newModel(nil, Target{}, Extent{})
+	m.set(obj)
+	m.notify()
+	if got, err := m.next(t.Context(), nil); got != obj || err != nil {
 		t.Errorf("after a change: next = %v, error %v, want the object", got, err)
 	}
 	again := make(chan time.Time, 1)
 	again <- time.Time{}
-	if got, err := w.next(t.Context(), again); got != obj || err != nil || len(w.changed) > 0 {
-		t.Errorf("after the delay: next = %v, error %v, and %d unread changes, want the object and none", got, err, len(w.changed))
+	if got, err := m.next(t.Context(), again); got != obj || err != nil || len(m.changed) > 0 {
+		t.Errorf("after the delay: next = %v, error %v, and %d unread changes, want the object and none", got, err, len(m.changed))
 	}
 	stopped := errors.New("somebody has stopped it")
 	ctx, stop := context.WithCancelCause(t.Context())
 	stop(stopped)
-	if got, err := w.next(ctx, nil); got != nil || !errors.Is(err, stopped) {
+	if got, err := m.next(ctx, nil); got != nil || !errors.Is(err, stopped) {
 		t.Errorf("canceled context: next = %v, error %v, want nil and the cause", got, err)
 	}
 }

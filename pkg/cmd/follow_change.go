@@ -168,29 +168,30 @@ func (c *cluster) awaitAll(
 	if flags.logs {
 		w.Failed = func(err error) error { return logs.AddLastLines(ctx, c.Core, err) }
 	}
+	var broken error
 	switch {
 	case screen != nil:
 		defer screen.End()
 		w.Closely, w.Connection = true, &follow.Connection{Changed: screen.SetLost}
 		w.Show = func(o observe.Observation) { screen.Show(o.Report) }
-		return w.Wait(ctx, all)
 	case len(all) == 0:
 		return nil
 	case format == "json":
 		encoder := json.NewEncoder(c.streams.Out)
-		var broken error
 		w.Show = func(o observe.Observation) { broken = cmp.Or(broken, encoder.Encode(o.Report)) }
-		return append(w.Wait(ctx, all), broken)
-	}
-	progress := terminal.NewProgress(c.streams.ErrOut, terminal.Style(c.streams.ErrOut, "auto"), goalOf(all))
-	defer progress.End()
-	w.Show, w.Connection = progress.Show, &follow.Connection{Changed: progress.SetLost}
-	if reached != nil {
-		w.Reached = func(o observe.Observation) error {
-			return progress.Print(func() error { return reached(o) })
+	default:
+		progress := terminal.NewProgress(c.streams.ErrOut, terminal.Style(c.streams.ErrOut, "auto"), goalOf(all))
+		defer progress.End()
+		w.Connection = &follow.Connection{Changed: progress.SetLost}
+		w.Show = func(o observe.Observation) {
+			progress.Show(o)
+			if o.Met && reached != nil {
+				broken = outcome.Join([]error{broken, progress.Print(func() error { return reached(o) })})
+			}
 		}
 	}
-	return w.Wait(ctx, all)
+	errs := w.Wait(ctx, all)
+	return append(errs, broken)
 }
 
 // goalOf returns the end of the progress line "2 of 3 objects are …". If the goals of the targets differ,

@@ -65,10 +65,8 @@ type Limits struct {
 type Waiter struct {
 	Clients *kube.Clients
 	Limits  Limits
-	// Show, if set, is called for each change. Calls do not overlap.
+	// Show, if set, is called for each change, and when all conditions of a target are met. Calls do not overlap.
 	Show func(Observation)
-	// Reached, if set, is called when all conditions of a target are met. Calls do not overlap, not even with Show.
-	Reached func(Observation) error
 	// Failed, if set, is called before WaitTarget.Failed. Calls for several objects can overlap.
 	Failed func(error) error
 	// Connection, if set, records whether the server can be reached.
@@ -103,23 +101,16 @@ func (w *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
 }
 
 func (w *Waiter) waitOne(ctx context.Context, f *Follower, goal WaitTarget) error {
-	var last Observation
 	for i, c := range goal.Conditions {
-		var err error
-		if last, err = w.waitCondition(ctx, f, goal, c, i == len(goal.Conditions)-1); err != nil {
+		if err := w.waitCondition(ctx, f, goal, c, i == len(goal.Conditions)-1); err != nil {
 			return err
 		}
 	}
-	if w.Reached == nil {
-		return nil
-	}
-	w.showing.Lock()
-	defer w.showing.Unlock()
-	return w.Reached(last)
+	return nil
 }
 
-// waitCondition waits until one condition of a target is met, and returns the last observation.
-func (w *Waiter) waitCondition(ctx context.Context, f *Follower, goal WaitTarget, c Condition, isLast bool) (Observation, error) {
+// waitCondition waits until one condition of a target is met.
+func (w *Waiter) waitCondition(ctx context.Context, f *Follower, goal WaitTarget, c Condition, isLast bool) error {
 	period := grace.Period{For: w.Limits.FailAfter, Endless: !w.Limits.FailFast || !c.FailsFast}
 	var last, shown *Observation
 	seen := false
@@ -160,10 +151,10 @@ func (w *Waiter) waitCondition(ctx context.Context, f *Follower, goal WaitTarget
 		}
 		return false, cmp.Or(left, wait, again), nil
 	})
-	if err == nil {
-		return *last, nil
+	if err != nil {
+		err = notMet(ctx, goal, c, last, err)
 	}
-	return Observation{}, notMet(ctx, goal, c, last, err)
+	return err
 }
 
 // givesUp returns an error if a complete observation ends the wait before its timeout. over means that the

@@ -28,15 +28,6 @@ type Wanted struct {
 	FullNames bool
 }
 
-type phase int
-
-// The phases. A container that has not started has no log.
-const (
-	phaseNotStarted phase = iota
-	phaseRunning
-	phaseEnded
-)
-
 // Container is the last known state of a container in a pod.
 type Container struct {
 	Namespace, Pod string
@@ -49,9 +40,9 @@ type Container struct {
 	// failing means that the pod is not ready. reason explains why, if known.
 	failing bool
 	reason  string
-	// run is the number of restarts, and phase is the phase of the newest run.
-	run   int32
-	phase phase
+	// run is the number of restarts. started and ended describe the newest run. There is no log before the first start.
+	run            int32
+	started, ended bool
 	// previous means that the log of the previous run can be read. end describes how that run ended, unless last is true.
 	previous bool
 	end      string
@@ -112,7 +103,7 @@ func containersOf(model problem.Pod, short string, failing bool, w Wanted) []Con
 		if i := slices.IndexFunc(statuses, func(s corev1.ContainerStatus) bool { return s.Name == spec.Name }); i >= 0 {
 			c.read(statuses[i])
 		}
-		c.crashed = failing && c.broken && c.previous && c.phase != phaseEnded
+		c.crashed = failing && c.broken && c.previous && !c.ended
 		if len(specs) > 1 {
 			c.label += "/" + c.Name
 		}
@@ -142,11 +133,11 @@ func (c *Container) read(s corev1.ContainerStatus) {
 	c.run = s.RestartCount
 	switch {
 	case s.State.Running != nil:
-		c.phase = phaseRunning
+		c.started = true
 	case s.State.Terminated != nil:
-		c.phase, c.broken = phaseEnded, s.State.Terminated.ExitCode != 0
+		c.started, c.ended, c.broken = true, true, s.State.Terminated.ExitCode != 0
 	case last != nil: // the container waits for a restart
-		c.phase, c.last, c.broken = phaseEnded, true, true
+		c.started, c.ended, c.last, c.broken = true, true, true, true
 	}
 	if last != nil && last.ContainerID != "" {
 		c.previous, c.broken = true, c.broken || !s.Ready

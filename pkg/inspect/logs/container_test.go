@@ -68,7 +68,7 @@ func TestContainers(t *testing.T) {
 		pods   []*corev1.Pod
 		failed []string
 		wanted Wanted
-		// want describes each container: its label, phase, and run, and how its previous run ended.
+		// want describes each container: its label, phase (0: not started, 1: running, 2: ended), and run, and how its previous run ended.
 		want []string
 	}{
 		"no pods":                        {},
@@ -99,7 +99,8 @@ func TestContainers(t *testing.T) {
 		}
 		var got []string
 		for _, c := range Containers(report, row.wanted) {
-			text := fmt.Sprintf("%s %d %d", c.label, c.phase, c.run)
+			phase := slices.Index([][2]bool{{false, false}, {true, false}, {true, true}}, [2]bool{c.started, c.ended})
+			text := fmt.Sprintf("%s %d %d", c.label, phase, c.run)
 			switch {
 			case c.last:
 				text += " last"
@@ -125,19 +126,19 @@ func TestNext(t *testing.T) {
 		want     step
 	}{
 		"not started":                      {now: Container{}, want: toWait},
-		"started":                          {now: Container{phase: phaseRunning}, want: toRead},
-		"ended before it was seen":         {now: Container{phase: phaseEnded}, want: toRead},
-		"running, not read to its end":     {progress: progress{done: false}, now: Container{phase: phaseRunning}, want: toRead},
-		"read to its end":                  {progress: progress{done: true}, now: Container{phase: phaseEnded}, want: toWait},
-		"the pod is gone":                  {progress: progress{done: true}, now: Container{phase: phaseEnded}, gone: true, want: toEnd},
+		"started":                          {now: Container{started: true}, want: toRead},
+		"ended before it was seen":         {now: Container{started: true, ended: true}, want: toRead},
+		"running, not read to its end":     {progress: progress{done: false}, now: Container{started: true}, want: toRead},
+		"read to its end":                  {progress: progress{done: true}, now: Container{started: true, ended: true}, want: toWait},
+		"the pod is gone":                  {progress: progress{done: true}, now: Container{started: true, ended: true}, gone: true, want: toEnd},
 		"the pod is gone before the start": {gone: true, want: toEnd},
-		"restarted":                        {progress: progress{done: true}, now: Container{phase: phaseRunning, run: 1, previous: true}, want: toRead},
-		"restarted, rest not read":         {now: Container{phase: phaseRunning, run: 1, previous: true}, want: toReadPrevious},
-		"restarted twice":                  {progress: progress{done: true}, now: Container{phase: phaseRunning, run: 2, previous: true}, want: toReadPrevious},
-		"restarted twice, previous read":   {progress: progress{run: 1, done: true}, now: Container{phase: phaseRunning, run: 2, previous: true}, want: toRead},
-		"restarted, previous log gone":     {now: Container{phase: phaseRunning, run: 1}, want: toRead},
-		"waits for its next restart":       {progress: progress{run: 1}, now: Container{phase: phaseEnded, run: 1, previous: true, last: true}, want: toRead},
-		"ended again":                      {now: Container{phase: phaseEnded, run: 1, previous: true, last: true}, want: toRead},
+		"restarted":                        {progress: progress{done: true}, now: Container{started: true, run: 1, previous: true}, want: toRead},
+		"restarted, rest not read":         {now: Container{started: true, run: 1, previous: true}, want: toReadPrevious},
+		"restarted twice":                  {progress: progress{done: true}, now: Container{started: true, run: 2, previous: true}, want: toReadPrevious},
+		"restarted twice, previous read":   {progress: progress{run: 1, done: true}, now: Container{started: true, run: 2, previous: true}, want: toRead},
+		"restarted, previous log gone":     {now: Container{started: true, run: 1}, want: toRead},
+		"waits for its next restart":       {progress: progress{run: 1}, now: Container{started: true, ended: true, run: 1, previous: true, last: true}, want: toRead},
+		"ended again":                      {now: Container{started: true, ended: true, run: 1, previous: true, last: true}, want: toRead},
 	} {
 		if got := row.progress.next(row.now, row.gone); got != row.want {
 			t.Errorf("%s: next step = %d", name, got)

@@ -95,7 +95,7 @@ func failingContainer(pods []problem.Pod, p problem.Problem) (container Containe
 		return container, false
 	}
 	for _, c := range containersOf(pods[i], "", true, Wanted{Container: p.Container}) {
-		if c.phase != phaseNotStarted && (!found || c.broken) {
+		if c.started && (!found || c.broken) {
 			container, found = c, true
 		}
 	}

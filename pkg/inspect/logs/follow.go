@@ -129,7 +129,7 @@ type progress struct {
 }
 
 func (p progress) next(c Container, gone bool) step {
-	unread := c.phase != phaseNotStarted && (!p.done || c.run > p.run)
+	unread := c.started && (!p.done || c.run > p.run)
 	switch {
 	case gone:
 		return toEnd
@@ -274,7 +274,7 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	case err == nil && s == toReadPrevious:
 		t.progress = progress{run: c.run - 1, done: true}
 		t.flush(c)
-	case err == nil && c.phase == phaseEnded:
+	case err == nil && c.ended:
 		t.progress.done = true
 		t.flush(c)
 	}

@@ -116,9 +116,9 @@ func (r *Reader) parts(ctx context.Context, c Container) []part {
 		return []part{log("", true)}
 	case r.Previous:
 		return say("container %s was never restarted, so it has no previous log", c.Name)
-	case c.phase == phaseNotStarted && c.reason != "":
+	case !c.started && c.reason != "":
 		return say("container %s has not started, so there is no log: %s", c.Name, c.reason)
-	case c.phase == phaseNotStarted:
+	case !c.started:
 		return say("container %s has not started, so there is no log", c.Name)
 	case c.crashed:
 		return []part{

@@ -38,7 +38,7 @@ const stamp = "2026-11-22T10:00:00.5Z "
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	c := func(pod string, change func(*Container)) Container {
-		c := Container{Namespace: "default", Pod: pod, Name: "main", node: "n1", label: pod, phase: phaseRunning}
+		c := Container{Namespace: "default", Pod: pod, Name: "main", node: "n1", label: pod, started: true}
 		if change != nil {
 			change(&c)
 		}
@@ -65,9 +65,9 @@ func TestOnce(t *testing.T) {
 		"raw with timestamps":    {containers: []Container{c("a", nil)}, reader: Reader{Out: &Output{Timestamps: true, Format: Raw}}, out: "2026-11-22T10:00:00.5Z one\n2026-11-22T10:00:00.5Z two\n"},
 		"JSON":                   {containers: []Container{c("d", nil)}, reader: Reader{Out: &Output{Format: JSON}}, out: `{"namespace":"default","pod":"d","container":"main","node":"n1","time":"2026-11-22T10:00:00.5Z","message":"1 < 2"}` + "\n" + `{"namespace":"default","pod":"d","container":"main","node":"n1","message":"unable to read"}` + "\n"},
 		"colors":                 {containers: []Container{c("a", nil)}, reader: Reader{Out: &Output{Paint: func(n uint32, text string) string { return fmt.Sprintf("<%d %s>", n%10, text) }}}, out: "<0 a> | one\n<0 a> | two\n"},
-		"not started":            {containers: []Container{c("a", func(c *Container) { c.phase, c.reason = phaseNotStarted, "no image" })}, msgs: "--- a: container main has not started, so there is no log: no image\n"},
+		"not started":            {containers: []Container{c("a", func(c *Container) { c.started, c.reason = false, "no image" })}, msgs: "--- a: container main has not started, so there is no log: no image\n"},
 		"crashed and restarted":  {containers: []Container{c("b", func(c *Container) { c.previous, c.crashed, c.end = true, true, "Error, exit code 3" })}, out: "b | panic\n" + `b | \x1b[31mred\x1b[0m` + "\n", msgs: "--- b: container main exited (Error, exit code 3); last lines:\n--- b: container main restarted:\n"},
-		"waits for its restart":  {containers: []Container{c("b", func(c *Container) { c.phase, c.previous, c.last = phaseEnded, true, true })}, out: "b | panic\n"},
+		"waits for its restart":  {containers: []Container{c("b", func(c *Container) { c.ended, c.previous, c.last = true, true, true })}, out: "b | panic\n"},
 		"the previous run":       {containers: []Container{c("b", func(c *Container) { c.previous = true })}, reader: Reader{Previous: true}, out: "b | panic\n"},
 		"no previous run":        {containers: []Container{c("b", nil)}, reader: Reader{Previous: true}, msgs: "--- b: container main was never restarted, so it has no previous log\n"},
 		"one error if forbidden": {containers: []Container{c("x", nil), c("y", nil), c("a", func(c *Container) { c.Namespace = "other" })}, out: "a | one\na | two\n", errs: 1},
@@ -95,7 +95,7 @@ func TestOnceInOrder(t *testing.T) {
 	for i := range 100 {
 		pod := fmt.Sprintf("p%03d", i)
 		logs[pod+"/main"] = strings.Repeat(stamp+strings.Repeat("x", 1000)+"\n", 20)
-		containers = append(containers, Container{Pod: pod, Name: "main", label: pod, phase: phaseRunning})
+		containers = append(containers, Container{Pod: pod, Name: "main", label: pod, started: true})
 		want = append(want, pod)
 	}
 	var out bytes.Buffer
@@ -134,8 +134,8 @@ func (c counted) Close() error { c.open.Add(-1); return c.ReadCloser.Close() }
 func TestOnceSkipsALog(t *testing.T) {
 	t.Parallel()
 	logs := script{"a/main": stamp + "one\n", "b/main": stamp + "two\n"}
-	crashed := Container{Pod: "a", Name: "main", label: "a", phase: phaseRunning, previous: true, crashed: true}
-	other := Container{Pod: "b", Name: "main", label: "b", phase: phaseRunning}
+	crashed := Container{Pod: "a", Name: "main", label: "a", started: true, previous: true, crashed: true}
+	other := Container{Pod: "b", Name: "main", label: "b", started: true}
 	open := func(ctx context.Context, r Request) (io.ReadCloser, error) {
 		if r.Previous {
 			return nil, errors.New("the log is gone")

@@ -56,7 +56,7 @@ type Follower struct {
 // NewFollower returns a follower, which must be stopped. several means that several objects can share the
 // feeds of a namespace. every means that an observation is shown even if nothing has changed.
 func NewFollower(ctx context.Context, c *kube.Clients, connection *follow.Connection, e Extent, several, every bool) *Follower {
-	from := feeds.New(ctx, c, connection, feeds.Mode{Shared: several})
+	from := feeds.New(ctx, c, connection, several)
 	return &Follower{Feeds: from, extent: e, every: every, members: map[types.UID]*model{}}
 }
 

@@ -41,7 +41,9 @@ type Reader struct{ *feeds.Feeds }
 // NewReader returns a reader, which must be stopped. several means that the targets in a namespace share a list of
 // pods. If several is false, each target lists only the pods that match its selector, if it has one.
 func NewReader(ctx context.Context, c *kube.Clients, several bool) *Reader {
-	return &Reader{feeds.New(ctx, c, nil, feeds.Mode{Once: true, Shared: several})}
+	from := feeds.New(ctx, c, nil, several)
+	from.Once = true
+	return &Reader{from}
 }
 
 // Read returns a snapshot of a target, and the observation with the report on the snapshot. If t.Object is nil, Read

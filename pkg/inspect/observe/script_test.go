@@ -65,7 +65,7 @@ func (s script) run(t *testing.T) {
 	t.Helper()
 	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, s)
-		from := feeds.New(t.Context(), w.clients(), nil, feeds.Mode{})
+		from := feeds.New(t.Context(), w.clients(), nil, false)
 		defer from.Stop()
 		m := newModel(from, w.target, Extent{Depth: Below})
 		begun := time.Now()

@@ -210,7 +210,7 @@ func TestWatchObject(t *testing.T) {
 			s := serveWeb(t, 2)
 			test.target.Target = web()
 			ctx, stop := context.WithCancel(t.Context())
-			m := newModel(feeds.New(ctx, s.clients(), nil, feeds.Mode{}), test.target.Target, Extent{})
+			m := newModel(feeds.New(ctx, s.clients(), nil, false), test.target.Target, Extent{})
 			w := begin(func() error { return m.watchObject(ctx, test.target.UID) })
 			var seen []string
 			see := func() {

@@ -23,17 +23,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// Mode configures how feeds read objects.
-type Mode struct {
-	Once   bool // list the objects once, and do not watch them
-	Shared bool // several targets can share the feeds of their namespace
-}
-
 // Feeds contains a feed for each requested combination of a type, a namespace, and a selector.
 type Feeds struct {
-	Mode
-
 	*kube.Clients
+	Once   bool // list the objects once, and do not watch them
+	Shared bool // several targets can share the feeds of their namespace
 	// Connection, if set, records whether the server can be reached.
 	Connection *follow.Connection
 
@@ -77,11 +71,11 @@ type key[V any] struct {
 }
 
 // New returns feeds that run until the context ends or Stop is called.
-func New(ctx context.Context, c *kube.Clients, connection *follow.Connection, m Mode) *Feeds {
+func New(ctx context.Context, c *kube.Clients, connection *follow.Connection, shared bool) *Feeds {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	return &Feeds{
-		Mode: m, Clients: c, Connection: connection, of: map[any]any{},
+		Clients: c, Connection: connection, Shared: shared, of: map[any]any{},
 		begin: func(do func(context.Context)) { running.Go(func() { do(ctx) }) },
 		Stop:  func() { cancel(); running.Wait() },
 	}

@@ -202,7 +202,7 @@ func (t *tail) run(ctx context.Context) {
 		}
 		came, yielded, err := t.look(ctx, c, s)
 		switch {
-		case errors.As(err, new(*MissingRightError)), errors.Is(err, errWrite):
+		case apierrors.IsForbidden(err), errors.Is(err, errWrite):
 			f.stop(err)
 			return
 		case came:

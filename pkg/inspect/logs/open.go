@@ -44,26 +44,15 @@ func Server(core corev1client.PodsGetter) Open {
 	}
 }
 
-// open opens a log. If the user is not allowed to read it, the error is a MissingRightError.
+// open opens a log. If the user is not allowed to read it, the error names the missing RBAC rule.
 func (open Open) open(ctx context.Context, r Request) (io.ReadCloser, error) {
 	body, err := open(ctx, r)
 	if apierrors.IsForbidden(err) {
-		err = &MissingRightError{Namespace: r.Namespace, Err: err}
+		rule := `{apiGroups: [""], resources: [pods/log], verbs: [get]}`
+		err = fmt.Errorf("no permission to read the logs of pods in namespace %s; the missing rule: %s: %w", r.Namespace, rule, err)
 	}
 	return body, err
 }
-
-// MissingRightError means that the user is not allowed to read logs. The message contains the missing RBAC rule.
-type MissingRightError struct {
-	Namespace string
-	Err       error
-}
-
-func (e *MissingRightError) Error() string {
-	return fmt.Sprintf("no permission to read the logs of pods in namespace %s; the missing rule: {apiGroups: [\"\"], resources: [pods/log], verbs: [get]}: %v", e.Namespace, e.Err)
-}
-
-func (e *MissingRightError) Unwrap() error { return e.Err }
 
 // notYet reports whether an error means that a container has no log yet, or that the log has been removed.
 func notYet(err error) bool { return apierrors.IsBadRequest(err) || apierrors.IsNotFound(err) }

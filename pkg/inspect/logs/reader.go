@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // Reader reads the logs of containers.
@@ -78,15 +80,14 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 			continue
 		}
 		broken = p.of
-		var missing *MissingRightError
 		switch {
 		case errors.Is(err, errWrite):
 			return append(failed, err)
-		case errors.As(err, &missing):
-			if !reported[missing.Namespace] {
+		case apierrors.IsForbidden(err):
+			if !reported[p.of.Namespace] {
 				failed = append(failed, err)
 			}
-			reported[missing.Namespace] = true
+			reported[p.of.Namespace] = true
 		case ctx.Err() != nil:
 			return append(failed, context.Cause(ctx))
 		default:

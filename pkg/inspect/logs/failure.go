@@ -34,14 +34,14 @@ func AddLastLines(ctx context.Context, core corev1client.PodsGetter, err error) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, logsWithin)
 	defer cancel()
-	return fmt.Errorf("%w\n%s", err, describeFailure(ctx, Server(core), failed.Observation))
+	return fmt.Errorf("%w\n%s", err, describeFailure(ctx, Server(core), failed.Report))
 }
 
 // describeFailure returns the last log lines of the container with the most serious problem, or the reason
 // why there are none. It skips problems without a container that has started.
-func describeFailure(ctx context.Context, open Open, failed observe.Observation) string {
-	for _, p := range failed.Report.Problems {
-		container, found := failingContainer(failed.Report.Pods, p)
+func describeFailure(ctx context.Context, open Open, failed status.Report) string {
+	for _, p := range failed.Problems {
+		container, found := failingContainer(failed.Pods, p)
 		if !found {
 			continue
 		}

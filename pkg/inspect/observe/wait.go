@@ -165,9 +165,9 @@ func givesUp(o Observation, c Condition, endless, over bool) error {
 	case o.Partial:
 		return nil
 	case o.Report.Verdict == status.Paused && !endless && (!c.CountOnly || !o.Report.Counts):
-		return &FailedError{o, outcome.ErrPaused}
+		return &FailedError{o.Report, fmt.Errorf("%s is %w: %s", o.Target, outcome.ErrPaused, o.Report.Failure(o.At))}
 	case over:
-		return &FailedError{o, outcome.ErrFailed}
+		return &FailedError{o.Report, fmt.Errorf("%s has %w: %s", o.Target, outcome.ErrFailed, o.Report.Failure(o.At))}
 	}
 	return nil
 }
@@ -238,20 +238,11 @@ func (s *steady) look(met bool, now time.Time) (done bool, left time.Duration) {
 
 // FailedError is the error of a wait that gives up on a failed or paused object.
 type FailedError struct {
-	Observation
-	// Err is outcome.ErrFailed or outcome.ErrPaused.
-	Err error
+	Report status.Report
+	error  // wraps outcome.ErrFailed or outcome.ErrPaused
 }
 
-func (e *FailedError) Error() string {
-	verb := "has"
-	if errors.Is(e.Err, outcome.ErrPaused) {
-		verb = "is"
-	}
-	return fmt.Sprintf("%s %s %s: %s", e.Target, verb, e.Err, e.Report.Failure(e.At))
-}
-
-func (e *FailedError) Unwrap() error { return e.Err }
+func (e *FailedError) Unwrap() error { return e.error }
 
 // recheck returns the time until the next observation if nothing changes. Zero means that the backstop applies.
 func (o Observation) recheck() time.Duration {

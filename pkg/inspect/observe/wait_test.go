@@ -164,7 +164,7 @@ func TestWaitForFailedObject(t *testing.T) {
 			if w.over() != test.ends || test.ends && (!errors.Is(w.err, outcome.ErrFailed) || !errors.As(w.err, &failed)) {
 				t.Fatalf("%s: after the grace period: wait ended = %t, error %v", what, w.over(), w.err)
 			}
-			if test.ends && (failed.Name != "web" || failed.Report.Verdict != status.Failed || !strings.HasPrefix(w.err.Error(), "deployment/web has failed: pod web-1-1: ")) {
+			if test.ends && (failed.Report.Metadata.Name != "web" || failed.Report.Verdict != status.Failed || !strings.HasPrefix(w.err.Error(), "deployment/web has failed: pod web-1-1: ")) {
 				t.Errorf("%s: the error does not describe the failed pod: %v", what, w.err)
 			}
 			s.readyAll(t)

@@ -161,15 +161,18 @@ func (w *Waiter) waitCondition(ctx context.Context, f *Follower, goal WaitTarget
 // object has failed for too long. endless means that neither a failure nor a pause ends the wait. A pause
 // does not end a wait for a count that takes effect despite the pause.
 func givesUp(o Observation, c Condition, endless, over bool) error {
+	var err error
 	switch {
 	case o.Partial:
 		return nil
 	case o.Report.Verdict == status.Paused && !endless && (!c.CountOnly || !o.Report.Counts):
-		return &FailedError{o.Report, fmt.Errorf("%s is %w: %s", o.Target, outcome.ErrPaused, o.Report.Failure(o.At))}
+		err = fmt.Errorf("%s is %w: %s", o.Target, outcome.ErrPaused, o.Report.Failure(o.At))
 	case over:
-		return &FailedError{o.Report, fmt.Errorf("%s has %w: %s", o.Target, outcome.ErrFailed, o.Report.Failure(o.At))}
+		err = fmt.Errorf("%s has %w: %s", o.Target, outcome.ErrFailed, o.Report.Failure(o.At))
+	default:
+		return nil
 	}
-	return nil
+	return outcome.WithAdvice(&FailedError{o.Report, err}, o.Report.Hint)
 }
 
 // notMet returns the error of a wait. After a timeout or an interruption, the error includes the last known state.
@@ -177,26 +180,19 @@ func notMet(ctx context.Context, goal WaitTarget, c Condition, last *Observation
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = outcome.ErrInterrupted
 	}
+	timeout := errors.Is(err, outcome.ErrTimeout)
 	switch {
-	case errors.Is(err, outcome.ErrOverwritten), errors.Is(err, outcome.ErrGone), apierrors.IsNotFound(err):
+	case errors.As(err, new(*FailedError)), errors.Is(err, outcome.ErrOverwritten), errors.Is(err, outcome.ErrGone), apierrors.IsNotFound(err):
 		return err // the error already names the object
-	case errors.Is(err, outcome.ErrFailed), errors.Is(err, outcome.ErrPaused):
-	case errors.Is(err, outcome.ErrTimeout), errors.Is(err, outcome.ErrInterrupted):
-		seen := "nothing"
-		if last != nil {
-			if errors.Is(err, outcome.ErrTimeout) {
-				explain(ctx, last)
-			}
-			seen = escape.Line(c.now(*last))
-		}
-		err = fmt.Errorf("wait for %s %s: %w; last seen: %s", goal.Target, c.What, err, seen)
-	default:
+	case !timeout && !errors.Is(err, outcome.ErrInterrupted):
 		return fmt.Errorf("wait for %s %s: %w", goal.Target, c.What, err)
+	case last == nil:
+		return fmt.Errorf("wait for %s %s: %w; last seen: nothing", goal.Target, c.What, err)
+	case timeout:
+		explain(ctx, last)
 	}
-	if last != nil {
-		err = outcome.WithAdvice(err, last.Report.Hint)
-	}
-	return err
+	err = fmt.Errorf("wait for %s %s: %w; last seen: %s", goal.Target, c.What, err, escape.Line(c.now(*last)))
+	return outcome.WithAdvice(err, last.Report.Hint)
 }
 
 // explaining is how long Show, or the end of a wait that timed out, may be delayed to read events and nodes.

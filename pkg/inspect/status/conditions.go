@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -44,26 +45,18 @@ func objectProblems(s Snapshot, events map[types.UID][]problem.Event) []problem.
 // expressions count. If an object has no count and no pods, a broken state and a failed part are failures, too.
 func (s Snapshot) reportedFailure() string {
 	o := s.Object
-	claim := o.claim()
 	contradicted := !o.NoCount && o.Desired > 0 && shortfall(o, "") == nil
 	switch {
 	case o.Word.Failed:
 		return "its controller reports: " + o.Word.String()
-	case claim.Meaning == words.Failed && !claim.Part && !contradicted, claim.Meaning >= words.Broken && o.unmeasured() && len(s.Pods) == 0:
-		return claim.String()
+	case o.claim.Meaning == words.Failed && !o.claim.Part && !contradicted, o.claim.Meaning >= words.Broken && o.unmeasured() && len(s.Pods) == 0:
+		return o.claim.String()
 	}
 	return ""
 }
 
 func byGarbageCollector(finalizer string) bool {
 	return finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
-}
-
-// objections returns the conditions that show that the object is not ready.
-func objections(o Object) []metav1.Condition {
-	conditions := o.Newest()
-	settled := o.settled(conditions)
-	return slices.DeleteFunc(conditions, func(c metav1.Condition) bool { return words.Condition(c) < words.Working || o.excuses(c, settled) })
 }
 
 // settled reports whether the object is ready or complete as a whole, according to its conditions and claims.
@@ -75,15 +68,9 @@ func (o Object) settled(conditions []metav1.Condition) bool {
 		slices.ContainsFunc(o.Claims, func(c words.Claim) bool { return !c.Part && c.Meaning == words.Done }) || slices.ContainsFunc(conditions, done)
 }
 
-// excuses reports whether a condition is ignored: Progressing if the object has a count, Available if the count is
-// zero, and an unmet condition of a part if the object is settled, because it might no longer use the part.
-func (o Object) excuses(c metav1.Condition, settled bool) bool {
-	counted := !o.NoCount && (c.Type == availableCondition && o.Desired == 0 || c.Type == apis.ConditionProgressing)
-	return counted || c.Status != metav1.ConditionTrue && !words.Overall(c.Type) && settled
-}
-
-// claim returns the object's most serious claim. If the object is settled, claim ignores a false flag of a part.
-func (o Object) claim() words.Claim {
+// interpreted returns the object with its claim and its objection. It ignores Progressing if the object has a count,
+// Available if the count is zero, and unmet parts of a settled object, because it might no longer use them.
+func (o Object) interpreted() Object {
 	var all []words.Claim
 	conditions := o.Newest()
 	waits := slices.ContainsFunc(conditions, words.Waits)
@@ -93,20 +80,27 @@ func (o Object) claim() words.Claim {
 		repairs[c.Reason] = repairs[c.Reason] || c.Status == metav1.ConditionTrue && words.Condition(c) == words.Working
 	}
 	for _, c := range conditions {
-		meaning := words.Condition(c)
-		if c.Status != metav1.ConditionTrue && (c.Reason != "" && repairs[c.Reason] || waits || o.Pause != nil && !words.Overall(c.Type)) {
-			meaning = min(meaning, words.Working) // being repaired, not yet scheduled, or paused
+		said := words.Claim{Text: problem.ConditionSays(c), Meaning: words.Condition(c)}
+		unmet := c.Status != metav1.ConditionTrue
+		part := unmet && !words.Overall(c.Type)
+		switch {
+		case !o.NoCount && (c.Type == availableCondition && o.Desired == 0 || c.Type == apis.ConditionProgressing), part && settled:
+			continue
+		case unmet && (c.Reason != "" && repairs[c.Reason] || waits), part && o.Pause != nil:
+			said.Meaning = min(said.Meaning, words.Working) // being repaired, not yet scheduled, or paused
 		}
-		if !o.excuses(c, settled) {
-			all = append(all, words.Claim{Text: problem.ConditionSays(c), Meaning: meaning})
+		if said.Meaning >= words.Working {
+			o.objection = cmp.Or(o.objection, said.Text)
 		}
+		all = append(all, said)
 	}
 	for _, c := range o.Claims {
 		if !settled || c.Text != "false" || words.Overall(c.Path) {
 			all = append(all, c)
 		}
 	}
-	return words.Sum(all)
+	o.claim = words.Sum(all)
+	return o
 }
 
 func (o Object) unmeasured() bool { return o.NoCount && o.Current == 0 && o.Word.Ready == nil }

@@ -102,6 +102,7 @@ func NewReport(s Snapshot) Report {
 	if doubted {
 		o = o.doubted(pods)
 	}
+	o = o.interpreted()
 	s.Object = o
 	reference := autoscalingv2.CrossVersionObjectReference{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name}
 	r := Report{
@@ -129,7 +130,7 @@ func NewReport(s Snapshot) Report {
 	verdict := judge(s, r)
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = verdict.verdict, verdict.code, verdict.reason, verdict.hint
 	r.Recheck = verdict.recheck
-	if len(r.Problems) > 0 && r.Verdict == Ready && o.claim().Meaning == words.Done {
+	if len(r.Problems) > 0 && r.Verdict == Ready && o.claim.Meaning == words.Done {
 		r.Problems = []problem.Problem{} // the pods of a completed object have ended
 	}
 	if left := o.UserPause.Left(s.Now); left > 0 && (r.Recheck == 0 || left < r.Recheck) {

@@ -79,8 +79,7 @@ func exists(v *view) *ruling {
 
 // reported judges by the controller's own report if the desired count is unknown and the status counts no pods.
 func reported(v *view) *ruling {
-	o, live, all := v.Object, v.report.ActivePods(), len(v.report.Pods)
-	c := o.claim()
+	o, c, live, all := v.Object, v.Object.claim, v.report.ActivePods(), len(v.report.Pods)
 	const uncounted = "no replica field is known for this type, and "
 	nothing := &ruling{verdict: Unknown, code: problem.CodeNothingReported, reason: "its status has " + strings.Join(o.Fields, ", ") +
 		", and nothing that says whether it is ready; " + uncounted + "it has no pods"}
@@ -109,8 +108,8 @@ func countsOff(v *view) *ruling {
 		return nil
 	}
 	reason := v.shortfall.reason
-	if against := objections(v.Object); len(against) > 0 && len(v.report.Problems) == 0 && v.Object.ofOthers() {
-		reason += "; " + problem.ConditionSays(against[0])
+	if against := v.Object.objection; against != "" && len(v.report.Problems) == 0 && v.Object.ofOthers() {
+		reason += "; " + against
 	}
 	return v.progressing(v.shortfall.code, "%s", reason)
 }
@@ -197,16 +196,15 @@ func (v *view) gaveUp(job Child) bool {
 }
 
 func conditionAgainst(v *view) *ruling {
-	against := objections(v.Object)
-	if len(against) == 0 {
+	if v.Object.objection == "" {
 		return nil
 	}
-	return v.contradicted("%s", problem.ConditionSays(against[0]))
+	return v.contradicted("%s", v.Object.objection)
 }
 
 func phaseUnsettled(v *view) *ruling {
 	o := v.Object
-	if c := o.claim(); (c.Meaning >= words.Working || c.Meaning == words.Paused && o.SwitchOff) && (o.NoCount || o.Desired > 0) {
+	if c := o.claim; (c.Meaning >= words.Working || c.Meaning == words.Paused && o.SwitchOff) && (o.NoCount || o.Desired > 0) {
 		return v.contradicted("%s", c)
 	}
 	return nil
@@ -215,7 +213,7 @@ func phaseUnsettled(v *view) *ruling {
 // complete returns the verdict on an object that has ended successfully and has no active pods. A paused object has not
 // ended, except a suspended Job that reports that it is complete.
 func complete(v *view) *ruling {
-	o, claim, by := v.Object, v.Object.claim(), v.report.Reconciler
+	o, claim, by := v.Object, v.Object.claim, v.report.Reconciler
 	// An object whose children want pods has not ended: its status means that the last change is complete.
 	wants := slices.ContainsFunc(v.Children, func(c Child) bool { return c.Desired != nil && *c.Desired > 0 })
 	// The counts might include pods that have ended, so they do not show that the controller has seen the change.
@@ -249,7 +247,7 @@ func (o Object) declaredReady() bool { return o.Word.Ready != nil && *o.Word.Rea
 
 // vouched reports whether the controller reports that the object is ready or complete.
 func (o Object) vouched() bool {
-	return slices.Contains([]words.Meaning{words.Ready, words.Done}, o.claim().Meaning)
+	return slices.Contains([]words.Meaning{words.Ready, words.Done}, o.claim.Meaning)
 }
 
 func nothingVisible(v *view) *ruling {
@@ -279,7 +277,7 @@ func total(v *view) *ruling {
 func ready(v *view) *ruling {
 	r := &ruling{verdict: Ready, code: problem.CodeReady, reason: v.counts}
 	if o := v.Object; o.Foreign && o.NoCount && o.Current == 0 && o.bound() {
-		r.reason = cmp.Or(o.claim().String(), "its controller reports that it is ready")
+		r.reason = cmp.Or(o.claim.String(), "its controller reports that it is ready")
 	}
 	return r
 }
@@ -295,7 +293,7 @@ func paused(v *view) *ruling {
 	case r.verdict == Failed && p.Code == problem.CodePausedByUser:
 		r.reason += "; " + p.Why // the controller does nothing about the failure before the pause ends
 		return &r
-	case r.verdict == Failed, r.verdict == Ready && v.Object.BuiltIn && v.Object.claim().Meaning == words.Done:
+	case r.verdict == Failed, r.verdict == Ready && v.Object.BuiltIn && v.Object.claim.Meaning == words.Done:
 		return nil // a complete Job has nothing left to pause
 	case r.verdict == Ready && p.Template:
 		r.reason += "; " + p.Why

@@ -290,15 +290,13 @@ func paused(v *view) *ruling {
 	switch {
 	case p == nil, p.Reported && unseen, p.Switch && !v.switchSeen():
 		return nil
-	case r.verdict == Failed && p.Code == problem.CodePausedByUser:
+	case r.verdict == Ready && v.Object.BuiltIn && v.Object.claim.Meaning == words.Done:
+		return nil // a complete Job has nothing left to pause
+	case r.verdict == Ready && p.Template, r.verdict == Failed && p.Code == problem.CodePausedByUser:
 		r.reason += "; " + p.Why // the controller does nothing about the failure before the pause ends
 		return &r
-	case r.verdict == Failed, r.verdict == Ready && v.Object.BuiltIn && v.Object.claim.Meaning == words.Done:
-		return nil // a complete Job has nothing left to pause
-	case r.verdict == Ready && p.Template:
-		r.reason += "; " + p.Why
-		return &r
-	case p.Template && !slices.Contains([]problem.Code{problem.CodePodsOutdated, problem.CodePodsSurplus, problem.CodeConditionFalse}, r.code):
+	case r.verdict == Failed,
+		p.Template && !slices.Contains([]problem.Code{problem.CodePodsOutdated, problem.CodePodsSurplus, problem.CodeConditionFalse}, r.code):
 		return nil
 	}
 	hint := p.Hint

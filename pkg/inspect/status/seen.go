@@ -96,15 +96,11 @@ func (v *view) countShows() bool {
 // decide. If the groups of pods cannot be told apart, the object then stays idle until a child or a pod changes.
 func (v *view) idle() bool {
 	o, by := v.Object, v.report.Reconciler
-	if o.Generation <= 1 || by.Spec == nil || v.ActedBelow || byItself(by.Spec, by.Status) {
-		return false
-	}
 	since, known := v.sinceChange()
-	recent := since < absentAfter
-	if !known {
+	if o.Generation <= 1 || by.Spec == nil || !known || v.ActedBelow || byItself(by.Spec, by.Status) {
 		return false
 	}
-	at := by.Spec.Time.Time
+	recent, at := since < absentAfter, by.Spec.Time.Time
 	switch {
 	case o.undated():
 		at = v.Since.Add(-noticedWithin)

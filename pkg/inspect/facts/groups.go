@@ -106,13 +106,9 @@ func bounds(obj map[string]any, count fieldpath.Path) []status.Bound {
 		if !is || of == "" || !strings.HasSuffix(name, of) {
 			continue
 		}
-		switch words[0] {
-		case "min", "minimum":
-			all = append(all, status.Bound{Path: around + "." + field, Value: value})
-		case "max", "maximum":
-			if value > 0 {
-				all = append(all, status.Bound{Path: around + "." + field, Value: value, Above: true})
-			}
+		above := slices.Contains([]string{"max", "maximum"}, words[0])
+		if below := slices.Contains([]string{"min", "minimum"}, words[0]); below || above && value > 0 {
+			all = append(all, status.Bound{Path: around + "." + field, Value: value, Above: above})
 		}
 	}
 	return all

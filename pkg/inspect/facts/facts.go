@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -84,15 +85,13 @@ func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Obj
 // readMapped reads the counts from the status fields that the kind's mapping names, and marks unknown counts.
 func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) {
 	at := k.Mapping.Status
-	count := func(paths ...[]string) *int32 {
-		for _, path := range paths {
-			if n, found, err := unstructured.NestedInt64(obj.Object, path...); found && err == nil {
-				return new(Pods(n))
-			}
+	count := func(path []string) *int32 {
+		if n, found, err := unstructured.NestedInt64(obj.Object, path...); found && err == nil {
+			return new(Pods(n))
 		}
 		return nil
 	}
-	ready := count(at.Ready, at.Available)
+	ready := cmp.Or(count(at.Ready), count(at.Available))
 	o.Desired = ptr.Deref(count(at.Desired), o.Desired)
 	o.Ready = ptr.Deref(ready, 0)
 	o.Current = ptr.Deref(count(at.Current), o.Ready) // at least the ready pods exist
@@ -100,14 +99,12 @@ func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) 
 	if len(at.Updated) == 0 && k.Mapping.Strategy != kinds.StrategyDeployment {
 		o.Template = kinds.TemplateHash(k, obj)
 	}
-	o.Untracked = len(at.ObservedGeneration) == 0
-	o.ReadyUnknown = len(at.Ready)+len(at.Available) == 0
 	o.NoCount = o.NoCount || k.Mapping.Strategy.WithoutReplicas() && len(at.Desired) == 0
 	_, named, _ := unstructured.NestedFieldNoCopy(obj.Object, at.PodNames...)
-	if len(at.PodNames) > 0 && named && ready == nil && o.ObservedGeneration == 0 {
-		// The CRD has a status field only for pod names, so the server pruned all other fields.
-		o.Untracked, o.ReadyUnknown = true, true
-	}
+	// If the CRD has a status field only for pod names, the server has pruned all other fields.
+	pruned := len(at.PodNames) > 0 && named && ready == nil && o.ObservedGeneration == 0
+	o.Untracked = pruned || len(at.ObservedGeneration) == 0
+	o.ReadyUnknown = pruned || len(at.Ready)+len(at.Available) == 0
 }
 
 // Pods clamps a number to a valid count of pods, from 0 to math.MaxInt32.

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 )
 
 // Event is the model of an event. Rules read it, and reports show it.
@@ -37,13 +38,8 @@ const maxMessage = 16 << 10
 
 // newEvent returns the model of an event. Several fields may contain its times and its count.
 func newEvent(e corev1.Event) Event {
-	last, count := cmp.Or(e.LastTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time), e.Count
-	if e.Series != nil {
-		count = e.Series.Count
-		if !e.Series.LastObservedTime.IsZero() {
-			last = e.Series.LastObservedTime.Time
-		}
-	}
+	series := ptr.Deref(e.Series, corev1.EventSeries{})
+	last := cmp.Or(series.LastObservedTime.Time, e.LastTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time)
 	first := cmp.Or(e.FirstTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time, last)
 	message := strings.TrimPrefix(e.Message, combined)
 	if len(message) > maxMessage {
@@ -51,7 +47,7 @@ func newEvent(e corev1.Event) Event {
 	}
 	return Event{
 		Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name,
-		Type:   e.Type, Reason: e.Reason, Message: message, Count: max(count, 1),
+		Type:   e.Type, Reason: e.Reason, Message: message, Count: max(cmp.Or(series.Count, e.Count), 1),
 		First: metav1.NewTime(first), Last: metav1.NewTime(last),
 		Source: cmp.Or(e.Source.Component, e.ReportingController),
 		About:  e.InvolvedObject.UID, Field: e.InvolvedObject.FieldPath,

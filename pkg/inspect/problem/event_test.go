@@ -49,6 +49,33 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
+// The times and the count of an event are in its series or, for other reporters, in its own fields.
+func TestTimesOfEvents(t *testing.T) {
+	t.Parallel()
+	at := func(second int64) time.Time { return time.Unix(second, 0) }
+	series := func(count int32, last int64) *corev1.EventSeries {
+		return &corev1.EventSeries{Count: count, LastObservedTime: metav1.NewMicroTime(at(last))}
+	}
+	created := metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(at(1))}
+	for name, test := range map[string]struct {
+		event       corev1.Event
+		first, last int64
+		count       int32
+	}{
+		"only created":           {corev1.Event{ObjectMeta: created}, 1, 1, 1},
+		"its own fields":         {corev1.Event{ObjectMeta: created, FirstTimestamp: metav1.NewTime(at(2)), LastTimestamp: metav1.NewTime(at(3)), Count: 4}, 2, 3, 4},
+		"new":                    {corev1.Event{ObjectMeta: created, EventTime: metav1.NewMicroTime(at(5))}, 5, 5, 1},
+		"a series":               {corev1.Event{ObjectMeta: created, EventTime: metav1.NewMicroTime(at(5)), Series: series(6, 7)}, 5, 7, 6},
+		"a series without times": {corev1.Event{ObjectMeta: created, EventTime: metav1.NewMicroTime(at(5)), Series: &corev1.EventSeries{Count: 2}}, 5, 5, 2},
+		"only a series":          {corev1.Event{Series: series(6, 7)}, 7, 7, 6},
+	} {
+		e := newEvent(test.event)
+		if !e.First.Time.Equal(at(test.first)) || !e.Last.Time.Equal(at(test.last)) || e.Count != test.count {
+			t.Errorf("%s: %d times from %s to %s; want %d times from %s to %s", name, e.Count, e.First, e.Last, test.count, at(test.first), at(test.last))
+		}
+	}
+}
+
 // Anyone who can create events can create many long ones. The cost of folding events is linear in
 // the number of events. The cost of each event is bounded, because long messages are truncated.
 func TestCostOfEvents(t *testing.T) { // not parallel, because it counts allocations

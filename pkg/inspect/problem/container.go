@@ -128,10 +128,7 @@ func (f *finding) pullWords(message string) string {
 // crashing sets the finding if a container is in crash backoff, has ended too early, or has not recovered from a crash.
 func (f *finding) crashing(pod *corev1.Pod, c container) bool {
 	backingOff := c.State.Waiting != nil && c.State.Waiting.Reason == "CrashLoopBackOff"
-	last := c.State.Terminated
-	if last == nil {
-		last = c.LastTerminationState.Terminated
-	}
+	last := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
 	switch {
 	case backingOff:
 	case last == nil, last.ExitCode == 0 && (c.init || c.State.Terminated != nil && pod.Spec.RestartPolicy != corev1.RestartPolicyAlways && pod.Spec.RestartPolicy != ""):

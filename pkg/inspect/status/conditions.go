@@ -59,24 +59,18 @@ func byGarbageCollector(finalizer string) bool {
 	return finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
 }
 
-// settled reports whether the object is ready or complete as a whole, according to its conditions and claims.
-func (o Object) settled(conditions []metav1.Condition) bool {
-	done := func(c metav1.Condition) bool {
-		return words.Condition(metav1.Condition{Type: c.Type, Status: c.Status}) == words.Done
-	}
-	return meta.IsStatusConditionTrue(conditions, apis.ConditionReady) ||
-		slices.ContainsFunc(o.Claims, func(c words.Claim) bool { return !c.Part && c.Meaning == words.Done }) || slices.ContainsFunc(conditions, done)
-}
-
 // interpreted returns the object with its claim and its objection. It ignores Progressing if the object has a count,
-// Available if the count is zero, and unmet parts of a settled object, because it might no longer use them.
+// Available if the count is zero, and unmet parts of an object that is ready or complete as a whole (settled), because
+// it might no longer use them.
 func (o Object) interpreted() Object {
 	var all []words.Claim
 	conditions := o.Newest()
 	waits := slices.ContainsFunc(conditions, words.Waits)
-	settled := o.settled(conditions)
+	settled := meta.IsStatusConditionTrue(conditions, apis.ConditionReady) ||
+		slices.ContainsFunc(o.Claims, func(c words.Claim) bool { return !c.Part && c.Meaning == words.Done })
 	repairs := map[string]bool{} // true for the reason of a true condition that means Working
 	for _, c := range conditions {
+		settled = settled || words.Condition(metav1.Condition{Type: c.Type, Status: c.Status}) == words.Done
 		repairs[c.Reason] = repairs[c.Reason] || c.Status == metav1.ConditionTrue && words.Condition(c) == words.Working
 	}
 	for _, c := range conditions {

@@ -49,13 +49,12 @@ func optional[T any](value **T, parse func(word string) (T, error), kind string)
 // addChoice adds a flag whose value is one of a few words. The words replace %s in the usage text,
 // completion offers the words, and any other value is an error.
 func addChoice[T ~string](cmd *cobra.Command, value *T, flag, usage string, words ...T) {
-	alternatives := alternatives(words)
 	cmd.Flags().Var(parsed[T]{value, func(word string) (T, error) {
 		if !slices.Contains(words, T(word)) {
-			return "", errors.New("must be " + alternatives)
+			return "", errors.New("must be " + alternatives(words))
 		}
 		return T(word), nil
-	}, "string"}, flag, strings.Replace(usage, "%s", alternatives, 1))
+	}, "string"}, flag, strings.Replace(usage, "%s", alternatives(words), 1))
 	completeFlag(cmd, flag, words...)
 }
 

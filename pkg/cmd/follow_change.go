@@ -31,6 +31,8 @@ type change struct {
 	// object is printed. unchanged means that the object already had the wanted state, so nothing can be undone.
 	object    *unstructured.Unstructured
 	unchanged bool
+	// template means that the change is in the pod template.
+	template bool
 	// said is a description of the change. The lines in notes are printed after it.
 	said  string
 	notes []string
@@ -46,16 +48,15 @@ func (c *changer) follow(ctx context.Context, all []*change) []error {
 	if !c.waits || len(all) == 0 {
 		return nil
 	}
-	flags := c.flags
-	if flags.reverts() && flags.limits.Timeout == 0 && flags.limits.FailFast {
-		c.printErrf("waiting without a time limit: the change is reverted if an object fails for %s; with --timeout, also if it is not ready in time", flags.limits.FailAfter)
+	if c.flags.reverts() && c.flags.limits.Timeout == 0 && c.flags.limits.FailFast {
+		c.printErrf("waiting without a time limit: the change is reverted if an object fails for %s; with --timeout, also if it is not ready in time", c.flags.limits.FailAfter)
 	}
 	waits := make([]observe.WaitTarget, len(all))
 	for i, made := range all {
 		waits[i] = made.WaitTarget
 		waits[i].Failed = func(err error) error { return c.conclude(ctx, made, err) }
 	}
-	return c.awaitAll(ctx, c.reports, flags.limits, waits, nil, nil)
+	return c.awaitAll(ctx, c.reports, c.flags.limits, waits, nil, nil)
 }
 
 // conclude adds hints to the error of an interrupted or forbidden wait, or of an overwritten change. If requested, it
@@ -116,7 +117,7 @@ func (c *changer) reverted(ctx context.Context, made *change, failure error) err
 	case err == nil:
 		// Drop the hints of the failure, which describe the state before the revert.
 		err = fmt.Errorf("%w\n%s %w: %s", outcome.WithoutHints(failure), made.Target, outcome.ErrUndone, escape.Line(said))
-		if stuck := c.stuckPods(ctx, made.Target); stuck != nil {
+		if stuck := c.stuckPods(ctx, made); stuck != nil {
 			err = outcome.WithHint(err, stuckHint, *stuck)
 		}
 		return err
@@ -128,11 +129,12 @@ func (c *changer) reverted(ctx context.Context, made *change, failure error) err
 
 const stuckHint = "the pod template has changed, but a StatefulSet waits for pods that are not ready before it replaces them; to replace them"
 
-// stuckPods returns the command to delete failing pods, which keep a StatefulSet from using a new pod template, or
-// nil if it finds no such pods. The StatefulSet controller waits until a pod is ready before it replaces the
-// pod, even if only the new template can make it ready (https://github.com/kubernetes/kubernetes/issues/67250).
-func (c *changer) stuckPods(ctx context.Context, t observe.Target) *commandline.Command {
-	if t.Kind.CRD() != kinds.StatefulSets {
+// stuckPods returns the command to delete failing pods, which keep a StatefulSet from using its changed pod template,
+// or nil if it finds none. The StatefulSet controller waits until a pod is ready before it replaces the pod, even if
+// only the new template can make it ready (https://github.com/kubernetes/kubernetes/issues/67250).
+func (c *changer) stuckPods(ctx context.Context, made *change) *commandline.Command {
+	t := made.Target
+	if !made.template || t.Kind.CRD() != kinds.StatefulSets {
 		return nil
 	}
 	t.Object = nil // read the current object

@@ -86,9 +86,11 @@ func restart(ctx context.Context, c *changer, t *observe.Target) (*change, error
 	if kept := len(before.Pods) - len(old); kept > 0 {
 		c.printErrf("%s: its partition keeps %s from being restarted", t, problem.Quantity(kept, "pod"))
 	}
-	return c.edited(t, done, observe.Replaced(old), "the restart was taken back", func(context.Context) []fieldpath.Edit {
+	made := c.edited(t, done, observe.Replaced(old), "the restart was taken back", func(context.Context) []fieldpath.Edit {
 		return restartMarks(c, path, "undo of the restart")
-	}), nil
+	})
+	made.template = true
+	return made, nil
 }
 
 // restartField returns the path of the field that restarts an object. It reads the schema only for custom

@@ -47,7 +47,7 @@ func (c *changer) changeTemplate(
 		made.unchanged = true
 		return made, nil
 	}
-	made.said = done.Change
+	made.said, made.template = done.Change, true
 	_, changed := done.Changed()
 	for _, warning := range revision.Overwriters(t.Object, changed) {
 		c.printErrf("Warning: %s: %s", t, warning)
@@ -55,7 +55,7 @@ func (c *changer) changeTemplate(
 	if c.flags.dryRun != "none" {
 		return made, printer.DiffYAML(c.streams.ErrOut, t.String(), t.String()+" (dry run)", revision.Object(done.Before), revision.Object(done.After))
 	}
-	if stuck := c.stuckPods(ctx, *t); stuck != nil {
+	if stuck := c.stuckPods(ctx, made); stuck != nil {
 		made.notes = []string{"hint: " + stuckHint + ": " + c.line(*stuck)}
 	}
 	if c.waits && before.Verdict.Settled() {

@@ -177,7 +177,8 @@ func givesUp(o Observation, c Condition, endless, over bool) error {
 
 // notMet returns the error of a wait. After a timeout or an interruption, the error includes the last known state.
 func notMet(ctx context.Context, goal WaitTarget, c Condition, last *Observation, err error) error {
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+	// Ctrl-C can end the feeds before it ends ctx.
+	if errors.Is(err, context.Canceled) {
 		err = outcome.ErrInterrupted
 	}
 	timeout := errors.Is(err, outcome.ErrTimeout)

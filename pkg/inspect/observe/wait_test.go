@@ -273,6 +273,20 @@ func TestWaitSettles(t *testing.T) {
 	})
 }
 
+// Ctrl-C may end a request before it ends the context of the wait, because they are siblings.
+func TestWaitWithACanceledRequest(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 1)
+		canceled := func(*unstructured.Unstructured) error { return context.Canceled }
+		w := &Waiter{Clients: s.clients(), Limits: Limits{Timeout: time.Minute}}
+		errs := w.Wait(t.Context(), []WaitTarget{{Target: web(), Conditions: []Condition{Ready()}, Check: canceled}})
+		if !errors.Is(errs[0], outcome.ErrInterrupted) {
+			t.Errorf("error = %v, want ErrInterrupted", errs[0])
+		}
+	})
+}
+
 // The errors of a wait have the order of its targets. Targets in the same namespace share their lists and watches.
 func TestWaitForSeveral(t *testing.T) {
 	t.Parallel()

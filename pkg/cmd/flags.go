@@ -143,15 +143,11 @@ func addYesFlag(cmd *cobra.Command, yes *bool) {
 
 // parseSpecField parses the value of --template-path or --image-path: the path of a field in .spec.
 func parseSpecField(word string) (fieldpath.Path, error) {
-	path, err := fieldpath.ParseSteps(word)
-	if err != nil {
-		return path, fmt.Errorf("path %q: %w", word, err)
+	path, err := fieldpath.ParsePath(word)
+	if err == nil && path.Last().Kind != fieldpath.Field {
+		err = errors.New("it must be a field, such as .spec.template")
 	}
-	last := path.Steps[len(path.Steps)-1]
-	if path.Steps[0].Name != "spec" || len(path.Steps) == 1 || last.Kind != fieldpath.Field {
-		return path, errors.New("it must be a field in .spec, such as .spec.template")
-	}
-	return path, nil
+	return path, err
 }
 
 // dryRun is the value of kubectl's --dry-run: none, client or server.

@@ -264,7 +264,7 @@ func (f *targetFlags) sayNothingFound(ctx context.Context, c *cluster) error {
 	where := " in " + c.namespace + " namespace."
 	if f.allNamespaces {
 		where = "."
-	} else if _, missing := c.NoNamespace(ctx); missing {
+	} else if c.LacksNamespace(ctx, c.namespace) {
 		where += " There is no such namespace."
 	}
 	return escape.PrintLine(c.streams.ErrOut, "No resources found%s", where)

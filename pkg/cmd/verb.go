@@ -104,10 +104,9 @@ func (f *targetFlags) explain(ctx context.Context, c *cluster, err error) error 
 	if shipped := kinds.ImoocPod(); f.bareName() != "" && apierrors.IsForbidden(err) && !c.Serves(shipped) {
 		err = &outcome.NotServedError{CRD: shipped.CRD(), Shipped: true, Err: err}
 	}
-	if absent, _ := kube.Missing(err); (kube.NotFound(err) || noImoocPod(err)) && absent.Resource != "namespaces" {
-		if namespace, missing := c.NoNamespace(ctx); missing {
-			return outcome.WithAdvice(err, fmt.Sprintf("there is no namespace %q", namespace))
-		}
+	absent, _ := kube.Missing(err)
+	if (kube.NotFound(err) || noImoocPod(err)) && absent.Resource != "namespaces" && c.LacksNamespace(ctx, c.namespace) {
+		return outcome.WithAdvice(err, fmt.Sprintf("there is no namespace %q", c.namespace))
 	}
 	name := f.bareName()
 	if name == "" || !noImoocPod(err) && !apierrors.IsForbidden(err) {

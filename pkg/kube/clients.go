@@ -66,15 +66,13 @@ func (c *Clients) ServerVersion(ctx context.Context) (*version.Info, error) {
 	return discovery.ToServerVersionInterfaceWithContext(c.Finder.Discovery).ServerVersionWithContext(ctx)
 }
 
-// NoNamespace returns the namespace of the command, or "" if it is unknown or the default namespace. missing
-// is true only if the server reports that the namespace does not exist.
-func (c *Clients) NoNamespace(ctx context.Context) (namespace string, missing bool) {
-	namespace, _, err := c.Namespace()
-	if err != nil || namespace == metav1.NamespaceDefault {
-		return "", false
+// LacksNamespace reports whether the server reports that a namespace does not exist.
+func (c *Clients) LacksNamespace(ctx context.Context, name string) bool {
+	if name == metav1.NamespaceAll || name == metav1.NamespaceDefault {
+		return false
 	}
-	_, err = c.Dynamic.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).Get(ctx, namespace, metav1.GetOptions{})
-	return namespace, NotFound(err)
+	_, err := c.Dynamic.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).Get(ctx, name, metav1.GetOptions{})
+	return NotFound(err)
 }
 
 // User returns the name of the user, like "kubectl auth whoami". Changes record this name, because

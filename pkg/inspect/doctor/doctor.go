@@ -30,8 +30,8 @@ func (d *Doctor) Run(ctx context.Context) ([]check.Result, error) {
 	d.Commands = d.ClusterContext()
 	d.User = cmp.Or(d.Clients.User(ctx), "USER") // USER is a placeholder
 	checks := []check.Result{check.Server(server.GitVersion, d.Host)}
-	if namespace, missing := d.NoNamespace(ctx); missing && d.Namespace != "" {
-		checks = append(checks, d.MissingNamespace(namespace))
+	if d.LacksNamespace(ctx, d.Namespace) {
+		checks = append(checks, d.MissingNamespace())
 	}
 	for _, look := range []func(context.Context) ([]check.Result, error){
 		d.definitions, d.declarations, d.rights, d.loops, d.controllers, d.heldUp,

@@ -48,9 +48,9 @@ const (
 	NewestTested = "1.37"
 )
 
-// MissingNamespace returns the result for a namespace that does not exist.
-func (c Checker) MissingNamespace(name string) Result {
-	return Result{Name: "namespace", State: Failed, Message: name + " does not exist", Fix: []string{c.Commands.Line(commandline.Kubectl("create", "namespace", name))}}
+// MissingNamespace returns the result if the namespace does not exist.
+func (c Checker) MissingNamespace() Result {
+	return Result{Name: "namespace", State: Failed, Message: c.Namespace + " does not exist", Fix: []string{c.Commands.Line(commandline.Kubectl("create", "namespace", c.Namespace))}}
 }
 
 // Server checks whether the version of a server is supported and tested.

@@ -56,8 +56,6 @@ func (o *Options) runBesideOthers(ctx context.Context, namespace string, skipped
 // retried only if permissions or the namespace are missing. Later, it is retried after all errors
 // except ErrPrecondition, because the loops of other namespaces continue.
 func triedAgain(err error, first bool) bool {
-	if first || err == nil || errors.Is(err, outcome.ErrPrecondition) {
-		return apierrors.IsForbidden(err) || apierrors.IsNotFound(err)
-	}
-	return true
+	later := err != nil && !errors.Is(err, outcome.ErrPrecondition)
+	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || !first && later
 }

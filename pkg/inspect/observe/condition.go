@@ -43,8 +43,8 @@ func (c Condition) now(o Observation) string {
 	return c.Now(o)
 }
 
-// met reports whether an observation meets the condition. If Absent is false, a missing object is an
-// error. seen means that the object existed in an earlier observation.
+// met reports whether an observation meets the condition. If Absent is false, a missing object is an error, which
+// ends the wait. seen means that there was an earlier observation.
 func (c Condition) met(o Observation, seen bool) (bool, error) {
 	switch {
 	case o.Object != nil, c.Absent:

@@ -113,7 +113,6 @@ func (w *Waiter) waitOne(ctx context.Context, f *Follower, goal WaitTarget) erro
 func (w *Waiter) waitCondition(ctx context.Context, f *Follower, goal WaitTarget, c Condition, isLast bool) error {
 	period := grace.Period{For: w.Limits.FailAfter, Endless: !w.Limits.FailFast || !c.FailsFast}
 	var last, shown *Observation
-	seen := false
 	var held steady
 	if isLast {
 		held.wanted = w.Limits.Settle
@@ -123,8 +122,7 @@ func (w *Waiter) waitCondition(ctx context.Context, f *Follower, goal WaitTarget
 		if err := goal.holds(o); err != nil {
 			return false, 0, err
 		}
-		met, err := c.met(o, seen)
-		seen = seen || o.Object != nil
+		met, err := c.met(o, last != nil)
 		met, left := held.look(met && !o.Partial, o.At)
 		o.Met = met && isLast
 		_, wait := unexplained.look(o.Partial, o.At)

@@ -115,7 +115,7 @@ does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undon
 			}
 		}
 	}
-	addHelpCommand(root)
+	addHelpCommand(root) // after the loop, which would change its usage line
 	addCompletion(root, common)
 	return root
 }

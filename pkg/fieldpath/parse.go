@@ -174,7 +174,7 @@ func (r *reader) name() (string, error) {
 		r.rest = r.rest[size:]
 	}
 	if b.Len() == 0 || strings.HasPrefix(r.rest, "(") {
-		return "", r.unexpected("the name of a field")
+		return "", r.unexpected("the name of a field") // or errFunction, before a parenthesis
 	}
 	return b.String(), nil
 }

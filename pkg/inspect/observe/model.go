@@ -28,7 +28,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// model assembles the snapshot of a target: the object, its pods and children, and why the object is not ready.
+// model collects the changes of a target, and assembles its snapshot: the object, its pods and children, and the reasons.
 type model struct {
 	*feeds.Feeds
 	target Target

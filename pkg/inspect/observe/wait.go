@@ -65,7 +65,7 @@ type Limits struct {
 type Waiter struct {
 	Clients *kube.Clients
 	Limits  Limits
-	// Show, if set, is called for each change, and when all conditions of a target are met. Calls do not overlap.
+	// Show, if set, is called for each change, and when a condition is met. Calls do not overlap.
 	Show func(Observation)
 	// Failed, if set, is called before WaitTarget.Failed. Calls for several objects can overlap.
 	Failed func(error) error

@@ -60,8 +60,8 @@ func byGarbageCollector(finalizer string) bool {
 }
 
 // interpreted returns the object with its claim and its objection. It ignores Progressing if the object has a count,
-// Available if the count is zero, and unmet parts of an object that is ready or complete as a whole (settled), because
-// it might no longer use them.
+// and Available if the count is zero. An object that is ready or complete as a whole is settled: interpreted ignores
+// its unmet parts, because the object might no longer use them.
 func (o Object) interpreted() Object {
 	var all []words.Claim
 	conditions := o.Newest()

@@ -33,8 +33,8 @@ type Object struct {
 	// Parked is the count that an unpark restores, or nil if the object is not parked.
 	Parked *apis.ParkedCount
 
-	// claim is the most serious claim in the conditions and the fields. objection describes the first condition that
-	// shows that the object is not ready, or is "" if there is none.
+	// interpreted sets claim and objection. claim is the most serious claim in the conditions and the fields. objection
+	// describes the first condition that shows that the object is not ready, or is "" if there is none.
 	claim     words.Claim
 	objection string
 }

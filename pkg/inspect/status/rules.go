@@ -293,7 +293,7 @@ func paused(v *view) *ruling {
 	case r.verdict == Ready && v.Object.BuiltIn && v.Object.claim.Meaning == words.Done:
 		return nil // a complete Job has nothing left to pause
 	case r.verdict == Ready && p.Template, r.verdict == Failed && p.Code == problem.CodePausedByUser:
-		r.reason += "; " + p.Why // the controller does nothing about the failure before the pause ends
+		r.reason += "; " + p.Why // until the pause ends, the controller does nothing about a failure
 		return &r
 	case r.verdict == Failed,
 		p.Template && !slices.Contains([]problem.Code{problem.CodePodsOutdated, problem.CodePodsSurplus, problem.CodeConditionFalse}, r.code):

@@ -51,7 +51,7 @@ func RestartField(kind kinds.Kind, obj *unstructured.Unstructured, schema map[st
 	case kind.RollsOut(): // the API allows annotations in its template
 	case kind.BuiltIn() && spec["template"] != nil:
 		return nil, ErrNoRollOut
-	case len(containers) == 0:
+	case len(containers) == 0: // built-in kinds without a template, too
 		return nil, errNoTemplate
 	case taken < len(annotations.Steps) && !fieldpath.Open(declared):
 		return nil, errAnnotations

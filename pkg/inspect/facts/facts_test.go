@@ -283,6 +283,26 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[string]string{
+		"replicas: 3, minReplicas: 2, maxReplicas: 6":            ".spec.maxReplicas 6 true, .spec.minReplicas 2 false",
+		"replicas: 3, maximumReplicas: 6, minimumReplicas: 2":    ".spec.maximumReplicas 6 true, .spec.minimumReplicas 2 false",
+		"replicas: 3, maxReplicas: 0, minReplicas: 0":            ".spec.minReplicas 0 false",
+		"replicas: 3, min: 2, maxPods: 6, minReplicas: two":      "",
+		"replicas: 3, limitReplicas: 6, maxPods: 5, minReady: 1": "",
+		"replicas: 3, maxPods: 5, minReplicas: 2":                ".spec.minReplicas 2 false",
+	} {
+		var got []string
+		for _, b := range bounds(readObject(t, "{apiVersion: x/v1, kind: It, spec: {"+spec+"}}").Object, fieldpath.Fields("spec", "replicas")) {
+			got = append(got, fmt.Sprintf("%s %d %t", b.Path, b.Value, b.Above))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("bounds in %s = %q, want %q", spec, got, want)
+		}
+	}
+}
+
 func TestSetsImage(t *testing.T) {
 	t.Parallel()
 	field := []string{"spec", "x"}

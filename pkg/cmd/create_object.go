@@ -57,7 +57,7 @@ func (o *createOptions) putFields(finder *discover.Finder, t *observe.Target) er
 	return putAll(t, "--set", o.set, func(path fieldpath.Path, word string) (any, error) { return path.Typed(schema, word) })
 }
 
-// putAll sets the fields in the values of a flag, each of which is PATH=VALUE. typed converts a VALUE.
+// putAll sets the field at PATH for each PATH=VALUE of a flag. typed converts the word VALUE to a value of the field.
 func putAll(t *observe.Target, flag string, pairs []string, typed func(fieldpath.Path, string) (any, error)) error {
 	for _, pair := range pairs {
 		path, word, err := fieldpath.ParseSetting(pair)
